@@ -1,0 +1,345 @@
+"""NOT PRIVATE, on purpose: known ways to get the trusted code wrong, to show that the exact audit catches them.
+
+Each breakage changes shipped code inside a `with` block and undoes it at the end. Only the audit imports this
+module; nothing here can be reached from publishing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cantle.audit import configs
+from cantle.audit.exact import Audit, Config, Finding, Record, Table, replaced, with_records
+from cantle.budget import NANO, Budget
+from cantle.curator import Curator, Noisy
+from cantle.engines.memory import MemoryEngine
+from cantle.methods.rps import RPS
+from cantle.noise import Lanes, Rate
+from cantle.noise.enumerating import Enumerating
+from cantle.privtree import PrivTree
+from cantle.quality import Mix
+from cantle.queries import Marginals, Size
+from cantle.regions import Bools, Cuts, Frontier, Ints
+from cantle.tally import Classes, OneWays, Sizes
+
+Patch = Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, eq=False)
+class Breakage:
+    """A flaw, the pair that shows it, and the least loss it must show (in units)."""
+
+    name: str
+    breaks: str
+    """Which claim or condition of privacy.md it violates."""
+    config: Config
+    before: Table
+    joins: Record
+    least: float
+    patch: Patch
+    enumerate_leaves: bool = False
+
+    def find(self, *, broken: bool) -> Finding:
+        """The worst event of the pair, through the broken or the sound code."""
+        audit = Audit(self.config, self.enumerate_leaves)
+        after = with_records(self.before, self.joins)
+        if not broken:
+            return audit.compare(self.before, after)
+        with self.patch():
+            return audit.compare(self.before, after)
+
+
+# ---- how the flaws reach inside -----------------------------------------------------------------------------------
+
+
+def _inside(curator: Curator, name: str) -> Any:
+    return getattr(curator, f"_Curator__{name}")
+
+
+def _exact(curator: Curator, nodes: Frontier, key: Any) -> Ints:
+    """Exact counts of open regions, past the curator."""
+    positions = np.searchsorted(_inside(curator, "frontier").ids, nodes.ids)
+    return np.concatenate([part for _, _, part in _inside(curator, "engine").tally(positions, key)])
+
+
+def _codes(curator: Curator, nodes: Frontier, method: RPS) -> Ints:
+    """Exact one-way tables of open regions."""
+    return _exact(curator, nodes, OneWays(tuple(range(len(method.sizes))), method.sizes, 1))
+
+
+def _instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
+    """A patch that puts make(original) in place of owner.name."""
+    return lambda: replaced(owner, name, make(owner.__dict__[name]))
+
+
+# ---- weights and rates --------------------------------------------------------------------------------------------
+
+
+def _doubled_scores(original: Any) -> Any:
+    return lambda self, children: 2 * original(self, children)
+
+
+def _range_of_balance(_original: Any) -> Any:
+    return property(lambda _self: 1)
+
+
+def _doubled_flip(original: Any) -> Any:
+    def select(
+        self: Enumerating, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse_weights: Ints | None = None
+    ) -> Ints:
+        fast = Rate(2 * rate.num, rate.den) if inverse_weights is None else rate
+        chosen: Ints = original(self, lanes, scores, starts, fast, inverse_weights)
+        return chosen
+
+    return select
+
+
+def _doubled_laplace(original: Any) -> Any:
+    return lambda self, lanes, counts, rate: original(self, lanes, counts, Rate(2 * rate.num, rate.den))
+
+
+def _window_of_the_data(original: Any) -> Any:
+    def laplace(self: Enumerating, lanes: Lanes, counts: Ints, rate: Rate) -> Ints:
+        with_data = (0, 1 + int(counts.max(initial=0)))
+        with_public, self.window = self.window, with_data
+        noisy: Ints = original(self, lanes, counts, rate)
+        self.window = with_public
+        return noisy
+
+    return laplace
+
+
+def _one_table_only(_original: Any) -> Any:
+    return lambda _self, unit: unit.max_records
+
+
+# ---- the budget ---------------------------------------------------------------------------------------------------
+
+
+def _free(why: str) -> Callable[[Any], Any]:
+    """Charges for this purpose are noted but not taken."""
+
+    def make(original: Any) -> Any:
+        def charge(self: Budget, ids: Ints, epsilon_nano: Any, **about: Any) -> Ints:
+            before = self._balance.copy()
+            cost: Ints = original(self, ids, epsilon_nano, **about)
+            if about["why"] == why:
+                self._balance = before
+            return cost
+
+        return charge
+
+    return make
+
+
+def _first_sibling_pays(original: Any) -> Any:
+    def charge(self: Budget, ids: Ints, epsilon_nano: Any, **about: Any) -> Ints:
+        before = self._balance.copy()
+        cost: Ints = original(self, ids, epsilon_nano, **about)
+        self._balance[ids[1:]] = before[ids[1:]]
+        return cost
+
+    return charge
+
+
+def _moved(original: Any) -> Any:
+    def inherit(self: Budget, parents: Ints) -> Ints:
+        ids: Ints = original(self, parents)
+        self._balance[ids[0::2]] -= NANO
+        self._balance[ids[1::2]] += NANO
+        return ids
+
+    return inherit
+
+
+def _parent_again() -> AbstractContextManager[None]:
+    """The root keeps what it handed on, and spends it on its own size after the split."""
+    split, require_open = Curator.__dict__["split"], Budget.__dict__["require_open"]
+
+    def split_and_ask(self: Curator, nodes: Frontier, cuts: Cuts) -> Frontier:
+        root_size = _exact(self, nodes, Sizes())[:, 0]
+        children: Frontier = split(self, nodes, cuts)
+        budget, noise = _inside(self, "budget"), _inside(self, "noise")
+        with replaced(Budget, "require_open", lambda _self, _ids: None):
+            cost = budget.charge(
+                nodes.ids, budget.left(nodes.ids), why="again", verb="measure", sensitivity=1, depth=nodes.depth
+            )
+        _leak(noise, noise.laplace(Lanes(99, nodes.ids), root_size, Rate(cost, NANO)).tolist())
+        return children
+
+    assert require_open is not None
+    return replaced(Curator, "split", split_and_ask)
+
+
+def _leak(noise: Any, values: list[int]) -> None:
+    """Values that the run shows although no question gave them away."""
+    noise.leaked = [*getattr(noise, "leaked", ()), *values]
+
+
+# ---- the data where only public values may be ---------------------------------------------------------------------
+
+
+def _observed_cuts(_original: Any) -> Any:
+    def best(self: RPS, nodes: Frontier, curator: Curator) -> Cuts:
+        seen = np.flatnonzero(_codes(curator, nodes, self)[0])
+        points = seen[seen > 0] if (seen > 0).any() else np.array([1])
+        die = curator.coin(nodes, np.array([len(points)]))
+        return Cuts(np.zeros(1, dtype=np.int64), points[die])
+
+    return best
+
+
+def _narrow_by_data(original: Any) -> Any:
+    def stop(self: RPS, nodes: Frontier, curator: Curator) -> Bools:
+        leaf: Bools = original(self, nodes, curator)
+        return np.asarray(leaf | ((_codes(curator, nodes, self) > 0).sum(axis=1) <= 1), dtype=np.bool_)
+
+    return stop
+
+
+def _attribute_by_data(_original: Any) -> Any:
+    def attribute(self: RPS, nodes: Frontier, curator: Curator) -> Ints:
+        varies = (_codes(curator, nodes, self)[:, : self.sizes[0]] > 0).sum(axis=1) > 1
+        return np.where(varies, 0, 1)
+
+    return attribute
+
+
+def _exact_records(original: Any) -> Any:
+    def begin(self: RPS, root: Frontier, curator: Curator) -> None:
+        original(self, root, curator)
+        self.tree.declare(int(_exact(curator, root, Sizes())[0, 0]))
+
+    return begin
+
+
+def _exact_depth(original: Any) -> Any:
+    def begin(self: RPS, root: Frontier, curator: Curator) -> None:
+        original(self, root, curator)
+        self._plan(int(curator.left(root)[0]), int(_exact(curator, root, Sizes())[0, 0]))
+
+    return begin
+
+
+def _occupied_leaves_only(original: Any) -> Any:
+    def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
+        occupied = leaves.take(_exact(curator, leaves, Sizes())[:, 0] > 0)
+        if len(occupied):
+            original(self, occupied, curator)
+
+    return summarize
+
+
+def _unpaid_vote(_original: Any) -> Any:
+    """The paper's leaf: a count with all that is left, and a majority vote at one unit that nobody pays."""
+
+    def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
+        counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
+        votes = _exact(curator, leaves, Classes(self.classes))
+        lanes = Lanes(99, leaves.ids)
+        label = _inside(curator, "noise").laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
+        both = Noisy(np.column_stack([counted.value, label]), counted.rate_num, counted.rate_den)
+        self.tree.note_leaves(leaves, both, curator.path(leaves))
+
+    return summarize
+
+
+def _in_both_children(original: Any) -> Any:
+    """Records just left of a cut are counted on its right as well."""
+
+    def split(self: MemoryEngine, positions: Ints, cuts: Cuts) -> None:
+        rows, local = self._rows(positions)
+        codes, classes = self._codes[rows], self._class[rows]
+        border = codes[np.arange(len(codes)), cuts.attribute[local]] == cuts.point[local] - 1
+        twins, twin_classes = codes[border].copy(), classes[border]
+        original(self, positions, cuts)
+        # One region is split here, so its right child is the last.
+        self._codes, self._class = np.concatenate([self._codes, twins]), np.concatenate([self._class, twin_classes])
+        self._starts[-1] += len(twins)
+
+    return split
+
+
+# ---- PrivTree -----------------------------------------------------------------------------------------------------
+
+
+def _values_shown(_original: Any) -> Any:
+    """The noisy count behind each yes or no is released too, cut to what is around the threshold."""
+
+    def above(self: Enumerating, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
+        public, self.window = self.window, (int(thresholds[0]), int(thresholds[0]) + 3)
+        noisy = self.laplace(lanes, counts, rate)
+        self.window = public
+        _leak(self, noisy.tolist())
+        return np.asarray(noisy > thresholds, dtype=np.bool_)
+
+    return above
+
+
+def _no_decay(_original: Any) -> Any:
+    return lambda self, counts, _tests: np.maximum(self.theta - self.delta, counts)
+
+
+def _small_bound(_original: Any) -> Any:
+    return lambda self, tests, _records: np.minimum(tests, 1) * self.epsilon_nano
+
+
+# ---- the table ----------------------------------------------------------------------------------------------------
+
+INFINITE = float("inf")
+_EIGHT: Table = ((0, 0),) * 4 + ((1, 0),) * 4
+_SIX: Table = ((1, 0, 0),) * 3 + ((1, 1, 1),) * 3
+_FAR: Record = (4, 0)
+_SEEN = Config("cuts of ten values", (10,), configs.CHOICE.settings, 3)
+
+BREAKAGES: tuple[Breakage, ...] = (
+    Breakage("selection weight doubled", "2.1, Claim 13: exp(epsilon score / range)", configs.CHOICE, _EIGHT, (2, 0),
+             4.99, _instead(Mix, "scores", _doubled_scores)),
+    Breakage("class-aware score with the range of balance", "2.1, Claim 2: range 3", configs.CLASSES, _SIX, (0, 1, 0),
+             9, _instead(Mix, "range", _range_of_balance)),
+    Breakage("permute-and-flip at twice its rate", "2.1, Claim 1", configs.PICK, ((0, 0, 0),), (1, 0, 0),
+             4, _instead(Enumerating, "select", _doubled_flip)),
+    Breakage("Laplace noise at twice its rate", "2.2, Claim 14", configs.LEAF, (), (0, 0),
+             4, _instead(Enumerating, "laplace", _doubled_laplace)),
+    Breakage("one-way tables with the sensitivity of one", "Claim 9: one for each table", configs.ONE_WAYS, (),
+             (0, 0, 0), 6.5, _instead(Marginals, "sensitivity", _one_table_only)),
+    Breakage("split not charged", "2.3, Claim 11: every question is paid", configs.CHOICE, _EIGHT, (2, 0),
+             4.98, _instead(Budget, "charge", _free("split"))),
+    Breakage("stop test not charged", "2.3, Claim 11", configs.COUNTED, (), (0, 0),
+             6, _instead(Budget, "charge", _free("stop test"))),
+    Breakage("only the first sibling charged", "2.3 (d): every path pays", configs.COUNTED_MIDDLE, (), (3, 0),
+             9, _instead(Budget, "charge", _first_sibling_pays)),
+    Breakage("balance moved between siblings", "2.3 (e)", configs.COUNTED_MIDDLE, (), (3, 0),
+             9, _instead(Budget, "inherit", _moved)),
+    Breakage("parent asked again after its split", "2.3, Claim 11: only open regions", configs.COUNTED_MIDDLE, (),
+             (0, 0), 10, _parent_again),
+    Breakage("records at the border in both children", "2.3 (b): exactly one child", configs.COUNTED_MIDDLE, (),
+             (1, 0), 15, _instead(MemoryEngine, "split", _in_both_children)),
+    Breakage("cuts from observed values", "2.1: public candidates (I7)", _SEEN, ((5, 0),), (7, 0),
+             INFINITE, _instead(RPS, "_best_of_all", _observed_cuts)),
+    Breakage("attribute picked by the data", "2.1: drawn by a public coin", configs.PICK, ((0, 0, 0),), (1, 0, 0),
+             INFINITE, _instead(RPS, "_random_attribute", _attribute_by_data)),
+    Breakage("narrow judged on the data", "3.3: the width of the region (I6)", configs.CHOICE, ((0, 0),), (1, 0),
+             INFINITE, _instead(RPS, "stop", _narrow_by_data)),
+    Breakage("exact number of records released", "3.3: N/2^d needs a charged N (I4)", configs.SIZED, (), (0, 0),
+             INFINITE, _instead(RPS, "begin", _exact_records)),
+    Breakage("depth planned from the exact number of records", "2.3 (a)", configs.AUTO, (), (0, 0),
+             INFINITE, _instead(RPS, "begin", _exact_depth)),
+    Breakage("empty leaves dropped", "1.1: same support on the empty table (I9)", configs.CHOICE, (), (0, 0),
+             INFINITE, _instead(RPS, "summarize", _occupied_leaves_only)),
+    Breakage("noisy counts cut to a window of the data", "1.2: public bounds", configs.COUNTED, (), (0, 0),
+             INFINITE, _instead(Enumerating, "laplace", _window_of_the_data)),
+    Breakage("unpaid majority vote", "3.3: count and label (I5)", configs.LEAF, (), (0, 0),
+             3, _instead(RPS, "summarize", _unpaid_vote), enumerate_leaves=True),
+    Breakage("PrivTree's noisy values released", "2.4, Claim 12: yes or no only (I17)", configs.CHAIN,
+             (_FAR, _FAR), _FAR, 5.4, _instead(Enumerating, "above", _values_shown)),
+    Breakage("PrivTree without decay", "2.4, Claim 12", configs.CHAIN, (_FAR,), _FAR,
+             5.4, _instead(PrivTree, "biased", _no_decay)),
+    Breakage("PrivTree's lifetime price too small", "2.4, Claim 12: L >= 2 epsilon_t", configs.CHAIN, (_FAR, _FAR),
+             _FAR, 6.3, _instead(PrivTree, "cost", _small_bound)),
+)  # fmt: skip

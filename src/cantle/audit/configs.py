@@ -1,0 +1,182 @@
+"""What the exact audit runs over: every switch of RPS on a domain small enough to try all tables.
+
+Shares are chosen so that every enumerated charge is a whole number of units per point of score: splits on the
+class-aware score (range 3) pay multiples of 3, one-way tables of d attributes multiples of d. Leaves may get
+fractions: their draws are not enumerated.
+
+`tight` marks the claims that some pair of at most four records uses up. Elsewhere the bound is reached only in the
+limit: the exponential mechanism needs many records to (instance I8: 2.983 of 3), PrivTree many tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cantle.audit.exact import Config
+
+
+def _rps(**given: Any) -> dict[str, Any]:
+    """Settings of a bare tree: no count, no one-way tables, no stop test unless given."""
+    return {"oneway_share": 0, "count_share": 0, "values": "uniform", "leaf_share": "1/2"} | given
+
+
+CHOICE = Config("all cuts, balance, depth 1", (3,), _rps(depth=1, leaf_share="1/3"), 3)
+"""Split 2, leaf 1: instance I8."""
+
+CLASSES = Config("all cuts, class-aware, 2 classes, two attributes", (2, 2), _rps(depth=1, leaf_share="1/4"), 4, 2)
+"""Split 3, leaf 1: instance I1 in units."""
+
+PICK = Config("random attribute, balance", (3, 2), _rps(attributes="random", depth=1, leaf_share="1/3"), 3, tight=True)
+"""Coin, then permute-and-flip."""
+
+COUNTED = Config(
+    "stop by noisy count, depth 2",
+    (4,),
+    _rps(depth=2, stop="count:1", stop_share="1/2", leaf_share="1/5"),
+    5,
+    tight=True,
+)
+
+COUNTED_MIDDLE = Config(
+    "stop by noisy count below depth 1, midpoint",
+    (4,),
+    _rps(attributes="midpoint", depth=2, skip=1, stop="count:1", stop_share="1/2", leaf_share="1/2"),
+    8,
+    tight=True,
+)
+
+CHAIN = Config(
+    "PrivTree, midpoint, three tests on a path",
+    (5,),
+    _rps(attributes="midpoint", depth=3, stop="privtree:1", stop_share="3/4", leaf_share="1/5"),
+    5,
+    tight=True,
+)
+
+ONE_WAYS = Config(
+    "one-way tables of two attributes",
+    (2, 2),
+    _rps(depth=1, oneway_share="1/3", leaf_share="1/2"),
+    6,
+    records=2,
+)
+
+SIZED = Config("number of records charged, sizes by depth", (3,), _rps(depth=1, count_share="1/3", summary="depth"), 3)
+
+AUTO = Config(
+    "depth from the charged number of records",
+    (3,),
+    _rps(depth=None, count_share="1/43", leaf_share="40/42"),
+    43,
+    tight=True,
+)
+
+NARROW = Config(
+    "narrow regions are leaves",
+    (4,),
+    _rps(depth=2, stop="narrow:2", leaf_share="1/3"),
+    3,
+)
+
+LEAF = Config("one leaf, class histogram", (2,), _rps(depth=0), 2, 2, tight=True)
+"""Instance I5's sound form."""
+
+CONFIGS: tuple[Config, ...] = (
+    LEAF,
+    CHOICE,
+    Config("all cuts, balance, depth 2", (4,), _rps(depth=2, leaf_share="1/3"), 3),
+    Config("all cuts, balance, depth 2, two attributes", (2, 3), _rps(depth=2, leaf_share="1/3"), 3, records=2),
+    Config("all cuts, balance, a forced cut is free", (2, 2), _rps(depth=2, leaf_share="1/3"), 3),
+    Config("all cuts, balance, levels geometric", (4,), _rps(depth=2, leaf_share="1/4", levels="geometric:2"), 4),
+    Config("all cuts, class-aware, 2 classes", (3,), _rps(depth=1, leaf_share="1/4"), 4, 2),
+    CLASSES,
+    Config("all cuts, class-aware, 3 classes", (3,), _rps(depth=1, leaf_share="1/4"), 4, 3),
+    Config("all cuts, mix:1:2, 2 classes", (3,), _rps(depth=1, quality="mix:1:2", leaf_share="1/4"), 4, 2),
+    PICK,
+    Config(
+        "random attribute, balance, depth 2", (2, 3), _rps(attributes="random", depth=2, leaf_share="1/3"), 3, records=2
+    ),
+    Config(
+        "random attribute, class-aware, 2 classes",
+        (3,),
+        _rps(attributes="random", depth=1, leaf_share="1/4"),
+        4,
+        2,
+        tight=True,
+    ),
+    Config("midpoint, depth 2", (4,), _rps(attributes="midpoint", depth=2), 2, tight=True),
+    COUNTED,
+    Config(
+        "stop by noisy count, wider window",
+        (3,),
+        _rps(depth=2, stop="count:2", stop_share="1/2", leaf_share="1/5"),
+        5,
+        window=(0, 3),
+        tight=True,
+    ),
+    COUNTED_MIDDLE,
+    Config(
+        "stop by noisy count, skip and narrow",
+        (4,),
+        _rps(depth=2, stop="count:1+narrow:2", skip=1, stop_share="1/2", leaf_share="1/5"),
+        5,
+    ),
+    NARROW,
+    Config(
+        "PrivTree, all cuts, depth 3",
+        (4,),
+        _rps(depth=3, stop="privtree:1", stop_share="1/2", leaf_share="1/7"),
+        7,
+        tight=True,
+    ),
+    CHAIN,
+    Config(
+        "PrivTree, threshold 0, first level skipped",
+        (4,),
+        _rps(depth=3, stop="privtree:0", skip=1, stop_share="1/2", leaf_share="1/7"),
+        7,
+        tight=True,
+    ),
+    Config("one-way table", (3,), _rps(depth=1, oneway_share="1/4", leaf_share="1/3"), 4),
+    ONE_WAYS,
+    Config("number of records charged", (3,), _rps(depth=1, count_share="1/4", leaf_share="1/3"), 4),
+    SIZED,
+    Config(
+        "sizes by depth, 2 classes",
+        (3,),
+        _rps(depth=1, count_share="1/5", summary="depth", leaf_share="1/4"),
+        5,
+        2,
+        records=2,
+    ),
+    AUTO,
+    Config(
+        "a person of two records",
+        (3,),
+        _rps(depth=1, stop="count:1", stop_share="1/2"),
+        8,
+        unit=2,
+        records=2,
+        tight=True,
+    ),
+    Config(
+        "a person of two records, PrivTree",
+        (4,),
+        _rps(attributes="midpoint", depth=2, stop="privtree:1", stop_share="3/4", leaf_share="1/5"),
+        10,
+        unit=2,
+        records=2,
+        tight=True,
+    ),
+    Config(
+        "preset paper, depth 2, 2 classes",
+        (2, 2),
+        {"depth": 2, "stop": "count:1"},
+        24,
+        2,
+        preset="paper",
+        records=2,
+        tight=True,
+    ),
+    Config("preset default", (3,), {}, 400, tight=True),
+)

@@ -1,0 +1,300 @@
+"""The exact law of what a run shows, for tiny tables, through the shipped curator, budget, engine and method.
+
+A run is replayed over every sequence of outcomes of its noise (`noise.enumerating`), in exact fractions and in
+base 2: a "unit" of epsilon is 10^9 nano-units and weighs 2 where production weighs e. The proofs do not depend on
+the base. What leaves draw last is not enumerated: nothing depends on it, and its loss is sum of rate * |difference|
+(`agrees` checks this against a full enumeration).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+
+from cantle import privtree
+from cantle.budget import NANO, Budget, Unit
+from cantle.curator import Curator
+from cantle.domain import Domain
+from cantle.engines.memory import MemoryEngine
+from cantle.grow import grow
+from cantle.methods.rps import RPS
+from cantle.noise import Lanes, Rate
+from cantle.noise.enumerating import Enumerating, law
+from cantle.privtree import PrivTree
+from cantle.regions import Bools, Cuts, Frontier
+from cantle.schema import Schema
+
+Record = tuple[int, ...]
+"""Codes, then the class."""
+Table = tuple[Record, ...]
+"""A multiset of records, sorted."""
+Drawn = tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]
+"""Exact counts and rates of the draws that were not enumerated."""
+Shown = tuple[tuple[str, ...], tuple[int, ...]]
+"""What a run shows: a line for each public fact, and the noisy cells of the leaves (none when not enumerated)."""
+
+TOLERANCE = 1e-9
+TIGHT = 0.97
+"""A claim is tight when the worst loss reaches this part of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Config:
+    """One mechanism over one tiny domain: what it claims is `units`."""
+
+    name: str
+    sizes: tuple[int, ...]
+    settings: Mapping[str, Any]
+    units: int
+    classes: int = 1
+    window: tuple[int, int] = (0, 1)
+    preset: str = "default"
+    unit: int = 1
+    """Records of one protected person."""
+    records: int = 3
+    """Tables of up to this many records are audited, each with all its neighbours."""
+    tight: bool = False
+    """Whether some pair of that size must use up the claim."""
+
+    def domain(self) -> Domain:
+        fields: list[dict[str, Any]] = [
+            {"name": f"a{i}", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
+            for i, size in enumerate(self.sizes)
+        ]
+        if self.classes > 1:
+            labels = [str(label) for label in range(self.classes)]
+            required = {"required": True}
+            fields.append(
+                {"name": "y", "type": "string", "categories": labels, "unknown": "drop", "constraints": required}
+                | {"role": "target"}
+            )
+        return Schema.from_dict({"fields": fields}).domain()
+
+    def points(self) -> list[Record]:
+        """Every record that can be."""
+        return list(product(*(range(size) for size in self.sizes), range(self.classes)))
+
+    def tables(self, records: int) -> Iterator[Table]:
+        """All tables of up to this many records, the empty one first."""
+        for n in range(records + 1):
+            yield from combinations_with_replacement(self.points(), n)
+
+    def pairs(self, records: int | None = None) -> Iterator[tuple[Table, Table]]:
+        """All tables, each with all it becomes when one unit joins."""
+        most = self.records if records is None else records
+        for table in self.tables(most):
+            for joined in (n for k in range(1, self.unit + 1) for n in combinations_with_replacement(self.points(), k)):
+                yield table, with_records(table, *joined)
+
+
+def with_records(table: Table, *more: Record) -> Table:
+    return tuple(sorted((*table, *more)))
+
+
+# ---- base 2 ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def replaced(owner: Any, name: str, new: Any) -> Iterator[None]:
+    """`owner.name` is `new` inside the block."""
+    old = owner.__dict__[name]
+    setattr(owner, name, new)
+    try:
+        yield
+    finally:
+        setattr(owner, name, old)
+
+
+@contextmanager
+def base_two(records: int) -> Iterator[None]:
+    """PrivTree's lifetime price, decay and choice of tests in base 2: the rest of the code names no base.
+
+    The shipped bound L is used at epsilon ln 2, both ways rounded up; tests are the strongest in whole units.
+    """
+    natural = privtree.lifetime_bound
+
+    def lifetime(epsilon_nano: int, delta: int, records: int = 1) -> int:
+        return math.ceil(natural(math.ceil(epsilon_nano * math.log(2)), delta, records) / math.log(2))
+
+    def within(budget_nano: int, theta: int, fanout: int = 2, _records: int = 1) -> PrivTree:
+        for units in range(budget_nano // NANO // records, 0, -1):
+            tests = PrivTree(theta, math.ceil(math.log2(fanout) / units), units * records * NANO)
+            if lifetime(tests.epsilon_nano, tests.delta, records) <= budget_nano:
+                return tests
+        raise ValueError("no whole unit for stop tests; audit with a larger share")
+
+    with replaced(privtree, "lifetime_bound", lifetime), replaced(PrivTree, "within", staticmethod(within)):
+        yield
+
+
+# ---- one run --------------------------------------------------------------------------------------------------
+
+
+class Closing:
+    """The method, but the draws of `summarize` are only recorded while `closed` says so."""
+
+    def __init__(self, method: RPS, *, enumerate_leaves: bool) -> None:
+        self.method, self.domain = method, method.domain
+        self.enumerate_leaves, self.summarizing = enumerate_leaves, False
+
+    def closed(self, _lanes: Lanes) -> bool:
+        return self.summarizing and not self.enumerate_leaves
+
+    def begin(self, root: Frontier, curator: Curator) -> None:
+        self.method.begin(root, curator)
+
+    def stop(self, nodes: Frontier, curator: Curator) -> Bools:
+        return self.method.stop(nodes, curator)
+
+    def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
+        return self.method.partition(nodes, curator)
+
+    def summarize(self, leaves: Frontier, curator: Curator) -> None:
+        self.summarizing = True
+        self.method.summarize(leaves, curator)
+        self.summarizing = False
+
+    def parameters(self) -> dict[str, Any]:
+        return self.method.parameters()
+
+
+def shown(method: RPS, noise: Enumerating, receipt: Mapping[str, Any], *, leaves: bool) -> Shown:
+    """All that a release is made from: tree, noisy values, one-way tables, declared count, receipt."""
+    tree = method.tree
+    lines = [f"depth {method.depth}, records {tree.declared}"]
+    if method.oneways is not None:
+        lines.append(f"one-way tables {method.oneways.value.tolist()} at {method.oneways.rate_num.tolist()}")
+    for ids, noisy in tree.sizes:
+        lines.append(f"sizes of {ids.tolist()}: {noisy.value.tolist()} at {noisy.rate_num.tolist()}")
+    for ids, cuts in tree.cuts.values():
+        lines.append(f"cuts of {ids.tolist()}: attributes {cuts.attribute.tolist()} points {cuts.point.tolist()}")
+    cells: list[int] = []
+    for nodes, measured, path in tree.leaves:
+        rates = measured.rate_num.tolist() if measured is not None else None
+        lines.append(f"leaves {nodes.ids.tolist()} at {rates} paths {path.tolist()}")
+        if leaves and measured is not None:
+            cells += measured.value.reshape(-1).tolist()
+    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any
+    return (*lines, f"receipt {receipt}"), tuple(cells)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The probability of what is shown, and the exact counts behind the draws that were not enumerated."""
+
+    probability: Fraction
+    drawn: Drawn
+
+    @property
+    def bits(self) -> float:
+        return math.log2(self.probability.numerator) - math.log2(self.probability.denominator)
+
+
+Law = dict[Shown, Outcome]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The worst loss found, in units, and where: the pair and what was shown."""
+
+    loss: float
+    before: Table
+    after: Table
+    event: Shown
+    total: bool
+    """Whether all laws added up to one, exactly."""
+
+
+@dataclass(eq=False)
+class Audit:
+    """Laws of one configuration, kept by table, and their comparison."""
+
+    config: Config
+    enumerate_leaves: bool = False
+    laws: dict[Table, Law] = field(default_factory=dict)
+
+    def law(self, table: Table) -> Law:
+        """The exact law of what is shown for this table."""
+        if table not in self.laws:
+            with base_two(self.config.unit):
+                # The counts behind a draw belong to what was shown and to the table: they never split an event.
+                found = law(self._runner(table), window=self.config.window, closed=None)
+            self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in found.items() if p}
+            if len(self.laws[table]) != sum(1 for p in found.values() if p):
+                raise AssertionError("one transcript came with two sets of leaf counts")
+        return self.laws[table]
+
+    def _runner(self, table: Table) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        config, domain = self.config, self.config.domain()
+        rows = np.array(table, dtype=np.int64).reshape(len(table), len(config.sizes) + 1)
+
+        def run(noise: Enumerating) -> tuple[Shown, Drawn]:
+            method = RPS(domain, preset=config.preset, **config.settings)
+            closing = Closing(method, enumerate_leaves=self.enumerate_leaves)
+            noise.closed = closing.closed
+            engine = MemoryEngine(rows[:, :-1], rows[:, -1], sizes=method.sizes, class_count=method.classes)
+            with Curator(engine, Budget(config.units * NANO, Unit(config.unit)), noise) as curator:
+                grow(closing, curator)
+                receipt = curator.seal()
+            return shown(method, noise, receipt, leaves=self.enumerate_leaves), tuple(noise.recorded)
+
+        return run
+
+    def compare(self, before: Table, after: Table) -> Finding:
+        """The worst event of one pair; a transcript that only one of them can show loses infinitely."""
+        one, two = self.law(before), self.law(after)
+        total = sum(o.probability for o in one.values()) == 1 == sum(o.probability for o in two.values())
+        alone = next(iter(one.keys() ^ two.keys()), None)
+        if alone is not None:
+            return Finding(math.inf, before, after, alone, total)
+        losses = {event: abs(one[event].bits - two[event].bits) + undrawn(one[event], two[event]) for event in one}
+        event = max(losses, key=losses.__getitem__)
+        return Finding(losses[event], before, after, event, total)
+
+    def worst(self, pairs: Iterable[tuple[Table, Table]] | None = None) -> Finding:
+        """The worst over the pairs; without any, over all small tables and all their neighbours."""
+        found = [self.compare(*pair) for pair in (self.config.pairs() if pairs is None else pairs)]
+        most = max(found, key=lambda finding: finding.loss)
+        return Finding(most.loss, most.before, most.after, most.event, all(f.total for f in found))
+
+
+def undrawn(one: Outcome, two: Outcome) -> float:
+    """The loss of draws that were not enumerated: discrete Laplace reaches rate * |difference| in every cell."""
+    loss = Fraction(0)
+    for (mine, rates), (theirs, other_rates) in zip(one.drawn, two.drawn, strict=True):
+        if rates != other_rates:
+            return math.inf
+        loss += sum((rate * abs(a - b) for a, b, rate in zip(mine, theirs, rates, strict=True)), Fraction(0))
+    return float(loss)
+
+
+def agrees(config: Config, table: Table) -> bool:
+    """Whether full enumeration gives P(transcript) * product of the leaf cells' own laws, for every outcome."""
+    closed, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
+    bodies = {body: outcome for (body, _), outcome in closed.items()}
+    return len({body for body, _ in full}) == len(bodies) and all(
+        outcome.probability == bodies[body].probability * _cells(bodies[body].drawn, cells, config.window)
+        for (body, cells), outcome in full.items()
+    )
+
+
+def _cells(drawn: Drawn, cells: tuple[int, ...], window: tuple[int, int]) -> Fraction:
+    """The probability that the leaf cells come out as these values."""
+    probability, at = Fraction(1), iter(cells)
+    for counts, rates in drawn:
+        for count, rate in zip(counts, rates, strict=True):
+            probability *= _cell_law(count, rate, window)[next(at)]
+    return probability
+
+
+def _cell_law(count: int, rate: Fraction, window: tuple[int, int]) -> dict[int, Fraction]:
+    exact = Rate(rate.numerator, rate.denominator)
+    lanes, counts = Lanes(0, np.arange(1)), np.array([count], dtype=np.int64)
+    return law(lambda noise: int(noise.laplace(lanes, counts, exact)[0]), window=window)

@@ -1,0 +1,190 @@
+"""The budget of one run: exact integers along the paths of the tree. Trusted.
+
+epsilon is k nano-units, k a whole number (epsilon = k / 10^9). Every open region has a balance: epsilon less
+all charges on its path from the root. A charge goes to open regions and is refused, for all of them, if one
+could not pay. Splitting hands the balance on to every child and closes the parent.
+
+Claim 11 (path budget). However charges, stops and splits are chosen from answers already given, the whole run
+is epsilon-DP for one unit. By induction on the recursion: two data sets that differ in one record give the
+queries at a region factors of at most e^charge each; given the answers the children are the same regions for
+both, the record lies in exactly one, the others contribute equal factors; that child contributes at most
+e^balance. It needs: charges only to regions that are still open (a parent cannot be asked after its children),
+no region listed twice in one question, and no balance moved between siblings. `charge` and `inherit` see to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cantle.errors import BudgetExceeded, ParameterError
+from cantle.regions import Bools, Ints
+
+NANO = 10**9
+MOST = 10**6 * NANO  # balances of a level are one int64 array, and stay whole numbers in JSON
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whom the promise protects: everything one person put in, at most `max_records` records."""
+
+    max_records: int = 1
+
+    def describe(self) -> str:
+        return "one record" if self.max_records == 1 else f"one person, up to {self.max_records} records"
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One price on a path: what for, by which verb, how much, and the range or sensitivity it was paid for."""
+
+    why: str
+    verb: str
+    epsilon_nano: int
+    sensitivity: int
+    depth: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "why": self.why,
+            "verb": self.verb,
+            "epsilon_nano": self.epsilon_nano,
+            "sensitivity": self.sensitivity,
+            "depth": self.depth,
+        }
+
+
+def nano_of(epsilon: Any) -> int:
+    """epsilon in whole nano-units, rounded down.
+
+    >>> nano_of("0.3"), nano_of(0.3), nano_of(1)
+    (300000000, 300000000, 1000000000)
+    """
+    try:
+        # A float is read as the decimal it prints as, so that 0.3 means 3/10 and not the double below it.
+        exact = Fraction(repr(float(epsilon)) if isinstance(epsilon, float) else epsilon)
+        nano = int(exact.numerator * NANO // exact.denominator)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise ParameterError(
+            f"epsilon must be a positive number, got {epsilon!r}; write for example --epsilon 1 or epsilon=0.5"
+        ) from None
+    if isinstance(epsilon, bool) or not 0 < nano <= MOST:
+        raise ParameterError(f"epsilon must be between 1e-9 and 1e6, got {epsilon!r}; a usual choice is 0.1 to 3")
+    return nano
+
+
+def words_of(nano: int) -> str:
+    """epsilon as exact decimal text.
+
+    >>> words_of(300000000), words_of(2000000000), words_of(1)
+    ('0.3', '2', '0.000000001')
+    """
+    whole, part = divmod(nano, NANO)
+    return str(whole) if not part else f"{whole}.{part:09d}".rstrip("0")
+
+
+class Budget:
+    """Balances of all regions, and the kinds of paths that led to them."""
+
+    def __init__(self, epsilon_nano: int, unit: Unit) -> None:
+        if not 0 < epsilon_nano <= MOST or unit.max_records < 1:
+            raise ParameterError("a budget needs a positive epsilon and a unit of at least one record")
+        self.total, self.unit = epsilon_nano, unit
+        self._balance: Ints = np.array([epsilon_nano], dtype=np.int64)
+        self._open: Bools = np.array([True])
+        self._split: Bools = np.array([False])
+        self._path: Ints = np.zeros(1, dtype=np.int64)
+        # Kinds of paths as a tree of charges: kind 0 has paid nothing, kind i is kind `parent` plus one charge.
+        self._kinds: list[tuple[int, Charge | None]] = [(-1, None)]
+        self._known: dict[tuple[int, Charge], int] = {}
+
+    def __repr__(self) -> str:
+        return f"Budget(epsilon={words_of(self.total)}, unit={self.unit.describe()!r})"
+
+    def left(self, ids: Ints) -> Ints:
+        """What each region can still spend."""
+        return self._balance[ids].copy()
+
+    def path(self, ids: Ints) -> Ints:
+        """The kind of path of each region; the receipt lists the charges of each kind."""
+        return self._path[ids].copy()
+
+    def require_open(self, ids: Ints) -> None:
+        """Refuses regions that are unknown, already split or dropped, or listed twice."""
+        if len(ids) and (ids[0] < 0 or ids[-1] >= len(self._open) or not np.all(np.diff(ids) > 0)):
+            raise ParameterError("regions must be known and listed once, in ascending order")
+        if not self._open[ids].all():
+            raise ParameterError("a region that was split or dropped cannot be asked again; ask its children")
+
+    def charge(self, ids: Ints, epsilon_nano: Any, *, why: str, verb: str, sensitivity: int, depth: int) -> Ints:
+        """Takes epsilon (one for all, or one each) from every region's balance, or from none and raises.
+
+        Returns the charge of each region.
+        """
+        self.require_open(ids)
+        cost = np.broadcast_to(np.asarray(epsilon_nano), ids.shape)
+        if cost.dtype.kind not in "iu" or (cost < 1).any() or (cost > MOST).any():
+            raise ParameterError(f"{why}: a charge is a whole positive number of nano-units of epsilon")
+        cost = cost.astype(np.int64)
+        short = cost > self._balance[ids]
+        if short.any():
+            first = int(np.argmax(short))
+            raise BudgetExceeded(
+                f"{why} needs epsilon {words_of(int(cost[first]))}, this path has "
+                f"{words_of(int(self._balance[ids[first]]))} left at depth {depth}; "
+                "lower the depth or the shares, or raise epsilon"
+            )
+        self._balance[ids] -= cost
+        self._note(ids, cost, why=why, verb=verb, sensitivity=sensitivity, depth=depth)
+        return cost
+
+    def _note(self, ids: Ints, cost: Ints, *, why: str, verb: str, sensitivity: int, depth: int) -> None:
+        """Moves each region to the kind of path that has this charge at its end."""
+        if not len(ids):
+            return
+        pairs, inverse = np.unique(np.stack([self._path[ids], cost], axis=1), axis=0, return_inverse=True)
+        kinds = np.empty(len(pairs), dtype=np.int64)
+        for i, (parent, paid) in enumerate(pairs.tolist()):
+            charge = Charge(why, verb, paid, sensitivity, depth)
+            key = (parent, charge)
+            if key not in self._known:
+                self._known[key] = len(self._kinds)
+                self._kinds.append(key)
+            kinds[i] = self._known[key]
+        self._path[ids] = kinds[inverse.reshape(-1)]
+
+    def inherit(self, parents: Ints) -> Ints:
+        """Opens two children for each parent and closes every region that was open; gives the children's ids."""
+        self.require_open(parents)
+        self._open[:] = False
+        self._split[parents] = True
+        first = len(self._open)
+        self._balance = np.concatenate([self._balance, np.repeat(self._balance[parents], 2)])
+        self._path = np.concatenate([self._path, np.repeat(self._path[parents], 2)])
+        self._open = np.concatenate([self._open, np.ones(2 * len(parents), dtype=np.bool_)])
+        self._split = np.concatenate([self._split, np.zeros(2 * len(parents), dtype=np.bool_)])
+        return np.arange(first, len(self._open), dtype=np.int64)
+
+    def close(self) -> None:
+        """No region can be charged any more."""
+        self._open[:] = False
+
+    def _charges(self, kind: int) -> list[Charge]:
+        """The charges of a kind of path, from the root down."""
+        charges = []
+        while kind:
+            kind, charge = self._kinds[kind]
+            charges.append(charge)
+        return [charge for charge in reversed(charges) if charge is not None]
+
+    def receipt(self) -> dict[str, Any]:
+        """The charges of every kind of path that ended in a leaf; leaves point into it by number."""
+        paths = []
+        for kind in np.unique(self._path[~self._split]).tolist():
+            charges = self._charges(kind)
+            spent = sum(charge.epsilon_nano for charge in charges)
+            paths.append({"path": kind, "epsilon_nano": spent, "charges": [c.to_dict() for c in charges]})
+        return {"unit": {"max_records": self.unit.max_records}, "epsilon_nano": self.total, "paths": paths}

@@ -1,0 +1,210 @@
+"""The curator: the only place where records, budget and dice meet. Trusted.
+
+A method holds a curator and nothing else. Every question follows one order: charge the regions it is asked about,
+then look, then give away only the noisy answer. Exact counts (`exact_...`) live inside one call.
+
+Each question has a number, and every random draw is addressed by (question, region, cell), so that neither the
+order of records nor the size of chunks nor the engine can change a seeded run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from cantle.budget import NANO, Budget
+from cantle.candidates import TRUSTED_CANDIDATES, Candidates
+from cantle.engines.base import Engine
+from cantle.errors import ParameterError, Sealed
+from cantle.noise import Lanes, Noise, Rate
+from cantle.privtree import PrivTree
+from cantle.quality import TRUSTED_QUALITIES, Quality
+from cantle.queries import TRUSTED_QUERIES, Query
+from cantle.regions import Bools, Cuts, Frontier, Ints
+from cantle.tally import Sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Noisy counts (regions, cells), and the rate num/den of each region's discrete Laplace noise."""
+
+    value: Ints
+    rate_num: Ints
+    rate_den: int
+
+
+class Curator:
+    """Holds the records, the budget and the dice; answers in noise."""
+
+    __slots__ = ("__budget", "__calls", "__engine", "__frontier", "__noise", "__stop", "__tests")
+
+    def __init__(self, engine: Engine, budget: Budget, noise: Noise) -> None:
+        self.__engine: Engine | None = engine
+        self.__budget, self.__noise = budget, noise
+        self.__frontier = Frontier.root(engine.sizes)
+        self.__tests: Ints = np.zeros(1, dtype=np.int64)
+        self.__stop: PrivTree | None = None
+        self.__calls = 0
+
+    def __repr__(self) -> str:
+        state = "sealed" if self.__engine is None else f"{len(self.__frontier)} open regions"
+        return f"Curator({self.__budget!r}, {state})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a curator holds private records and cannot be pickled or copied")
+
+    def __enter__(self) -> Curator:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.__forget()
+
+    # ---- public facts -------------------------------------------------------------------------------------
+
+    def root(self) -> Frontier:
+        """The whole domain as one region; only before the first split."""
+        if self.__frontier.depth:
+            raise ParameterError("the root was already split")
+        return self.__frontier
+
+    def left(self, nodes: Frontier) -> Ints:
+        """What each region can still spend, in nano-units of epsilon."""
+        return self.__budget.left(nodes.ids)
+
+    def path(self, nodes: Frontier) -> Ints:
+        """Each region's kind of path in the receipt."""
+        return self.__budget.path(nodes.ids)
+
+    # ---- questions ----------------------------------------------------------------------------------------
+
+    def choose(self, nodes: Frontier, candidates: Candidates, quality: Quality, epsilon: Any, *, why: str) -> Cuts:
+        """One noisy choice a region among its public candidates.
+
+        Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * k)) for a unit
+        of k records, by the range lemma (Claim 1), candidates and weights being public.
+        """
+        nodes, positions, engine = self.__ask(nodes)
+        _require_trusted(quality, TRUSTED_QUALITIES)
+        _require_trusted(candidates, TRUSTED_CANDIDATES)
+        counts = candidates.counts(nodes)
+        if (counts < 1).any():
+            raise ParameterError(f"{why}: a region without candidates cannot be split")
+        rho = quality.range * self.__budget.unit.max_records
+        cost = self.__charge(nodes, epsilon, why, "choose", rho)
+        choice = np.empty(len(nodes), dtype=np.int64)
+        for first, last, exact_counts in engine.tally(positions, candidates.key):
+            exact_scores = quality.scores(candidates.sides(nodes, first, exact_counts))
+            part = nodes.take(slice(first, last))
+            choice[first:last] = self.__noise.select(
+                Lanes(self.__calls, part.ids),
+                exact_scores,
+                np.concatenate([[0], np.cumsum(counts[first:last])]),
+                Rate(cost[first:last], rho * NANO),
+                candidates.inverse_weights(part),
+            )
+        return candidates.cuts(nodes, choice)
+
+    def measure(self, nodes: Frontier, query: Query, epsilon: Any, *, why: str) -> Noisy:
+        """Noisy counts of every region.
+
+        Claim 14. epsilon-DP in each region's records: discrete Laplace noise of rate epsilon / sensitivity on an
+        integer vector of that L1 sensitivity: P[Z = z] / P[Z = z'] <= e^(rate |z - z'|).
+        """
+        nodes, positions, engine = self.__ask(nodes)
+        _require_trusted(query, TRUSTED_QUERIES)
+        sensitivity = query.sensitivity(self.__budget.unit)
+        cost = self.__charge(nodes, epsilon, why, "measure", sensitivity)
+        cells = query.key.cells
+        value = np.empty((len(nodes), cells), dtype=np.int64)
+        for first, last, exact_counts in engine.tally(positions, query.key):
+            lanes = Lanes(
+                self.__calls, np.repeat(nodes.ids[first:last], cells), np.tile(np.arange(cells), last - first)
+            )
+            rate = Rate(np.repeat(cost[first:last], cells), sensitivity * NANO)
+            noisy = self.__noise.laplace(lanes, exact_counts.reshape(-1), rate)
+            value[first:last] = noisy.reshape(last - first, cells)
+        return Noisy(value, cost, sensitivity * NANO)
+
+    def test(self, nodes: Frontier, stop: PrivTree, *, why: str) -> Bools:
+        """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12)."""
+        nodes, positions, engine = self.__ask(nodes)
+        if self.__stop not in (None, stop):
+            raise ParameterError(f"{why}: all stop tests of a run share one threshold, decay and price")
+        self.__stop = stop
+        records = self.__budget.unit.max_records
+        done = self.__tests[positions]
+        price = stop.cost(done + 1, records) - stop.cost(done, records)
+        self.__tests[positions] += 1
+        paying = price > 0
+        self.__charge(nodes.take(paying), price[paying], why, "test", records, count_call=False)
+        self.__calls += 1
+        answer = np.empty(len(nodes), dtype=np.bool_)
+        for first, last, exact_counts in engine.tally(positions, Sizes()):
+            biased = stop.biased(exact_counts[:, 0], done[first:last])
+            answer[first:last] = self.__noise.above(
+                Lanes(self.__calls, nodes.ids[first:last]),
+                biased,
+                np.full(last - first, stop.theta, dtype=np.int64),
+                Rate(stop.epsilon_nano, records * NANO),
+            )
+        return answer
+
+    def coin(self, nodes: Frontier, sides: Ints) -> Ints:
+        """A fair public die a region, 0 to sides - 1; costs nothing, for it knows nothing of the records."""
+        nodes, _, _ = self.__ask(nodes)
+        self.__calls += 1
+        return self.__noise.coin(Lanes(self.__calls, nodes.ids), np.asarray(sides, dtype=np.int64))
+
+    def split(self, nodes: Frontier, cuts: Cuts) -> Frontier:
+        """The children of these regions; all other open regions are closed, their records dropped.
+
+        Public: records follow a public rule and nothing is learnt.
+        """
+        nodes, positions, engine = self.__ask(nodes)
+        if len(cuts.attribute) != len(nodes) or not cuts.inside(nodes).all():
+            raise ParameterError("one cut a region, strictly inside it")
+        ids = self.__budget.inherit(nodes.ids)
+        engine.split(positions, cuts)
+        self.__tests = np.repeat(self.__tests[positions], 2)
+        self.__frontier = cuts.children(nodes, int(ids[0]) if len(ids) else 0)
+        return self.__frontier
+
+    def seal(self) -> dict[str, Any]:
+        """Forgets records and dice and gives the receipt; whatever follows is post-processing."""
+        if self.__engine is None:
+            raise Sealed("the curator is sealed already")
+        self.__forget()
+        return self.__budget.receipt()
+
+    # ---- inside -------------------------------------------------------------------------------------------
+
+    def __ask(self, nodes: Frontier) -> tuple[Frontier, Ints, Engine]:
+        """Our own copy of the regions asked about, their positions in the engine, and the engine."""
+        if self.__engine is None:
+            raise Sealed("the curator is sealed; nothing can be asked of the records any more")
+        self.__budget.require_open(nodes.ids)
+        positions = np.searchsorted(self.__frontier.ids, nodes.ids)
+        return self.__frontier.take(positions), positions, self.__engine
+
+    def __charge(
+        self, nodes: Frontier, epsilon: Any, why: str, verb: str, sensitivity: int, count_call: bool = True
+    ) -> Ints:
+        self.__calls += count_call
+        return self.__budget.charge(nodes.ids, epsilon, why=why, verb=verb, sensitivity=sensitivity, depth=nodes.depth)
+
+    def __forget(self) -> None:
+        if self.__engine is None:
+            return
+        self.__engine.close()
+        self.__engine = None
+        self.__budget.close()
+        del self.__noise
+
+
+def _require_trusted(thing: object, kinds: tuple[type, ...]) -> None:
+    """Scores, candidates and queries see exact counts, so only those with a proof beside them are let in."""
+    if type(thing) not in kinds:
+        raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")

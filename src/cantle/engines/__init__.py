@@ -1,0 +1,1 @@
+"""Where the records live. An engine counts exactly, draws nothing, and is spoken to by the curator alone."""

@@ -1,0 +1,113 @@
+"""Records in memory: row-major codes, physically ordered by region, counted in cache-sized chunks of regions.
+
+Moving the rows at every split keeps each region's records together, so that a level is counted by one pass of
+`bincount` per attribute over contiguous rows; an index permutation is several times slower, and a whole level at
+once would allocate gigabytes (measured; see docs/performance notes in benchmarks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.engines.base import Chunk
+from cantle.regions import Cuts, Ints
+from cantle.tally import ChildSizes, Classes, Key, OneWayEach, OneWays, Sizes
+
+CHUNK_CELLS = 1 << 18
+"""Cells of counts held at once: two megabytes, about what a core keeps close."""
+
+
+class MemoryEngine:
+    """Counts over arrays of codes (records, attributes) and classes (records,)."""
+
+    def __init__(
+        self,
+        codes: npt.NDArray[Any],
+        classes: npt.NDArray[Any],
+        *,
+        sizes: tuple[int, ...],
+        class_count: int,
+        chunk_cells: int = CHUNK_CELLS,
+    ) -> None:
+        self.sizes, self.classes = sizes, class_count
+        self._codes, self._class = np.ascontiguousarray(codes), np.ascontiguousarray(classes)
+        self._starts: Ints = np.array([0, len(codes)], dtype=np.int64)
+        self._chunk_cells = chunk_cells
+
+    def __repr__(self) -> str:
+        return "MemoryEngine()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        del self._codes, self._class, self._starts
+
+    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+        step = max(1, self._chunk_cells // key.cells)
+        for first in range(0, len(positions), step):
+            last = min(first + step, len(positions))
+            yield first, last, self._count(positions[first:last], first, key)
+
+    def _rows(self, positions: Ints) -> tuple[Any, Ints]:
+        """Rows of the listed regions, and for each row its region's number within the list."""
+        lengths = self._starts[positions + 1] - self._starts[positions]
+        local = np.repeat(np.arange(len(positions)), lengths)
+        if len(positions) and positions[-1] - positions[0] + 1 == len(positions):
+            return slice(self._starts[positions[0]], self._starts[positions[-1] + 1]), local
+        ends = np.cumsum(lengths)
+        return np.arange(len(local)) - np.repeat(ends - lengths - self._starts[positions], lengths), local
+
+    def _count(self, positions: Ints, first: int, key: Key) -> Ints:
+        nodes = len(positions)
+        match key:
+            case Sizes():
+                return (self._starts[positions + 1] - self._starts[positions]).reshape(nodes, 1)
+            case Classes():
+                rows, local = self._rows(positions)
+                return _bincount(local, self._class[rows], key.classes, nodes)
+            case OneWays():
+                return self._one_ways(positions, key)
+            case OneWayEach():
+                rows, local = self._rows(positions)
+                attribute = key.attribute[first : first + nodes]
+                value = self._codes[rows][np.arange(len(local)), attribute[local]]
+                return _bincount(local, self._joint(value, rows, key.classes), key.cells, nodes)
+            case ChildSizes():
+                rows, local = self._rows(positions)
+                cuts = Cuts(key.cuts.attribute[first : first + nodes], key.cuts.point[first : first + nodes])
+                return _bincount(local, cuts.label(self._codes[rows], local), 2, nodes)
+
+    def _joint(self, value: npt.NDArray[Any], rows: Any, classes: int) -> npt.NDArray[Any]:
+        """The cell (code, class) of each row; the code alone when the class is left out."""
+        return value if classes == 1 else value.astype(np.int64) * classes + self._class[rows]
+
+    def _one_ways(self, positions: Ints, key: OneWays) -> Ints:
+        rows, local = self._rows(positions)
+        codes, nodes = self._codes[rows], len(positions)
+        counts = np.empty((nodes, key.cells), dtype=np.int64)
+        for attribute, size, offset in zip(key.attributes, key.sizes, key.offsets.tolist(), strict=False):
+            cell = self._joint(codes[:, attribute], rows, key.classes)
+            table = _bincount(local, cell, size * key.classes, nodes)
+            counts[:, offset * key.classes : (offset + size) * key.classes] = table
+        return counts
+
+    def split(self, positions: Ints, cuts: Cuts) -> None:
+        rows, local = self._rows(positions)
+        codes, classes = self._codes[rows], self._class[rows]
+        child = 2 * local + cuts.label(codes, local)
+        # Rows are in region order already, so this stable sort only parts each region in two.
+        order = np.argsort(child, kind="stable")
+        lengths = np.bincount(child, minlength=2 * len(positions))
+        self._codes, self._class = codes[order], classes[order]
+        self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _bincount(local: Ints, cell: npt.NDArray[Any], cells: int, nodes: int) -> Ints:
+    """Counts (nodes, cells) of rows given by region and cell."""
+    flat = local * cells + cell
+    return np.bincount(flat, minlength=nodes * cells).reshape(nodes, cells)

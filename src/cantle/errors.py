@@ -1,0 +1,50 @@
+"""The exception tree. Every message names the thing, the rule and the fix, and public values only.
+
+CantleError
+├── SchemaError        the public schema is wrong
+├── DataError          the file is not what was promised (one fixed message, never a line or a value)
+├── ParameterError     a keyword, epsilon, method or preset is wrong
+├── BudgetExceeded     a path would spend more than epsilon
+├── Sealed             the curator was asked after it was sealed
+├── OutputError        the release folder exists or cannot be written
+├── VerifyError        a release does not add up
+└── MissingExtra       an optional dependency is not installed
+"""
+
+from __future__ import annotations
+
+
+class CantleError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class SchemaError(CantleError):
+    """The public schema is wrong."""
+
+
+class DataError(CantleError):
+    """The data file or frame as a whole is unusable; never about a record (privacy.md 1.2)."""
+
+
+class ParameterError(CantleError):
+    """An argument is wrong; the command line exits with 2."""
+
+
+class BudgetExceeded(CantleError):
+    """A path would spend more than epsilon."""
+
+
+class Sealed(CantleError):
+    """The curator was asked something after it was sealed."""
+
+
+class OutputError(CantleError):
+    """The release cannot be written where it should go."""
+
+
+class VerifyError(CantleError):
+    """A release does not add up."""
+
+
+class MissingExtra(CantleError):
+    """An optional dependency is not installed."""

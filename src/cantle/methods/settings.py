@@ -1,0 +1,96 @@
+"""Keyword parameters of methods: one table of rules makes parsing, messages and the echo in the release."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from cantle.errors import ParameterError
+
+Rule = tuple[Callable[[Any], Any], str]
+"""How a value is read (raises ValueError or TypeError when it cannot be), and the rule in words."""
+
+
+def one_of(*words: str) -> Rule:
+    """Exactly one of the words."""
+
+    def read(value: Any) -> str:
+        if value not in words:
+            raise ValueError
+        return str(value)
+
+    return read, "one of " + ", ".join(words)
+
+
+def whole(low: int, high: int) -> Rule:
+    """A whole number within bounds."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or int(value) != float(value) or not low <= int(value) <= high:
+            raise ValueError
+        return int(value)
+
+    return read, f"a whole number from {low} to {high}"
+
+
+def maybe(rule: Rule, word: str) -> Rule:
+    """The rule, or None written as None or as the word."""
+    read, text = rule
+    return (lambda value: None if value is None or value == word else read(value)), f"{text}, or {word}"
+
+
+def share() -> Rule:
+    """An exact fraction from 0 to below 1; a float means the decimal it prints as."""
+
+    def read(value: Any) -> Fraction:
+        if isinstance(value, bool):
+            raise ValueError
+        fraction = Fraction(repr(value) if isinstance(value, float) else value)
+        if not 0 <= fraction < 1:
+            raise ValueError
+        return fraction
+
+    return read, "a share from 0 to below 1"
+
+
+def flag() -> Rule:
+    """True or false."""
+
+    def read(value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError
+        return value
+
+    return read, "true or false"
+
+
+def read_settings(
+    method: str,
+    rules: Mapping[str, Rule],
+    presets: Mapping[str, Mapping[str, Any]],
+    preset: str,
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The preset's values with the given ones over them, all checked."""
+    if preset not in presets:
+        raise ParameterError(f"{method} has no preset {preset!r}; use one of {', '.join(presets)}")
+    for name in given:
+        if name not in rules:
+            near = difflib.get_close_matches(name, list(rules), 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ParameterError(f"{method} has no parameter {name!r}{hint} Known: {', '.join(sorted(rules))}")
+    settings = {**presets[preset], **given}
+    for name, value in settings.items():
+        read, text = rules[name]
+        try:
+            settings[name] = read(value)
+        except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+            raise ParameterError(f"{method} parameter {name} must be {text}, got {value!r}") from None
+    return settings
+
+
+def echo(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as JSON values; fractions as exact text."""
+    return {name: str(value) if isinstance(value, Fraction) else value for name, value in settings.items()}

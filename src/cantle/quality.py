@@ -1,0 +1,158 @@
+"""What may be scored: integer scores of splits, each with its range and the proof of it. Trusted.
+
+A split is scored from its table of counts: one array a child, shape (..., classes). Adding a record to the
+data adds 1 to exactly one cell of every candidate's table: the record has one class and falls into one child.
+
+The `range` of a score is rho = sup over neighbours of (max_i d(i) - min_i d(i)), where d(i) is the change of
+candidate i's score. Selection with weight exp(epsilon * score / rho), or permute-and-flip at that rate, is
+epsilon-DP (docs/privacy.md, Claim 1). If no record ever lowers a score (monotone), rho is at most the largest
+change. Every range here is also checked by brute force over all small tables in tests/laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.regions import Ints
+
+SCALE = 1 << 10
+"""Real scores become integers by floor(SCALE * q)."""
+
+
+class Quality(Protocol):
+    """Scores for the exponential mechanism and permute-and-flip."""
+
+    @property
+    def range(self) -> int:
+        """rho of the integer score."""
+
+    def scores(self, children: Sequence[Ints]) -> Ints:
+        """One integer a candidate; children are arrays (..., classes)."""
+
+
+def _apart(left: Ints, right: Ints) -> Ints:
+    """max over classes c != c' of left_c + right_c'; 0 when there is one class."""
+    if left.shape[-1] == 1:
+        return np.zeros(left.shape[:-1], dtype=np.int64)
+    if left.shape[-1] == 2:
+        return np.maximum(left[..., 0] + right[..., 1], left[..., 1] + right[..., 0])
+    top_left, top_right = left.argmax(axis=-1), right.argmax(axis=-1)
+    two_left, two_right = np.partition(left, -2, axis=-1)[..., -2:], np.partition(right, -2, axis=-1)[..., -2:]
+    together = two_left[..., 1] + two_right[..., 1]
+    otherwise = np.maximum(two_left[..., 0] + two_right[..., 1], two_left[..., 1] + two_right[..., 0])
+    return np.where(top_left != top_right, together, otherwise)
+
+
+@dataclass(frozen=True)
+class Mix:
+    """even * min(r1, r2) + apart * g, with g the best number of records told apart by class.
+
+    Claim 2. Range even + apart. min(r1, r2) gains 1 when the record joins the strictly smaller side and else
+    stays; g = max over c != c' of x_c + y_c' is a maximum of counting functions, each gaining 0 or 1. So the
+    score gains between 0 and even + apart: monotone.   RPS 3.2 eq. (2), 4.2 eq. (3)
+    """
+
+    even: int
+    apart: int
+
+    @property
+    def range(self) -> int:
+        return self.even + self.apart
+
+    def scores(self, children: Sequence[Ints]) -> Ints:
+        left, right = children
+        score = self.even * np.minimum(left.sum(axis=-1), right.sum(axis=-1))
+        return score + self.apart * _apart(left, right) if self.apart else score
+
+
+BALANCE = Mix(even=1, apart=0)
+"""RPS eq. (2) doubled: q = min(r1, r2) / 2.  Deviation: the paper's exp(eps q) pays eps/2 only; ours pays all."""
+
+CLASS_AWARE = Mix(even=2, apart=1)
+"""RPS eq. (3) doubled, any number of classes: 2 min + g, range 3.  Deviation: the paper states no sensitivity."""
+
+
+@dataclass(frozen=True)
+class Max:
+    """Sum over children of the largest class count (DiffGen's Max).
+
+    Claim 3. Range 1: one class count of one child gains 1, so one maximum gains 0 or 1, the others stay. Monotone.
+    """
+
+    @property
+    def range(self) -> int:
+        return 1
+
+    def scores(self, children: Sequence[Ints]) -> Ints:
+        best = np.zeros(children[0].shape[:-1], dtype=np.int64)
+        for child in children:
+            best = best + child.max(axis=-1)
+        return best
+
+
+@dataclass(frozen=True)
+class JointMajority(Max):
+    """Max over all cells of the whole partition after the split: `children` are all current groups' parts.
+
+    Claim 4. Range 1, by Claim 3 with the groups as children: the total is what has range 1. A gain over the
+    current total is the same for selection (a shift common to all candidates), but is not itself monotone.
+    """
+
+
+def _entropy_term(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """n log2 n, with 0 at 0."""
+    x = counts.astype(np.float64)
+    return x * np.log2(np.maximum(x, 1.0))
+
+
+@dataclass(frozen=True)
+class InfoGain:
+    """floor(SCALE * information gain in bits): entropy of the class less its mean entropy in the children.
+
+    Claim 5. Range 2 (SCALE + 1). The gain changes within [-1, 1] for any number of classes: up by at most
+    h(1/(n+1)) <= 1, down by at most (H(C) + phi(n_c)) / (n+1) <= 1 with phi(t) = (t+1)log2(t+1) - t log2 t
+    (docs/privacy.md). Not monotone. Rounding: floors of numbers that are each within 1/2 of true values at
+    most SCALE apart differ by less than SCALE + 2, so by at most SCALE + 1; float error is below 1/2 up to
+    2^36 records.
+    """
+
+    @property
+    def range(self) -> int:
+        return 2 * (SCALE + 1)
+
+    def scores(self, children: Sequence[Ints]) -> Ints:
+        classes = np.sum(children, axis=0)
+        n = np.maximum(classes.sum(axis=-1), 1)
+        # n*I = sum_cells f - sum_children f - sum_classes f + f(n),  f(t) = t log2 t
+        gain = _entropy_term(classes.sum(axis=-1)) - _entropy_term(classes).sum(axis=-1)
+        for child in children:
+            gain = gain + _entropy_term(child).sum(axis=-1) - _entropy_term(child.sum(axis=-1))
+        return np.floor(SCALE * gain / n).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Gini:
+    """floor(SCALE * sum over children of sum_c n_c^2 / n), the n-weighted Gini purity.
+
+    Claim 6. Range 2 (SCALE + 1). Adding to class c (k records) of a child with n records and S = sum n_c^2
+    changes the sum by (2k+1)/(n+1) - S/(n(n+1)), and k^2 <= S <= n^2 puts this in (-1, 1]. Rounding as in Claim 5.
+    """
+
+    @property
+    def range(self) -> int:
+        return 2 * (SCALE + 1)
+
+    def scores(self, children: Sequence[Ints]) -> Ints:
+        purity = np.zeros(children[0].shape[:-1], dtype=np.float64)
+        for child in children:
+            squares = (child.astype(np.float64) ** 2).sum(axis=-1)
+            purity = purity + squares / np.maximum(child.sum(axis=-1), 1)
+        return np.floor(SCALE * purity).astype(np.int64)
+
+
+TRUSTED_QUALITIES = (Mix, Max, JointMajority, InfoGain, Gini)

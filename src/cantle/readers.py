@@ -1,0 +1,391 @@
+"""Readers: a CSV file, a Parquet file or a data frame becomes raw columns; they know no domain.
+
+Only declared columns are read, and identifiers never past the header. What a *record* is, is settled here,
+one record at a time (privacy.md 1.2): a short row misses its last values, a long one loses the surplus,
+bytes that are not text become U+FFFD, and nothing of it is reported. Errors are about the file as a whole,
+in fixed words; the libraries' own exceptions quote values, so ours are raised `from None`.
+
+CSV is RFC 4180 with these readings of what it leaves open. A quote inside an unquoted field is an ordinary
+character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read
+as if its quotes were ordinary characters, so that it ends with its line. In a table of more than one column
+a blank line is no record. `skipInitialSpace` removes the spaces at the start of every value.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cantle.errors import DataError, MissingExtra, ParameterError
+
+if TYPE_CHECKING:
+    from cantle.schema import Dialect, Schema
+
+CSV = (".csv", ".tsv", ".txt", ".data", ".test")
+PARQUET = (".parquet", ".pq")
+_PIECE = 1 << 24  # bytes looked at together when quotes are checked
+_LONGEST = 1 << 20  # a quoted field longer than this counts as never closed
+
+
+@dataclass(frozen=True, repr=False)
+class Raw:
+    """Raw private columns, exactly the declared ones, and the kind of frame to give records back in."""
+
+    frame: pl.DataFrame
+    kind: str = "polars"
+
+    def __repr__(self) -> str:
+        return "Raw(private)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("raw records are private and cannot be pickled")
+
+
+def read_columns(source: Any, schema: Schema) -> Raw:
+    """The declared columns of a file or frame, identifiers left out."""
+    wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    if isinstance(source, str | os.PathLike):
+        return Raw(_read_file(Path(source), schema, wanted))
+    return _read_frame(source, wanted)
+
+
+def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
+    """The column names of a CSV file, and nothing else of it."""
+    path = Path(source)
+    _check_file(path)
+    return _split_header(next(_pieces(path, dialect.encoding), b""), _settled(path, dialect))[0]
+
+
+def give_back(frame: pl.DataFrame, kind: str) -> Any:
+    """The (public) frame as the kind that came in: polars, pandas or pyarrow."""
+    if kind == "polars":
+        return frame
+    try:
+        if kind == "pyarrow":
+            return frame.to_arrow()
+        if kind == "pandas":
+            return _to_pandas(frame)
+    except ImportError:
+        raise MissingExtra(f"frames of kind {kind!r} need {kind}; install it.") from None
+    raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
+
+
+# ------------------------------------------------------------------------------------------------- files
+
+
+def _read_file(path: Path, schema: Schema, wanted: list[str]) -> pl.DataFrame:
+    _check_file(path)
+    if path.suffix.lower() in PARQUET:
+        return _read_parquet(path, wanted)
+    return _read_csv(path, schema, wanted)
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise DataError(f"{path.name!r} is a folder; give one CSV or Parquet file.")
+    if not path.exists():
+        raise DataError(f"there is no file {path.name!r}; check the path.")
+    if path.suffix.lower() not in CSV + PARQUET:
+        known = ", ".join(CSV + PARQUET)
+        raise DataError(f"{path.name!r} has an ending that is not known; name it one of {known}.")
+
+
+def _check_columns(where: str, given: Iterable[str], wanted: list[str]) -> None:
+    times = Counter(list(given))
+    missing = [name for name in wanted if not times[name]]
+    if missing:
+        listed = ", ".join(map(repr, missing))
+        raise DataError(f"{where} has no column {listed}; correct the header or the names in the schema.")
+    twice = [name for name in wanted if times[name] > 1]
+    if twice:
+        listed = ", ".join(map(repr, twice))
+        raise DataError(f"{where} has more than one column {listed}; rename or remove the others.")
+
+
+def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
+    """The column names and declared types of a Parquet file, and nothing else of it."""
+    path = Path(source)
+    _check_file(path)
+    try:
+        with path.open("rb") as file:
+            return dict(pl.read_parquet_schema(file))
+    except Exception:  # whatever the library objects to, its words stay here
+        raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
+
+
+def _read_parquet(path: Path, wanted: list[str]) -> pl.DataFrame:
+    types = column_types(path)
+    _check_columns(f"{path.name!r}", types, wanted)
+    _check_types(f"{path.name!r}", {name: types[name] for name in wanted})
+    try:
+        with path.open("rb") as file:
+            return pl.read_parquet(file, columns=wanted).select(wanted)
+    except Exception:
+        raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
+
+
+def _check_types(where: str, types: dict[str, Any]) -> None:
+    """Refuse columns declared to hold what no schema type can be; decided by the container, not by a record."""
+    for name, dtype in types.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Time):
+            known = "numbers, text, booleans, dates or datetimes"
+            raise DataError(f"{where}: column {name!r} has type {dtype.base_type()}; store it as {known}.")
+
+
+# --------------------------------------------------------------------------------------------------- CSV
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """A dialect with every choice made."""
+
+    separator: str
+    quote: str | None
+    header: bool
+    skip_initial_space: bool
+
+
+def _settled(path: Path, dialect: Dialect) -> _Settled:
+    separator = dialect.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    return _Settled(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
+
+
+def _read_csv(path: Path, schema: Schema, wanted: list[str]) -> pl.DataFrame:
+    dialect, pieces = _settled(path, schema.dialect), _pieces(path, schema.dialect.encoding)
+    names, first = [one.name for one in schema.fields], b""
+    if dialect.header:
+        names, first = _split_header(next(pieces, b""), dialect)
+        _check_columns(f"{path.name!r}", names, wanted)
+    places = [names.index(name) for name in wanted]
+    columns = [f"c{place}" for place in range(max(places) + 1)]
+    # a header of our own: otherwise the first record would decide how many columns there are
+    text = io.BytesIO()
+    text.write(dialect.separator.join(columns).encode() + b"\n" + first)
+    text.writelines(pieces)
+    frame = _parse(text.getvalue(), dialect, columns, places, one_column=len(names) == 1)
+    if dialect.skip_initial_space:
+        frame = frame.select(pl.all().str.strip_chars_start(" "))
+    return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
+
+
+def _pieces(path: Path, encoding: str) -> Iterator[bytes]:
+    """The file in pieces of UTF-8, without byte order mark; bytes that are no text in its encoding become U+FFFD."""
+    plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+    decoder = None if plain else codecs.getincrementaldecoder(encoding)("replace")
+    mark = codecs.BOM_UTF8
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                made = decoder.decode(piece).encode("utf-8", "replace") if decoder else piece
+                yield made.removeprefix(mark)
+                mark = b""
+    except (OSError, UnicodeError):
+        raise DataError(f"{path.name!r} cannot be read; check its permissions and the encoding.") from None
+
+
+def _split_header(data: bytes, dialect: _Settled) -> tuple[list[str], bytes]:
+    """Column names, and what comes after them."""
+    if not data:
+        raise DataError("the file is empty, not even a header; write one, or say `header: false` in the schema.")
+    fields, end = _Grammar(dialect).record(data, 0)
+    names = [field.decode("utf-8", "replace") for field in fields]
+    return ([name.lstrip(" ") for name in names] if dialect.skip_initial_space else names), data[end:]
+
+
+def _parse(text: bytes, dialect: _Settled, columns: list[str], places: list[int], one_column: bool) -> pl.DataFrame:
+    """The columns at `places` of a CSV text, all as text."""
+    quote = dialect.quote if dialect.quote and dialect.quote.encode() in text else None
+    if quote and not _is_well_quoted(text, quote.encode(), dialect.separator.encode()):
+        text = _Grammar(dialect).mend(text)
+    frame = _parse_well_formed(text, dialect, quote, columns, places)
+    # a blank line shows as a record without any value; only then is it worth looking for them
+    if not one_column and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():
+        text = _Grammar(dialect).mend(text, drop_blank=True) if quote else _BLANK_LINES.sub(b"", text)
+        frame = _parse_well_formed(text, dialect, quote, columns, places)
+    return frame
+
+
+def _parse_well_formed(
+    text: bytes, dialect: _Settled, quote: str | None, columns: list[str], places: list[int]
+) -> pl.DataFrame:
+    """What polars makes of a text in which it has nothing to object to but bytes that are not UTF-8."""
+    wanted = [columns[place] for place in places]
+    for encoding in ("utf8", "utf8-lossy"):  # the first is faster, and they agree where it succeeds
+        try:
+            frame = pl.read_csv(
+                text,
+                columns=wanted,
+                schema=dict.fromkeys(columns, pl.String),
+                separator=dialect.separator,
+                quote_char=quote,
+                encoding=encoding,
+                truncate_ragged_lines=True,
+            )
+        except Exception:  # its words may quote a value
+            continue
+        return frame.select(wanted)
+    raise DataError("the file cannot be read as CSV; check delimiter and quoteChar in the schema.")
+
+
+_BLANK_LINES = re.compile(rb"^\r?\n", re.MULTILINE)
+
+
+def _is_well_quoted(body: bytes, quote: bytes, delimiter: bytes) -> bool:
+    """Whether every quote opens a field, closes one, or is doubled inside one; then all parsers agree.
+
+    Quotes at even places open, at odd places close; a doubled quote closes and opens again at once.
+    """
+    data = np.frombuffer(body, dtype=np.uint8)
+    pieces = (np.flatnonzero(data[at : at + _PIECE] == quote[0]) + at for at in range(0, len(data), _PIECE))
+    places = np.concatenate(list(pieces))
+    if len(places) % 2:
+        return False
+    opening, closing = places[::2], places[1::2]
+    before = np.where(opening > 0, data[opening - 1], ord("\n"))
+    after = np.where(closing + 1 < len(data), data[np.minimum(closing + 1, len(data) - 1)], ord("\n"))
+    doubled_before = np.concatenate(([False], opening[1:] == closing[:-1] + 1))
+    doubled_after = np.concatenate((opening[1:] == closing[:-1] + 1, [False]))
+    starts = doubled_before | np.isin(before, [delimiter[0], ord("\n")])
+    ends = doubled_after | np.isin(after, [delimiter[0], ord("\n")]) | _before_crlf(data, closing)
+    return bool(starts.all() and ends.all())
+
+
+def _before_crlf(data: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    at = np.minimum(places + 1, len(data) - 2)
+    return np.asarray((data[at] == ord("\r")) & (data[at + 1] == ord("\n")) & (at == places + 1))
+
+
+class _Grammar:
+    """The lenient CSV grammar of the module docstring, one record at a time; slow, for the odd file."""
+
+    def __init__(self, dialect: _Settled) -> None:
+        self.separator, self.quote = dialect.separator.encode(), (dialect.quote or "").encode()
+        s, q = re.escape(self.separator), re.escape(self.quote)
+        space = b" *" if dialect.skip_initial_space else b""
+        self._plain = re.compile(rb"([^" + s + rb"\n]*)(" + s + rb"|\n|\Z)")
+        inner = rb"((?:[^" + q + rb"]++|" + q + q + rb")*+)"  # possessive: the first quote that is not doubled ends it
+        self._quoted = re.compile(space + q + inner + q + rb"(" + s + rb"|\r?\n|\Z)") if q else None
+
+    def record(self, data: bytes, at: int) -> tuple[list[bytes], int]:
+        """Fields of the record that starts at `at`, and where the next one starts."""
+        fields = []
+        while True:
+            end = min(at + _LONGEST, len(data))
+            found = self._quoted.match(data, at, end) if self._quoted else None
+            if found and (found.end() < end or end == len(data)):
+                fields.append(found[1].replace(2 * self.quote, self.quote))
+            else:
+                found = self._plain.match(data, at)
+                assert found  # the pattern matches anything
+                fields.append(found[1] if found[2] == self.separator else found[1].removesuffix(b"\r"))
+            at = found.end()
+            if found[2] != self.separator:
+                return fields, at
+
+    def mend(self, text: bytes, *, drop_blank: bool = False) -> bytes:
+        """The same records written so that all parsers agree; lines without a quote are copied."""
+        made, at, quote = [], 0, self.quote
+        while (place := text.find(quote, at)) >= 0:
+            start = max(text.rfind(b"\n", at, place) + 1, at)
+            made.append(text[at:start])
+            fields, at = self.record(text, start)
+            made.append(
+                self.separator.join(quote + field.replace(quote, 2 * quote) + quote for field in fields) + b"\n"
+            )
+        made.append(text[at:])
+        # pieces written by us start with a quote, so only blank lines that were copied match
+        return b"".join(_BLANK_LINES.sub(b"", piece) if drop_blank and piece[:1] != quote else piece for piece in made)
+
+
+# ------------------------------------------------------------------------------------------------ frames
+
+
+def _read_frame(source: Any, wanted: list[str]) -> Raw:
+    import narwhals as nw
+
+    _check_columns("the frame", _frame_columns(source), wanted)
+    try:
+        frame = nw.from_native(source).select(wanted)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    except Exception:
+        raise DataError("the frame cannot be read; give a pandas, polars or pyarrow frame.") from None
+    made = pl.DataFrame([_column(frame[name]).alias(name) for name in wanted])
+    _check_types("the frame", dict(made.schema))
+    return Raw(made, kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars"))
+
+
+def _frame_columns(source: Any) -> list[Any]:
+    """Column names of a frame, doubled ones included (which narwhals would refuse in words of its own)."""
+    import narwhals as nw
+
+    names = getattr(source, "column_names", None)  # pyarrow
+    if names is None and not hasattr(source, "collect_schema"):
+        names = getattr(source, "columns", None)  # pandas
+    if names is not None and not callable(names):
+        return list(names)
+    try:
+        return list(nw.from_native(source).collect_schema().names())
+    except Exception:
+        what = "give a file, or a pandas, polars or pyarrow frame"
+        raise DataError(f"this is neither a path nor a data frame; {what}.") from None
+
+
+def _column(series: Any) -> pl.Series:
+    """One column as polars; a column of Python objects value by value, as text."""
+    import narwhals as nw
+
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return _objects(native.to_list()) if native.dtype == pl.Object else native
+    if series.dtype == nw.Object:
+        return _objects(series.to_list())
+    try:
+        made: pl.Series = series.to_polars()
+        return made
+    except Exception:  # mixed or exotic: its words may quote a value, so only the fact counts
+        return _objects(series.to_list())
+
+
+def _objects(values: list[Any]) -> pl.Series:
+    return pl.Series([_object_text(value) for value in values], dtype=pl.String)
+
+
+def _object_text(value: Any) -> str | None:
+    """The text a CSV file would have for a Python value; None for what is missing or has no plain text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else str(value)
+    if isinstance(value, int | float | np.integer | np.floating):
+        return str(value) if value == value else None  # NaN differs from itself, and so does NaT
+    return value.isoformat() if isinstance(value, date) and value == value else None
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame in which integers and booleans with nulls stay integers and booleans."""
+    import pandas as pd
+
+    def column(series: pl.Series) -> Any:
+        if series.dtype == pl.String:
+            return pd.Series(series.to_list(), dtype=pd.Series(["text"]).dtype)
+        if series.dtype in (pl.Int64, pl.Boolean) and series.null_count():
+            return pd.array(series.to_list(), dtype="Int64" if series.dtype == pl.Int64 else "boolean")
+        if series.dtype == pl.Date:
+            return series.cast(pl.Datetime("ms")).to_numpy()
+        return series.to_numpy()
+
+    return pd.DataFrame({series.name: column(series) for series in frame})

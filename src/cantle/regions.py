@@ -1,0 +1,81 @@
+"""Public geometry of tables: a frontier of boxes of codes, and the cuts that split them.
+
+Every attribute is a range of integer codes (see domain.py), so a region is one half-open span per attribute.
+A level of the tree is a `Frontier`: parallel arrays, never one object a region.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The regions of one level. Public: no records, no exact counts.
+
+    `ids` number the nodes of the whole tree from 0 (the root), ascending; `lo` and `hi` are (nodes, attributes).
+    """
+
+    ids: Ints
+    parent: Ints
+    depth: int
+    lo: Ints
+    hi: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, which: Any) -> Frontier:
+        """The regions picked by a mask or by ascending positions."""
+        return Frontier(self.ids[which], self.parent[which], self.depth, self.lo[which], self.hi[which])
+
+    @staticmethod
+    def root(sizes: tuple[int, ...]) -> Frontier:
+        """The whole public domain as one region."""
+        hi = np.array([sizes], dtype=np.int64).reshape(1, len(sizes))
+        return Frontier(np.zeros(1, np.int64), np.full(1, -1, np.int64), 0, np.zeros_like(hi), hi)
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """One binary cut a node: records with code < point on `attribute` go to child 0, the others to child 1.
+
+    Law: every record of a region has exactly one child, since `code < point` is true or false.
+    """
+
+    attribute: Ints
+    point: Ints
+
+    def label(self, codes: npt.NDArray[Any], node: Ints) -> Bools:
+        """Which child each record falls into; `node` is the position of the record's region."""
+        value = codes[np.arange(len(codes)), self.attribute[node]]
+        return np.asarray(value >= self.point[node], dtype=np.bool_)
+
+    def children(self, nodes: Frontier, first_id: int) -> Frontier:
+        """Both children of every node, in node order, numbered from `first_id`."""
+        count, rows = len(nodes), np.arange(len(nodes))
+        lo, hi = np.repeat(nodes.lo, 2, axis=0), np.repeat(nodes.hi, 2, axis=0)
+        hi[2 * rows, self.attribute] = self.point
+        lo[2 * rows + 1, self.attribute] = self.point
+        ids = np.arange(first_id, first_id + 2 * count, dtype=np.int64)
+        return Frontier(ids, np.repeat(nodes.ids, 2), nodes.depth + 1, lo, hi)
+
+    def inside(self, nodes: Frontier) -> Bools:
+        """Whether each cut lies strictly inside its region; end points split nothing."""
+        rows = np.arange(len(nodes))
+        known = (self.attribute >= 0) & (self.attribute < nodes.lo.shape[1])
+        attribute = np.where(known, self.attribute, 0)
+        lo, hi = nodes.lo[rows, attribute], nodes.hi[rows, attribute]
+        return np.asarray(known & (lo < self.point) & (self.point < hi), dtype=np.bool_)
+
+
+def cut_counts(nodes: Frontier) -> Ints:
+    """How many cuts each attribute of each region still has: the grid points strictly inside it."""
+    return np.maximum(nodes.hi - nodes.lo - 1, 0)

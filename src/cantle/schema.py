@@ -1,0 +1,231 @@
+"""The public schema: a Frictionless Table Schema with a few keys of our own, read from YAML or JSON.
+
+Everything in a schema is public and must have been written without looking at the private data; a schema
+drawn up from the data says so itself (`guarantee: none`) and so does every release made with it.
+
+    fields:
+      - {name: age, type: integer, constraints: {minimum: 17, maximum: 90}}
+      - {name: weight, type: number, step: 0.1, constraints: {minimum: 0, maximum: 300}}
+      - {name: visit, type: datetime, step: 15min, constraints: {minimum: 2024-01-01, maximum: 2025-01-01}}
+      - {name: job, type: string, categories: [Clerk, Farmer], unknown: drop}
+      - {name: income, type: string, categories: ["<=50K", ">50K"], role: target}
+      - {name: ssn, type: string, role: identifier}
+    missingValues: ["", "?"]
+    dialect: {delimiter: ";", header: true, skipInitialSpace: false, encoding: utf-8, quoteChar: '"'}
+
+An empty cell is always missing, whatever `missingValues` says. `unknown` is null (default), drop or a
+category.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cantle.fields import BLANK as BLANK
+from cantle.fields import Field as Field
+from cantle.fields import check_keys, fail, flag, parse_field, plain, texts
+
+if TYPE_CHECKING:
+    from cantle.domain import Domain
+
+_DIALECT_KEYS = {
+    "delimiter": "delimiter",
+    "header": "header",
+    "skipInitialSpace": "skip_initial_space",
+    "encoding": "encoding",
+    "quoteChar": "quote_char",
+}
+_OURS = {"fields", "missingValues", "dialect", "unit", "kind", "guarantee", *_DIALECT_KEYS}
+_SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"}
+_SCHEMA_KEYS |= {"profile", "$schema"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """How a CSV file is written; `delimiter` None means a tab for .tsv files and a comma for the rest."""
+
+    delimiter: str | None = None
+    header: bool = True
+    skip_initial_space: bool = False
+    encoding: str = "utf-8"
+    quote_char: str | None = '"'
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys that differ from the default, as Frictionless spells them."""
+        plain = Dialect()
+        pairs = ((key, getattr(self, ours), getattr(plain, ours)) for key, ours in _DIALECT_KEYS.items())
+        return {key: value for key, value, default in pairs if value != default}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """What is public about a table: its columns, their values, how the file is written.
+
+    >>> schema = Schema.from_dict({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]})
+    >>> schema.domain().attributes[0].size
+    3
+    """
+
+    fields: tuple[Field, ...]
+    missing_values: tuple[str, ...] = ("",)
+    dialect: Dialect = field(default_factory=Dialect)
+    inferred: bool = False
+    kind: str = "table"
+    unit: str = "record"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """The schema in a YAML or JSON file."""
+        where = f"schema {os.fspath(path)!r}"
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            fail(where, "there is no such file", "check the path, or write one with `cantle init DATA`")
+        except (OSError, UnicodeDecodeError):
+            fail(where, "the file cannot be read as UTF-8 text", "check the path and its permissions")
+        return cls.from_dict(_parse(text, where, is_json=str(path).lower().endswith(".json")))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Schema:
+        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming field, rule and fix."""
+        if not isinstance(document, Mapping) or not isinstance(document.get("fields"), list | tuple):
+            fail("schema", "it has no list of `fields`", "start from `cantle init DATA`")
+        check_keys("schema", document, _SCHEMA_KEYS)
+        _refuse_what_is_not_there_yet(document)
+        missing = texts("schema", "missingValues", document.get("missingValues", [""]))
+        fields = tuple(parse_field(entry, number, missing) for number, entry in enumerate(document["fields"], 1))
+        _check_together(fields)
+        if document.get("guarantee") not in (None, "none"):
+            fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
+        return cls(
+            fields=fields,
+            missing_values=missing,
+            dialect=_dialect(document),
+            inferred=document.get("guarantee") == "none",
+            extra=plain({key: value for key, value in document.items() if key not in _OURS}),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+        made: dict[str, Any] = {**self.extra, "fields": [one.to_dict() for one in self.fields]}
+        if self.missing_values != ("",):
+            made["missingValues"] = list(self.missing_values)
+        if self.dialect != Dialect():
+            made["dialect"] = self.dialect.to_dict()
+        if self.inferred:
+            made["guarantee"] = "none"
+        return made
+
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def domain(self) -> Domain:
+        """The columns that may be published, as spans of codes."""
+        from cantle.domain import Domain
+
+        made = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
+        target = next((one.name for one in self.fields if one.role == "target"), None)
+        attributes = tuple(a for name, a in made.items() if name != target)
+        return Domain(attributes, made[target] if target is not None else None, tuple(made))
+
+
+# ---------------------------------------------------------------------------------------- whole document
+
+
+def _refuse_what_is_not_there_yet(document: Mapping[str, Any]) -> None:
+    kind, unit = document.get("kind", "table"), document.get("unit", "record")
+    if kind in ("sets", "graph"):
+        fail("schema", f"`kind: {kind}` is not available yet", "only tables can be published so far")
+    if kind != "table":
+        fail("schema", f"kind {kind!r} is not known", "use `kind: table` or leave it out")
+    if unit not in (None, "record"):
+        rule = "contribution bounding (`unit` other than one record) is not available yet"
+        fail("schema", rule, "leave `unit` out: the promise then protects one record")
+
+
+def _check_together(fields: tuple[Field, ...]) -> None:
+    names = [one.name for one in fields]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        fail(f"field {twice!r}", "two fields have this name", "rename or remove one")
+    targets = [one.name for one in fields if one.role == "target"]
+    if len(targets) > 1:
+        fail("schema", f"{len(targets)} fields have `role: target`", "keep one")
+    if all(one.role == "identifier" for one in fields):
+        fail("schema", "no field can be published", "declare at least one that is not an identifier")
+
+
+def _dialect(document: Mapping[str, Any]) -> Dialect:
+    nested = document.get("dialect") or {}
+    if not isinstance(nested, Mapping):
+        fail("dialect", "it is not a mapping", "write `dialect: {delimiter: …}`")
+    check_keys("dialect", nested, _DIALECT_KEYS)
+    given = {key: document.get(key, nested.get(key)) for key in _DIALECT_KEYS if key in document or key in nested}
+    for key in ("header", "skipInitialSpace"):
+        if key in given:
+            flag("dialect", key, given[key])
+    for key in ("delimiter", "quoteChar"):
+        value = given.get(key)
+        if value == "" and key == "quoteChar":
+            given[key] = None
+        elif value is not None and (
+            not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in "\r\n"
+        ):
+            fail("dialect", f"`{key}` must be a single ASCII character", 'for a tab write "\\t"')
+    made = Dialect(**{_DIALECT_KEYS[key]: value for key, value in given.items()})
+    try:
+        codecs.lookup(made.encoding)
+    except (LookupError, TypeError):
+        fail("dialect", f"encoding {made.encoding!r} is not known", "use utf-8, latin-1, cp1252, utf-16, …")
+    if made.quote_char == (made.delimiter or ","):
+        fail("dialect", "delimiter and quoteChar are the same", "change one")
+    return made
+
+
+def _parse(text: str, where: str, is_json: bool) -> Any:
+    """The document in a text; the schema is public, so the message may say where it breaks."""
+    if is_json:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as broken:
+            fail(where, f"it is not valid JSON (line {broken.lineno}: {broken.msg})", "correct that line")
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=_yaml_loader())
+    except yaml.YAMLError as broken:
+        mark = getattr(broken, "problem_mark", None)
+        place = f" (line {mark.line + 1}: {getattr(broken, 'problem', '')})" if mark else ""
+        fail(where, f"it is not valid YAML{place}", "correct that line")
+
+
+def _yaml_loader() -> Any:
+    """A safe loader in which only true/false, plain numbers and null are not text.
+
+    YAML 1.1 would turn the categories `yes` and `no` into booleans, 010 into 8 and 12:30 into 750.
+    """
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        yaml_implicit_resolvers: dict[str, Any] = {}
+
+    for tag, pattern, starts in (
+        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+        ("int", r"-?(0|[1-9][0-9]*)", "-0123456789"),
+        ("float", r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-0123456789"),
+        ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+        ("merge", r"<<", "<"),
+    ):
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(starts))
+    return Loader

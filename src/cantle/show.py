@@ -1,0 +1,91 @@
+"""A release as text: what is promised, what each kind of path paid, and the tree of regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cantle.budget import words_of
+from cantle.release import Release
+from cantle.stored import domain_of
+
+
+def overview(release: Release) -> list[tuple[str, str]]:
+    """The main facts, as pairs of words."""
+    m = release.manifest
+    return [
+        ("guarantee", m["guarantee"]),
+        ("epsilon", f"{m['epsilon']} for {m['unit']}"),
+        ("method", f"{m['method']}, preset {m['parameters']['preset']}"),
+        ("records", f"{m['summary']['records']} (synthetic)"),
+        ("regions", f"{m['summary']['leaves']} leaves, depth {m['summary']['depth']}"),
+    ]
+
+
+def budget_lines(manifest: dict[str, Any], most: int = 12) -> Iterator[str]:
+    """Each kind of path with its charges; runs of equal charges on successive levels are drawn together."""
+    paths = manifest["receipt"]["paths"]
+    for path in paths[:most]:
+        yield f"path {path['path']}: epsilon {words_of(path['epsilon_nano'])}"
+        for text in _runs(path["charges"]):
+            yield f"  {text}"
+    if len(paths) > most:
+        yield f"… and {len(paths) - most} more kinds of path, all in release.json"
+
+
+def _runs(charges: list[dict[str, Any]]) -> Iterator[str]:
+    """Charges in words, equal ones of successive levels joined."""
+    runs: list[list[dict[str, Any]]] = []
+    for charge in sorted(charges, key=lambda c: (c["why"] == "leaf", c["why"], c["depth"])):
+        same = runs and all(runs[-1][-1][k] == charge[k] for k in ("why", "verb", "epsilon_nano", "sensitivity"))
+        if same:
+            runs[-1].append(charge)
+        else:
+            runs.append([charge])
+    for run in runs:
+        first, last, times = run[0], run[-1], len(run)
+        levels = (
+            f"depth {first['depth']}" if times == 1 else f"depth {first['depth']} to {last['depth']}, {times} times"
+        )
+        yield f"{first['why']} ({first['verb']}, {levels}): {words_of(first['epsilon_nano'])}"
+
+
+def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
+    """The tree down to a depth: each region by the span that its cut left it, with its released count."""
+    domain = domain_of(release.manifest)
+    attributes = {attribute.name: attribute for attribute in domain.attributes}
+    count = _node_counts(release)
+    tree = release.tree.select("parent", "attribute", "point").to_dicts()
+    children: dict[int, list[int]] = {}
+    for node, row in enumerate(tree):
+        if row["parent"] >= 0:
+            children.setdefault(row["parent"], []).append(node)
+
+    def lines(node: int, name: str, bars: str, spans: dict[str, tuple[int, int]], level: int) -> Iterator[str]:
+        kids = children.get(node, [])
+        yield f"{name}: {count[node]}{'  …' if kids and level == depth else ''}"
+        for side, kid in enumerate(kids if level < depth else []):
+            cut, point = tree[node]["attribute"], tree[node]["point"]
+            lo, hi = spans.get(cut, (0, attributes[cut].size))
+            span = (lo, point) if side == 0 else (point, hi)
+            last = side == len(kids) - 1
+            text = f"{cut} {attributes[cut].describe(*span)}"
+            branch = lines(kid, text, bars + ("   " if last else "│  "), spans | {cut: span}, level + 1)
+            yield bars + ("└─ " if last else "├─ ") + next(branch)
+            yield from branch
+
+    yield from lines(0, "all", "", {}, 0)
+
+
+def _node_counts(release: Release) -> Any:
+    """Released counts of all nodes: leaves summed up to the root."""
+    count = np.zeros(len(release.tree), dtype=np.int64)
+    np.add.at(count, release.groups["leaf"].to_numpy(), release.groups["count"].to_numpy())
+    parent = release.tree["parent"].to_numpy()
+    depths = release.tree["depth"].to_numpy()
+    for depth in range(int(depths.max()), 0, -1):
+        here = np.flatnonzero(depths == depth)
+        np.add.at(count, parent[here], count[here])
+    return count

@@ -1,0 +1,184 @@
+"""From the noisy tree of a table to what is released: estimates, integers, groups, records. Post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.domain import Attribute, Domain
+from cantle.postprocess import (
+    Floats,
+    consistent,
+    draw_codes,
+    fit_values,
+    integers,
+    project_rows,
+    round_rows,
+    top_down,
+    variance,
+)
+from cantle.regions import Ints
+from cantle.tree import Tree
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The summarised leaves of a table, ascending by id. `noisy` and `rate_num` are empty where nothing was asked."""
+
+    ids: Ints
+    parent: Ints
+    depth: Ints
+    path: Ints
+    lo: Ints
+    hi: Ints
+    noisy: Ints
+    rate_num: Ints
+    rate_den: int
+    estimate: Floats
+    count: Ints
+
+
+def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) -> Leaves:
+    """Estimates and released integers of every leaf and class.
+
+    `label` majority: all records of a leaf take its most frequent class, by the estimates (ties: the first); counts:
+    each class keeps its own count; auto: see `_keeps_every_class`.
+    """
+    frontier, depth = tree.leaf_frontier(), tree.leaf_depth()
+    noisy = [part for _, part, _ in tree.leaves if part is not None]
+    if noisy:
+        value = np.concatenate([part.value for part in noisy])
+        rate_num, rate_den = np.concatenate([part.rate_num for part in noisy]), noisy[0].rate_den
+    else:
+        value, rate_num, rate_den = np.zeros((len(depth), 0), np.int64), np.zeros(0, np.int64), 1
+    if by_depth:
+        estimate, count = _by_depth(tree, depth, value)
+    elif least_squares:
+        estimate, count = _least_squares(tree, frontier.ids, value, variance(rate_num / rate_den))
+    else:
+        estimate = value.astype(float)
+        count = np.maximum(value.sum(axis=1, keepdims=True) if label == "majority" else value, 0)
+    if label == "majority" or (label == "auto" and _keeps_every_class(estimate, count)):
+        count = _majority(estimate) * count.sum(axis=1, keepdims=True)
+    return Leaves(
+        frontier.ids, frontier.parent, depth, tree.leaf_path(), frontier.lo, frontier.hi,
+        value, rate_num, rate_den, estimate, count,
+    )  # fmt: skip
+
+
+def _majority(estimate: Floats) -> Ints:
+    """1 for the most frequent class of each leaf, 0 for the others."""
+    best: Ints = np.eye(estimate.shape[1], dtype=np.int64)[estimate.argmax(axis=1)]
+    return best
+
+
+def _keeps_every_class(estimate: Floats, count: Ints) -> bool:
+    """Whether majority labels would leave every class at least half of the records it is estimated to have.
+
+    Majority labels train better classifiers (label noise inside a region is memorised), but starve a rare class.
+    """
+    labelled = (_majority(estimate) * count.sum(axis=1, keepdims=True)).sum(axis=0)
+    return bool((2 * labelled >= count.sum(axis=0)).all())
+
+
+def _records(tree: Tree) -> float:
+    """The declared or noisy number of records."""
+    return float(tree.declared if tree.declared is not None else tree.sizes[0][1].value[0, 0])
+
+
+def _by_depth(tree: Tree, depth: Ints, value: Ints) -> tuple[Floats, Ints]:
+    """N / 2^d records a leaf (RPS 3.2), N declared or charged; the class cells say only how they divide."""
+    total = np.asarray(max(0.0, _records(tree)) / 2.0**depth, dtype=np.float64)
+    cells = value.astype(float) if value.shape[1] else np.zeros((len(depth), 1))
+    estimate = project_rows(cells, total)
+    return estimate, round_rows(estimate, np.rint(total).astype(np.int64).clip(min=0))
+
+
+def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -> tuple[Floats, Ints]:
+    """Consistent estimates over the whole tree, then integers from the root down."""
+    size, spread = np.zeros(len(tree)), np.full(len(tree), np.inf)
+    for ids, noisy in tree.sizes:
+        new = variance(noisy.rate_num / noisy.rate_den)
+        # Several measurements of one region (count and stop test at the root) are averaged by their precision.
+        precision = 1 / spread[ids] + 1 / new
+        gain = 1 / (new * precision)
+        size[ids] += gain * (noisy.value[:, 0] - size[ids])
+        spread[ids] = 1 / precision
+    if tree.declared is not None:
+        size[0], spread[0] = tree.declared, 1e-9
+    cells = {"ids": leaf, "value": value.astype(float), "variance": cell_variance}
+    estimate = consistent(tree.ids_by_level(), cells, size, spread)
+    return estimate, integers(tree.ids_by_level(), leaf, estimate)
+
+
+def draw_records(
+    domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: np.random.Generator
+) -> pl.DataFrame:
+    """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled."""
+    lo = np.repeat(leaves.lo, leaves.count.shape[1], axis=0)
+    hi = np.repeat(leaves.hi, leaves.count.shape[1], axis=0)
+    counts = leaves.count.reshape(-1)
+    total = int(counts.sum())
+    codes = np.empty((total, len(domain.attributes)), dtype=np.int64)
+    within = generator.random((total, len(domain.attributes) + 1))
+    for a, attribute in enumerate(domain.attributes):
+        if values in ("midpoint", "low"):
+            codes[:, a], within[:, a] = _fixed(
+                attribute, np.repeat(lo[:, a], counts), np.repeat(hi[:, a], counts), values
+            )
+        else:
+            f = tables[a] if tables is not None and values == "fitted" else _grid_mass(attribute)
+            if values == "fitted":
+                f = fit_values(top_down(f, float(total)), lo[:, a], hi[:, a], counts.astype(float))
+            codes[:, a] = draw_codes(f, lo[:, a], hi[:, a], counts, generator)
+    classes = np.repeat(np.tile(np.arange(leaves.count.shape[1]), len(leaves.ids)), counts)
+    order = generator.permutation(total)
+    return domain.decode(codes[order], classes[order], within[order])
+
+
+def draw_generalised(domain: Domain, leaves: Leaves, generator: np.random.Generator) -> pl.DataFrame:
+    """Records whose values are the sets of their regions, as text (RPS 3.2), shuffled."""
+    import polars as pl
+
+    region, label = np.nonzero(leaves.count)
+    counts = leaves.count[region, label]
+    order = generator.permutation(int(counts.sum()))
+    region, label = np.repeat(region, counts)[order], np.repeat(label, counts)[order]
+    columns = {}
+    for a, attribute in enumerate(domain.attributes):
+        spans, inverse = np.unique(np.stack([leaves.lo[:, a], leaves.hi[:, a]], axis=1), axis=0, return_inverse=True)
+        texts = pl.Series([attribute.describe(int(lo), int(hi)) for lo, hi in spans], dtype=pl.String)
+        columns[attribute.name] = texts.gather(inverse.reshape(-1)[region])
+    if domain.target:
+        columns[domain.target.name] = domain.target.decode(label, np.zeros(len(label)))
+    return pl.DataFrame({name: columns[name] for name in domain.columns})
+
+
+def _grid_mass(attribute: Attribute) -> Floats:
+    """Uniform over the fine grid: every bin weighs the values it holds, null as one value."""
+    mass = np.full(attribute.size, float(attribute.width))
+    mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
+    if attribute.nullable:
+        mass[-1] = 1.0
+    return mass
+
+
+def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints, Floats]:
+    """One point a region: its lower end or its middle; null only where the region holds nothing else."""
+    top = np.minimum(hi, attribute.bins)
+    point = np.where((values == "low") | (top <= lo), lo, (lo + top) / 2)
+    code = np.floor(point).astype(np.int64)
+    return code, point - code
+
+
+def fitted_tables(domain: Domain, oneways: Any) -> list[Floats] | None:
+    """The noisy one-way tables as one array an attribute."""
+    if oneways is None:
+        return None
+    ends = np.cumsum([attribute.size for attribute in domain.attributes])[:-1]
+    return [part.astype(float) for part in np.split(oneways.value[0], ends)]

@@ -1,0 +1,188 @@
+"""Does a release add up? Re-adds every path, recomputes every rate, recounts the records, checks every hash.
+
+It promises integrity, not authorship: whoever can rewrite the whole folder can rewrite the hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import rfc8785
+
+from cantle.budget import NANO, words_of
+from cantle.domain import Domain
+from cantle.errors import CantleError, VerifyError
+from cantle.frames import leaves_from
+from cantle.regions import Ints
+from cantle.release import FILES, MARK, Release, as_polars, sha256
+from cantle.schema import Schema
+from cantle.statement import datapackage, statement
+from cantle.stored import domain_of, load, read_manifest
+from cantle.summaries import Leaves
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def verify_folder(folder: Path) -> list[str]:
+    """All that is off with a saved release; empty when it adds up."""
+    try:
+        manifest = read_manifest(folder)
+        found = list(_files(folder, manifest))
+        return found or problems(load(folder))
+    except CantleError as error:
+        return [str(error)]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        return [f"release.json is not of the expected form ({type(error).__name__})"]
+
+
+def problems(release: Release) -> list[str]:
+    """All that is off inside a release."""
+    return [
+        *_receipt(release.manifest["receipt"]),
+        *_schema(release.manifest),
+        *_leaves(release),
+    ]
+
+
+def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
+    """Hashes, unlisted files, and the texts that follow from the manifest."""
+    bare = {key: value for key, value in manifest.items() if key != "sha256"}
+    prefix = MARK if manifest["seeded"] else ""
+    own = prefix + FILES["manifest"]
+    if sha256(rfc8785.dumps(bare)) != manifest.get("sha256"):
+        yield f"{own} does not have the hash it states"
+    if (folder / own).is_file() and (folder / own).read_bytes() != rfc8785.dumps(manifest):
+        yield f"{own} is not in canonical form"
+    there = {path.name for path in folder.iterdir()}
+    listed = set(manifest["files"]) | {own}
+    yield from (f"{name} is listed and missing" for name in sorted(listed - there))
+    yield from (f"{name} is not listed" for name in sorted(there - listed))
+    for name in sorted(listed & there - {own}):
+        if sha256((folder / name).read_bytes()) != manifest["files"][name]:
+            yield f"{name} does not have the listed hash"
+    yield from _texts(folder, prefix, manifest, listed & there)
+
+
+def _texts(folder: Path, prefix: str, manifest: dict[str, Any], there: set[str]) -> Iterator[str]:
+    """The statement and the data package say what the manifest says."""
+    said = prefix + FILES["statement"]
+    if said in there and (folder / said).read_bytes() != statement(manifest).encode():
+        yield f"{said} does not say what the release says"
+    data = sorted(name for name in there if name.startswith(f"{prefix}data."))
+    package = prefix + FILES["datapackage"]
+    if package in there and data and (folder / package).read_bytes() != rfc8785.dumps(datapackage(manifest, data[0])):
+        yield f"{package} does not describe this release"
+
+
+def _receipt(receipt: dict[str, Any]) -> Iterator[str]:
+    """Every kind of path re-added, none above epsilon."""
+    for path in receipt["paths"]:
+        spent = sum(charge["epsilon_nano"] for charge in path["charges"])
+        if spent != path["epsilon_nano"]:
+            yield f"path {path['path']} of the receipt does not add up"
+        if spent > receipt["epsilon_nano"] or any(charge["epsilon_nano"] < 1 for charge in path["charges"]):
+            yield f"path {path['path']} of the receipt spends more than epsilon"
+
+
+def _schema(manifest: dict[str, Any]) -> Iterator[str]:
+    schema = Schema.from_dict(manifest["schema"])
+    if schema.hash() != manifest["schema_sha256"]:
+        yield "the schema does not have the hash it states"
+    if manifest["private"] != (not manifest["seeded"] and not schema.inferred):
+        yield "the release does not say honestly whether it is private"
+    if manifest["epsilon"] != words_of(manifest["receipt"]["epsilon_nano"]):
+        yield "epsilon differs from the receipt"
+
+
+def _leaves(release: Release) -> Iterator[str]:
+    """Leaves cover the domain once, pay as the receipt says, and hold the records that were released."""
+    manifest = release.manifest
+    domain = domain_of(manifest)
+    leaves = leaves_from(domain, release.groups)
+    yield from _rates(manifest["receipt"], leaves)
+    if not _same_regions(domain, leaves, release.tree):
+        yield "the regions of the leaves are not those the tree's cuts make"
+        return
+    if (leaves.count < 0).any() or int(leaves.count.sum()) != manifest["summary"]["records"]:
+        yield "the counts of the leaves do not add up to the number of records"
+    if manifest["parameters"]["values"] != "set":
+        yield from _recount(release, domain, leaves)
+
+
+def _rates(receipt: dict[str, Any], leaves: Leaves) -> Iterator[str]:
+    """Each leaf's noise is what its path paid last, over the sensitivity paid for."""
+    paths = {path["path"]: path["charges"] for path in receipt["paths"]}
+    if not set(leaves.path.tolist()) <= set(paths):
+        yield "a leaf points to a path that is not in the receipt"
+        return
+    if not leaves.noisy.shape[1]:
+        return
+    for number in np.unique(leaves.path).tolist():
+        last = paths[number][-1]
+        nums = np.unique(leaves.rate_num[leaves.path == number]).tolist()
+        if nums != [last["epsilon_nano"]] or leaves.rate_den != last["sensitivity"] * NANO:
+            yield f"the noise of leaves on path {number} is not what the receipt paid for"
+
+
+def _binary(tree: pl.DataFrame, domain: Domain) -> tuple[Ints, Ints, Ints]:
+    """Attribute (-1 for leaves), point, and first child of every node; children come in pairs after their parents."""
+    names = {attribute.name: a for a, attribute in enumerate(domain.attributes)}
+    attribute = np.array([names.get(name, -1) for name in tree["attribute"].to_list()], dtype=np.int64)
+    inner = np.flatnonzero(attribute >= 0)
+    first = np.zeros(len(tree), dtype=np.int64)
+    first[inner] = 1 + 2 * np.arange(len(inner))
+    if len(tree) != 1 + 2 * len(inner) or (first[inner] <= inner).any():
+        raise VerifyError("the tree is not a binary tree")
+    return attribute, tree["point"].fill_null(0).to_numpy(), first
+
+
+def _same_regions(domain: Domain, leaves: Leaves, tree: pl.DataFrame) -> bool:
+    """Whether the leaves are the regions that the tree's cuts make of the domain: disjoint, covering it."""
+    attribute, point, first = _binary(tree, domain)
+    lo = np.zeros((len(tree), len(domain.attributes)), dtype=np.int64)
+    hi = np.tile([a.size for a in domain.attributes], (len(tree), 1)).astype(np.int64).reshape(lo.shape)
+    level = np.zeros(1, dtype=np.int64)
+    while len(level):
+        inner = level[attribute[level] >= 0]
+        left, right, cut = first[inner], first[inner] + 1, attribute[inner]
+        lo[left] = lo[right] = lo[inner]
+        hi[left] = hi[right] = hi[inner]
+        hi[left, cut] = lo[right, cut] = point[inner]
+        level = np.stack([left, right], axis=1).reshape(-1)
+    ends = np.flatnonzero(attribute < 0)
+    return (
+        np.array_equal(leaves.ids, ends)
+        and np.array_equal(leaves.lo, lo[ends])
+        and np.array_equal(leaves.hi, hi[ends])
+        and bool((hi > lo).all())
+    )
+
+
+def _recount(release: Release, domain: Domain, leaves: Leaves) -> Iterator[str]:
+    """Sends every released record down the tree and compares the leaves it reaches with their counts."""
+    codes, classes = domain.encode(as_polars(release.records))
+    if len(codes) != release.manifest["summary"]["records"]:
+        yield "the records are not all in the schema's domain"
+        return
+    leaf = _route(release, domain, codes)
+    position = np.searchsorted(leaves.ids, leaf)
+    held = np.zeros_like(leaves.count)
+    np.add.at(held, (position, classes.astype(np.int64)), 1)
+    if not np.array_equal(held, leaves.count):
+        yield "the records do not have the counts of the leaves"
+
+
+def _route(release: Release, domain: Domain, codes: Any) -> Ints:
+    """The leaf of each record, level by level."""
+    attribute, point, first = _binary(release.tree, domain)
+    node = np.zeros(len(codes), dtype=np.int64)
+    moving = np.flatnonzero(attribute[node] >= 0)
+    while len(moving):
+        here = node[moving]
+        node[moving] = first[here] + (codes[moving, attribute[here]] >= point[here])
+        moving = moving[attribute[node[moving]] >= 0]
+    return node

@@ -1,0 +1,138 @@
+"""The command line end to end: exit codes, --json, messages that name thing, rule and fix."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from tests.release.people import SCHEMA, people
+
+
+def cantle(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", "from cantle.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    people().write_csv(tmp_path / "people.csv")
+    (tmp_path / "schema.yaml").write_text(yaml.safe_dump(SCHEMA))
+    return tmp_path
+
+
+def test_publish_show_verify_sample(folder: Path) -> None:
+    done = cantle("publish", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "pure epsilon-differential privacy" in done.stdout
+    names = {path.name for path in (folder / "out").iterdir()}
+    assert names == {
+        "data.csv", "groups.parquet", "tree.parquet", "marginals.parquet", "statement.md", "release.json",
+        "datapackage.json",
+    }  # fmt: skip
+    assert cantle("verify", "out", cwd=folder).returncode == 0
+    shown = cantle("show", "out", cwd=folder).stdout
+    assert "number of records (measure, depth 0): 0.01" in shown
+    assert "all: " in shown
+    sample = cantle("sample", "out", "-n", "5", cwd=folder)
+    assert len(sample.stdout.strip().splitlines()) == 6
+    assert cantle("sample", "out", "-n", "7", "-o", "more.csv", cwd=folder).returncode == 0
+    assert len(pl.read_csv(folder / "more.csv")) == 7
+    assert cantle("sample", "out", "-n", "7", "-o", "more.csv", cwd=folder).returncode == 1
+    (folder / "out" / "data.csv").write_text("age\n1\n")
+    broken = cantle("verify", "out", "--json", cwd=folder)
+    assert broken.returncode == 1
+    assert json.loads(broken.stdout)["ok"] is False
+
+
+def test_parquet_in_and_out_with_settings_and_json(folder: Path) -> None:
+    people().write_parquet(folder / "people.parquet")
+    arguments = ["--schema", "schema.yaml", "--epsilon", "0.5", "--set", "depth=3", "--set", "label=counts"]
+    done = cantle("publish", "people.parquet", *arguments, "--format", "parquet", "-o", "out", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["private"] is True
+    manifest = json.loads(cantle("show", "out", "--json", cwd=folder).stdout)
+    assert manifest["parameters"]["depth"] == 3
+    assert manifest["parameters"]["label"] == "counts"
+    assert pl.read_parquet(folder / "out" / "data.parquet").schema == people().drop("id").schema
+
+
+def test_a_seeded_release_says_so(folder: Path) -> None:
+    arguments = ("--schema", "schema.yaml", "--epsilon", "1", "--insecure-seed", "3", "-o", "out")
+    done = cantle("publish", "people.csv", *arguments, cwd=folder)
+    assert "NOT PRIVATE" in done.stdout
+    assert all(path.name.startswith("NOT-PRIVATE.") for path in (folder / "out").iterdir())
+    assert cantle("verify", "out", cwd=folder).returncode == 0
+
+
+def test_init_then_publish(folder: Path) -> None:
+    blank = cantle("init", "people.csv", "-o", "draft.yaml", cwd=folder)
+    assert blank.returncode == 0, blank.stderr
+    refused = cantle("publish", "people.csv", "--schema", "draft.yaml", "--epsilon", "1", cwd=folder)
+    assert refused.returncode == 1
+    assert not (folder / "release").exists()
+    assert cantle("init", "people.csv", "-o", "draft.yaml", cwd=folder).returncode == 1  # never overwritten
+    assert cantle("init", "people.csv", "--infer", "-o", "read.yaml", cwd=folder).returncode == 0
+    done = cantle("publish", "people.csv", "--schema", "read.yaml", "--epsilon", "1", "-o", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "no guarantee" in done.stdout
+
+
+def test_demo(tmp_path: Path) -> None:
+    done = cantle("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "24,000 made-up people" in done.stdout
+    assert cantle("verify", "cantle-demo", cwd=tmp_path).returncode == 0
+    assert json.loads(cantle("demo", "--json", cwd=tmp_path).stdout)["release"] == "cantle-demo-2"
+
+
+def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
+    heavy = "import sys; from cantle.cli import app; sys.exit(any(m in sys.modules for m in ('numpy', 'polars', 'yaml')))"
+    assert subprocess.run([sys.executable, "-c", heavy], cwd=tmp_path).returncode == 0
+    for command in ("demo", "init", "publish", "show", "verify", "sample", "reproduce"):
+        assert f"Example: cantle {command}" in cantle(command, "--help", cwd=tmp_path).stdout
+    assert cantle("--version", cwd=tmp_path).stdout.strip()
+
+
+BAD: list[tuple[list[Any], int, str]] = [
+    (["people.csv", "--schema", "none.yaml", "--epsilon", "1"], 1, "none.yaml"),
+    (["none.csv", "--schema", "schema.yaml", "--epsilon", "1"], 1, "none.csv"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "much"], 2, "epsilon must be a positive number"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "-1"], 2, "epsilon must be between"),
+    (["people.csv", "--schema", "schema.yaml"], 2, "--epsilon"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "depth"], 2, "key=value"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "depth=x"], 2, "whole number"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "deep=1"], 2, "Known: "),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "epsilon=2"], 2, "option of its own"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "depth=[1]"], 2, "YAML scalar"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "magic"], 2, "use one of"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--format", "xml"], 2, "csv or parquet"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "."], 1, "exists already"),
+    (["junk.parquet", "--schema", "schema.yaml", "--epsilon", "1"], 1, "junk.parquet"),
+    (["short.csv", "--schema", "schema.yaml", "--epsilon", "1"], 1, "weight"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), BAD, ids=lambda x: str(x)[:60])
+def test_bad_calls(folder: Path, arguments: list[Any], code: int, words: str) -> None:
+    (folder / "junk.parquet").write_bytes(b"PAR1 not really")
+    (folder / "short.csv").write_text("age,town\n3,Ash\n")
+    before = sorted(path.name for path in folder.iterdir())
+    done = cantle("publish", *arguments, cwd=folder)
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_errors_as_json(folder: Path) -> None:
+    arguments = ("--schema", "schema.yaml", "--epsilon", "0", "--json")
+    done = cantle("publish", "people.csv", *arguments, cwd=folder)
+    assert json.loads(done.stdout)["error"] == "ParameterError"

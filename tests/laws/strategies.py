@@ -1,0 +1,101 @@
+"""What the laws are tried on: small tables, random walks down the tree, domains for whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cantle.budget import Budget, Unit
+from cantle.curator import Curator
+from cantle.domain import Attribute, Domain, Labels, Steps
+from cantle.engines.memory import MemoryEngine
+from cantle.noise import Noise, Seeded
+from cantle.regions import Cuts, Frontier, cut_counts
+
+
+@dataclass(frozen=True)
+class Table:
+    """Records as plain tuples (codes..., class) over a public domain."""
+
+    sizes: tuple[int, ...]
+    classes: int
+    records: tuple[tuple[int, ...], ...]
+
+    @property
+    def codes(self) -> np.ndarray:
+        return np.array([r[:-1] for r in self.records], dtype=np.uint8).reshape(len(self.records), len(self.sizes))
+
+    @property
+    def labels(self) -> np.ndarray:
+        return np.array([r[-1] for r in self.records], dtype=np.uint8)
+
+    def engine(self, **options: Any) -> MemoryEngine:
+        return MemoryEngine(self.codes, self.labels, sizes=self.sizes, class_count=self.classes, **options)
+
+    def curator(self, epsilon_nano: int, *, unit: Unit | None = None, noise: Noise | None = None) -> Curator:
+        return Curator(self.engine(), Budget(epsilon_nano, unit or Unit()), noise or Seeded(1))
+
+    def inside(self, lo: np.ndarray, hi: np.ndarray) -> list[tuple[int, ...]]:
+        """The records of a box, by the definition of a box."""
+        return [r for r in self.records if all(a <= v < b for a, v, b in zip(lo, r[:-1], hi, strict=True))]
+
+
+def tables(
+    *, max_attributes: int = 3, max_size: int = 5, max_classes: int = 3, max_records: int = 12
+) -> st.SearchStrategy[Table]:
+    """Small tables, the empty one and those with a single class included."""
+
+    @st.composite
+    def build(draw: st.DrawFn) -> Table:
+        sizes = tuple(draw(st.lists(st.integers(1, max_size), min_size=1, max_size=max_attributes)))
+        classes = draw(st.integers(1, max_classes))
+        record = st.tuples(*(st.integers(0, size - 1) for size in sizes), st.integers(0, classes - 1))
+        return Table(sizes, classes, tuple(draw(st.lists(record, max_size=max_records))))
+
+    return build()
+
+
+def cuts_of(draw: st.DrawFn, nodes: Frontier) -> Cuts:
+    """A random cut strictly inside every region; each must have one."""
+    attribute, point = [], []
+    for lo, hi, able in zip(nodes.lo, nodes.hi, cut_counts(nodes) > 0, strict=True):
+        a = draw(st.sampled_from(np.flatnonzero(able).tolist()))
+        attribute.append(a)
+        point.append(draw(st.integers(int(lo[a]) + 1, int(hi[a]) - 1)))
+    return Cuts(np.array(attribute, dtype=np.int64), np.array(point, dtype=np.int64))
+
+
+def able(nodes: Frontier) -> np.ndarray:
+    """Which regions can still be cut."""
+    return cut_counts(nodes).sum(axis=1) > 0
+
+
+def all_records(sizes: tuple[int, ...], classes: int) -> list[tuple[int, ...]]:
+    """Every record a domain knows."""
+    return list(product(*(range(size) for size in sizes), range(classes)))
+
+
+def all_tables(sizes: tuple[int, ...], classes: int, most: int) -> Iterator[Table]:
+    """Every table (a multiset of records) of up to `most` records."""
+    for n in range(most + 1):
+        for records in combinations_with_replacement(all_records(sizes, classes), n):
+            yield Table(sizes, classes, records)
+
+
+def public_domain(*, target: int = 2) -> Domain:
+    """Two numbers, a category and a class: what a whole run needs."""
+    attributes = (
+        Attribute("age", Steps(type="integer", first=0, step=1, grid=16), nullable=False),
+        Attribute("pay", Steps(type="integer", first=0, step=10, grid=9), nullable=True),
+        Attribute("job", Labels(type="string", labels=("a", "b", "c")), nullable=False),
+    )
+    names = ("age", "pay", "job")
+    if not target:
+        return Domain(attributes, None, names)
+    kind = Attribute("kind", Labels(type="string", labels=tuple(f"k{i}" for i in range(target))), nullable=False)
+    return Domain(attributes, kind, (*names, "kind"))

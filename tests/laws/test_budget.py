@@ -1,0 +1,178 @@
+"""Whatever is charged, split or refused, no path pays more than epsilon: the ledger against a model of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle.budget import MOST, Budget, Unit
+from cantle.errors import BudgetExceeded, CantleError, ParameterError
+
+TOTAL = 1000
+WRONG_PRICES = (0, -1, -(10**30), 0.5, 1.0, np.float64(3), True, np.True_, None, "1", b"1", 1 + 0j, MOST + 1, 2**63, 2**64)
+RIGHT_PRICES = (1, 7, 100, 400, TOTAL, np.int64(5), np.uint8(9), np.int32(11), np.uint64(13))
+
+
+class Model:
+    """A path is the list of its charges; nothing else is remembered."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.paths: list[list[int]] = [[]]
+        self.open = {0}
+        self.inner: set[int] = set()
+
+    def left(self, node: int) -> int:
+        return self.total - sum(self.paths[node])
+
+    def charge(self, ids: list[int], prices: list[int]) -> bool:
+        """Whether the charge is allowed; takes it if so."""
+        if any(self.left(i) < price for i, price in zip(ids, prices, strict=True)):
+            return False
+        for i, price in zip(ids, prices, strict=True):
+            self.paths[i] = [*self.paths[i], price]
+        return True
+
+    def inherit(self, ids: list[int]) -> None:
+        self.inner |= set(ids)
+        self.open = set(range(len(self.paths), len(self.paths) + 2 * len(ids)))
+        self.paths += [list(self.paths[i]) for i in ids for _ in range(2)]
+
+
+def check(budget: Budget, model: Model) -> None:
+    everyone = np.arange(len(model.paths))
+    left = budget.left(everyone)
+    assert left.tolist() == [model.left(i) for i in everyone.tolist()]
+    assert (left >= 0).all()
+
+
+def check_receipt(receipt: dict[str, Any], kinds: np.ndarray, model: Model) -> None:
+    """Every leaf's path, re-added charge by charge."""
+    paths = {path["path"]: path for path in receipt["paths"]}
+    assert receipt["epsilon_nano"] == model.total
+    for path in paths.values():
+        assert path["epsilon_nano"] == sum(charge["epsilon_nano"] for charge in path["charges"]) <= model.total
+    for node, path in enumerate(model.paths):
+        if node not in model.inner:
+            assert [charge["epsilon_nano"] for charge in paths[int(kinds[node])]["charges"]] == path
+
+
+def ids_of(draw: st.DrawFn, model: Model) -> tuple[np.ndarray, bool]:
+    """Regions to ask about, and whether they may be asked: mostly open ones, else all kinds of forgery."""
+    known = sorted(model.open)
+    good = sorted(draw(st.sets(st.sampled_from(known)))) if known else []
+    match draw(st.integers(0, 9)):
+        case 0:
+            bad = [*good, len(model.paths) + draw(st.integers(0, 5))]  # unknown
+        case 1:
+            bad = [-draw(st.integers(1, 3)), *good]  # counting from the end
+        case 2 if good:
+            bad = sorted([*good, draw(st.sampled_from(good))])  # twice
+        case 3 if len(good) > 1:
+            bad = good[::-1]
+        case 4 if set(range(len(model.paths))) - model.open:
+            closed = draw(st.sampled_from(sorted(set(range(len(model.paths))) - model.open)))
+            bad = sorted({*good, closed})
+        case 5 if len(good) > 1:
+            bad = [good[0], good[-1], *good[1:]]
+        case _:
+            return np.array(good, dtype=np.int64), True
+    return np.array(bad, dtype=np.int64), False
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_no_sequence_of_calls_makes_a_path_pay_more_than_epsilon(data) -> None:
+    draw = data.draw
+    budget, model = Budget(TOTAL, Unit()), Model(TOTAL)
+    for step in range(draw(st.integers(1, 12))):
+        ids, fine = ids_of(draw, model)
+        if draw(st.integers(0, 3)) == 0 and len(model.paths) < 200:
+            if fine:
+                children = budget.inherit(ids)
+                first = len(model.paths)
+                model.inherit(ids.tolist())
+                assert children.tolist() == list(range(first, first + 2 * len(ids)))
+            else:
+                with pytest.raises(ParameterError):
+                    budget.inherit(ids)
+        else:
+            each = draw(st.booleans())
+            price: Any = draw(st.sampled_from(RIGHT_PRICES + WRONG_PRICES))
+            right = any(price is known for known in RIGHT_PRICES)
+            if right and each:
+                price = np.array([draw(st.integers(1, 500)) for _ in ids], dtype=np.int64)
+            wanted = np.broadcast_to(price, ids.shape).tolist() if right else []
+            question = {"why": f"step {draw(st.integers(0, 1))}", "verb": "measure", "sensitivity": 1, "depth": step % 2}
+            if fine and right and model.charge(ids.tolist(), wanted):
+                assert budget.charge(ids, price, **question).tolist() == wanted
+            else:
+                with pytest.raises(BudgetExceeded if fine and right else ParameterError):
+                    budget.charge(ids, price, **question)
+        check(budget, model)
+    check_receipt(budget.receipt(), budget.path(np.arange(len(model.paths))), model)
+    budget.close()
+    for node in range(len(model.paths)):
+        with pytest.raises(ParameterError):
+            budget.charge(np.array([node]), 1, why="late", verb="measure", sensitivity=1, depth=0)
+
+
+@given(st.lists(st.integers(1, 400), max_size=12), st.integers(1, TOTAL))
+def test_one_path_pays_exactly_what_fits(prices: list[int], total: int) -> None:
+    """Exact to the last nano-unit: what fits is taken, one unit more is refused."""
+    budget, root, spent = Budget(total, Unit()), np.array([0]), 0
+    ask = {"verb": "measure", "sensitivity": 1, "depth": 0}
+    for price in prices:
+        if spent + price <= total:
+            budget.charge(root, price, why="a", **ask)
+            spent += price
+        else:
+            with pytest.raises(BudgetExceeded, match="lower the depth or the shares, or raise epsilon"):
+                budget.charge(root, price, why="a", **ask)
+    if spent < total:
+        with pytest.raises(BudgetExceeded):
+            budget.charge(root, total - spent + 1, why="b", **ask)
+        budget.charge(root, total - spent, why="b", **ask)
+    assert budget.left(root).tolist() == [0]
+
+
+def test_a_refusal_of_one_is_a_refusal_of_all() -> None:
+    budget = Budget(10, Unit())
+    children = budget.inherit(np.array([0]))
+    budget.charge(children[:1], 8, why="a", verb="measure", sensitivity=1, depth=1)
+    with pytest.raises(BudgetExceeded):
+        budget.charge(children, 5, why="b", verb="measure", sensitivity=1, depth=1)
+    assert budget.left(children).tolist() == [2, 10]
+
+
+def test_balances_do_not_move_between_siblings() -> None:
+    budget = Budget(10, Unit())
+    children = budget.inherit(np.array([0]))
+    budget.charge(children[1:], 10, why="a", verb="measure", sensitivity=1, depth=1)
+    grand = budget.inherit(children)
+    assert budget.left(grand).tolist() == [10, 10, 0, 0]
+
+
+def test_the_largest_balances_do_not_overflow() -> None:
+    budget = Budget(MOST, Unit())
+    with pytest.raises(CantleError):
+        budget.charge(np.array([0]), MOST + 1, why="a", verb="measure", sensitivity=1, depth=0)
+    budget.charge(np.array([0]), np.uint64(MOST - 1), why="a", verb="measure", sensitivity=1, depth=0)
+    with pytest.raises(BudgetExceeded):
+        budget.charge(np.array([0]), np.uint64(MOST), why="a", verb="measure", sensitivity=1, depth=0)
+    assert budget.left(np.array([0])).tolist() == [1]
+
+
+def test_answers_are_copies() -> None:
+    """Writing into what a budget gives away changes no balance and no path."""
+    budget = Budget(10, Unit())
+    budget.left(np.array([0]))[:] = 99
+    budget.path(np.array([0]))[:] = 99
+    paid = budget.charge(np.array([0]), 4, why="a", verb="measure", sensitivity=1, depth=0)
+    paid[:] = -5
+    assert budget.left(np.array([0])).tolist() == [6]
+    assert [path["epsilon_nano"] for path in budget.receipt()["paths"]] == [4]

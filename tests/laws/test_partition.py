@@ -1,0 +1,175 @@
+"""Every record has exactly one child, children are what they say, and candidates are counted as they are cut."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.laws.strategies import Table, able, cuts_of, tables
+
+from cantle.candidates import TRUSTED_CANDIDATES, AllCuts, CutsOf
+from cantle.regions import Cuts, Frontier, cut_counts
+from cantle.tally import Classes, OneWays, Sizes
+
+
+@st.composite
+def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, Cuts, Frontier]]]:
+    """A table and a random walk down the tree: (regions, their cuts, children) level by level."""
+    table = draw(tables(max_records=10))
+    nodes, walk, first = Frontier.root(table.sizes), [], 1
+    for _ in range(draw(st.integers(1, 4))):
+        nodes = nodes.take(able(nodes))
+        nodes = nodes.take(np.array(draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes))), dtype=bool))
+        if not len(nodes):
+            break
+        cuts = cuts_of(draw, nodes)
+        children = cuts.children(nodes, first)
+        walk.append((nodes, cuts, children))
+        nodes, first = children, first + len(children)
+    return table, walk
+
+
+def holds(nodes: Frontier, i: int, record: tuple[int, ...]) -> bool:
+    return all(nodes.lo[i, a] <= v < nodes.hi[i, a] for a, v in enumerate(record))
+
+
+@given(levels())
+def test_a_record_of_a_region_has_exactly_one_child_and_label_says_which(case) -> None:
+    """Tried on every point of the domain, not only on those in the data."""
+    table, walk = case
+    points = list(product(*(range(size) for size in table.sizes)))
+    for nodes, cuts, children in walk:
+        for i in range(len(nodes)):
+            mine = [p for p in points if holds(nodes, i, p)]
+            label = cuts.label(np.array(mine, dtype=np.uint8), np.full(len(mine), i))
+            for point, side in zip(mine, label.tolist(), strict=True):
+                where = [holds(children, 2 * i + child, point) for child in (0, 1)]
+                assert where == [not side, bool(side)]
+
+
+@given(levels())
+def test_children_are_disjoint_non_empty_and_cover_their_parent(case) -> None:
+    table, walk = case
+    points = list(product(*(range(size) for size in table.sizes)))
+    for nodes, cuts, children in walk:
+        assert cuts.inside(nodes).all()
+        assert (children.hi > children.lo).all()
+        assert children.parent.tolist() == np.repeat(nodes.ids, 2).tolist()
+        assert children.depth == nodes.depth + 1
+        for i in range(len(nodes)):
+            for p in points:
+                assert holds(children, 2 * i, p) + holds(children, 2 * i + 1, p) == holds(nodes, i, p)
+
+
+@given(levels())
+def test_the_engine_keeps_each_record_in_its_box(case) -> None:
+    """The regions of the engine are those of the public geometry, level after level."""
+    table, walk = case
+    engine, nodes = table.engine(), Frontier.root(table.sizes)
+    for asked, cuts, children in walk:
+        engine.split(np.flatnonzero(np.isin(nodes.ids, asked.ids)), cuts)
+        nodes = children
+        for first, last, counts in engine.tally(np.arange(len(nodes)), Classes(table.classes)):
+            for i in range(first, last):
+                inside = [r[-1] for r in table.inside(nodes.lo[i], nodes.hi[i])]
+                assert counts[i - first].tolist() == np.bincount(inside, minlength=table.classes).tolist()
+
+
+def candidates_for(draw: st.DrawFn, table: Table, nodes: Frontier, kind: type):
+    """Candidates of one kind for these regions, with or without the class."""
+    classes = draw(st.sampled_from(sorted({1, table.classes})))
+    if kind is AllCuts:
+        return AllCuts(table.sizes, classes)
+    attribute = [draw(st.sampled_from(np.flatnonzero(row > 0).tolist())) for row in cut_counts(nodes)]
+    return CutsOf(np.array(attribute, dtype=np.int64), max(table.sizes) + draw(st.integers(0, 2)), classes)
+
+
+@given(levels(), st.data())
+def test_sides_are_the_counts_left_and_right_of_each_cut(case, data) -> None:
+    """Through the engine, in chunks, against counting the records of the box one by one."""
+    table, walk = case
+    engine, nodes = table.engine(chunk_cells=data.draw(st.integers(1, 60))), Frontier.root(table.sizes)
+    for asked, cuts, children in walk:
+        engine.split(np.flatnonzero(np.isin(nodes.ids, asked.ids)), cuts)
+        nodes = children
+    positions = np.flatnonzero(able(nodes))
+    nodes = nodes.take(positions)
+    for kind in TRUSTED_CANDIDATES:
+        candidates = candidates_for(data.draw, table, nodes, kind)
+        number = candidates.counts(nodes)
+        for first, last, counts in engine.tally(positions, candidates.key):
+            left, right = candidates.sides(nodes, first, counts)
+            assert len(left) == len(right) == number[first:last].sum()
+            row = 0
+            for i in range(first, last):
+                for choice in range(number[i]):
+                    chosen = np.zeros(len(nodes), np.int64)
+                    chosen[i] = choice
+                    cut = candidates.cuts(nodes, chosen)
+                    sides = [np.zeros(candidates.classes, int), np.zeros(candidates.classes, int)]
+                    for record in table.inside(nodes.lo[i], nodes.hi[i]):
+                        side = int(record[cut.attribute[i]] >= cut.point[i])
+                        sides[side][record[-1] if candidates.classes > 1 else 0] += 1
+                    assert [left[row].tolist(), right[row].tolist()] == [side.tolist() for side in sides]
+                    row += 1
+
+
+@given(levels(), st.data())
+def test_choices_are_the_distinct_cuts_strictly_inside_the_region(case, data) -> None:
+    table, walk = case
+    for nodes, _, _ in walk:
+        for kind in TRUSTED_CANDIDATES:
+            candidates = candidates_for(data.draw, table, nodes, kind)
+            number = candidates.counts(nodes)
+            seen: list[set[tuple[int, int]]] = [set() for _ in range(len(nodes))]
+            for choice in range(number.max()):
+                cuts = candidates.cuts(nodes, np.minimum(choice, number - 1))
+                assert cuts.inside(nodes).all()
+                for i, cut in enumerate(zip(cuts.attribute.tolist(), cuts.point.tolist(), strict=True)):
+                    if choice < number[i]:
+                        assert cut not in seen[i]
+                        seen[i].add(cut)
+            for i, found in enumerate(seen):
+                wanted = {
+                    (a, point)
+                    for a in range(len(table.sizes))
+                    for point in range(nodes.lo[i, a] + 1, nodes.hi[i, a])
+                    if kind is AllCuts or a == candidates.attribute[i]
+                }
+                assert found == wanted
+
+
+@given(levels())
+def test_weights_give_every_attribute_the_same_mass(case) -> None:
+    table, walk = case
+    for nodes, _, _ in walk:
+        candidates = AllCuts(table.sizes, 1)
+        weights, number = candidates.inverse_weights(nodes), candidates.counts(nodes)
+        assert len(weights) == number.sum()
+        for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
+            each = cut_counts(nodes)[i]
+            assert mine.tolist() == [n for n in each.tolist() for _ in range(n)]
+
+
+@given(levels())
+def test_a_cut_on_the_edge_or_off_the_domain_is_not_inside(case) -> None:
+    table, walk = case
+    for nodes, cuts, _ in walk:
+        rows = np.arange(len(nodes))
+        for point in (nodes.lo[rows, cuts.attribute], nodes.hi[rows, cuts.attribute]):
+            assert not Cuts(cuts.attribute, point).inside(nodes).any()
+        for attribute in (-1, len(table.sizes)):
+            assert not Cuts(np.full(len(nodes), attribute), cuts.point).inside(nodes).any()
+
+
+@given(tables(max_records=8), st.data())
+def test_tallies_of_one_region_add_up_to_its_size(table: Table, data) -> None:
+    engine, root = table.engine(), np.array([0])
+    ((_, _, size),) = engine.tally(root, Sizes())
+    attributes = tuple(data.draw(st.permutations(range(len(table.sizes)))))
+    key = OneWays(attributes, tuple(table.sizes[a] for a in attributes), table.classes)
+    ((_, _, counts),) = engine.tally(root, key)
+    for offset, end in zip(key.offsets[:-1], key.offsets[1:], strict=True):
+        assert counts[0, offset * key.classes : end * key.classes].sum() == size[0, 0] == len(table.records)

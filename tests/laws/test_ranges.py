@@ -1,0 +1,150 @@
+"""Every declared range of a score holds and is attained, by brute force over all small tables.
+
+The range lemma (Claim 1) needs rho = sup over neighbours of max_i d(i) - min_i d(i). The candidates of one data set
+share its records, so their tables share the class totals and nothing more: with two attributes any two tables of
+those totals can compete. The added record has one class, and each candidate may put it in any child.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from cantle.errors import ParameterError
+from cantle.quality import BALANCE, CLASS_AWARE, SCALE, TRUSTED_QUALITIES, InfoGain, Mix
+
+MIXES = [Mix(1, 0), Mix(2, 1), Mix(1, 1), Mix(0, 1), Mix(3, 2)]
+QUALITIES = [q for kind in TRUSTED_QUALITIES for q in (MIXES if kind is Mix else [kind()])]
+MOST = {(2, 1): 8, (2, 2): 8, (2, 3): 6, (3, 1): 7, (3, 2): 6, (3, 3): 4}
+"""Records by (children, classes)."""
+
+
+def spread(total: int, children: int) -> list[tuple[int, ...]]:
+    """All ways to put `total` records of one class into the children."""
+    if children == 1:
+        return [(total,)]
+    return [(first, *rest) for first in range(total + 1) for rest in spread(total - first, children - 1)]
+
+
+@lru_cache
+def tables_of(totals: tuple[int, ...], children: int) -> np.ndarray:
+    """Every table (tables, children, classes) with these class totals."""
+    columns = product(*(spread(total, children) for total in totals))
+    return np.array([np.array(column).T for column in columns], dtype=np.int64)
+
+
+def score(quality, table: np.ndarray) -> np.ndarray:
+    return quality.scores([table[:, child, :] for child in range(table.shape[1])])
+
+
+def changes(quality, totals: tuple[int, ...], children: int, label: int) -> np.ndarray:
+    """The change of every candidate's score, over all tables and children, when a record of one class comes."""
+    before = tables_of(totals, children)
+    found = []
+    for child in range(children):
+        after = before.copy()
+        after[:, child, label] += 1
+        found.append(score(quality, after) - score(quality, before))
+    return np.concatenate(found)
+
+
+def shapes(quality) -> list[tuple[int, int]]:
+    return [shape for shape in MOST if shape[0] == 2 or not isinstance(quality, Mix)]
+
+
+@lru_cache
+def extremes(quality) -> tuple[int, int, int]:
+    """(rho, lowest change, highest change) over all small tables."""
+    rho, low, high = 0, 0, 0
+    for children, classes in shapes(quality):
+        for totals in product(range(MOST[children, classes] + 1), repeat=classes):
+            if sum(totals) <= MOST[children, classes]:
+                for label in range(classes):
+                    d = changes(quality, totals, children, label)
+                    rho, low, high = max(rho, int(np.ptp(d))), min(low, int(d.min())), max(high, int(d.max()))
+    return rho, low, high
+
+
+@pytest.mark.parametrize("quality", QUALITIES, ids=repr)
+def test_the_range_holds(quality) -> None:
+    assert extremes(quality)[0] <= quality.range
+
+
+@pytest.mark.parametrize("quality", QUALITIES, ids=repr)
+def test_the_range_is_attained(quality) -> None:
+    rho, low, high = extremes(quality)
+    if quality.range < SCALE:
+        assert rho == quality.range  # integer scores: exactly
+        assert (low, high) == (0, quality.range)  # and monotone, as their claims say
+    elif isinstance(quality, InfoGain):
+        # Up by SCALE exactly and down by 0.749 SCALE (privacy.md 2.1), but never both at the same class totals: the
+        # reach is 1024 of the claimed 2050. The claim adds the worst up to the worst down; it is safe, not tight.
+        assert (rho, low, high) == (SCALE, -767, SCALE)
+    else:
+        # 1821 of 2050 with 8 records; test_gini_comes_near_its_claim goes to 0.998 with many.
+        assert high == SCALE
+        assert rho >= 0.88 * quality.range
+
+
+@pytest.mark.parametrize("quality", QUALITIES, ids=repr)
+def test_each_score_moves_within_half_its_range_or_is_monotone(quality) -> None:
+    _, low, high = extremes(quality)
+    assert (low >= 0 and high <= quality.range) or max(-low, high) <= quality.range // 2
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_gini_comes_near_its_claim_with_many_records(classes: int) -> None:
+    """Adding the first record of a class to a pure child of n: change -n/(n+1), while another child gains 1."""
+    gini = next(kind for kind in TRUSTED_QUALITIES if kind.__name__ == "Gini")()
+    n = 4000
+    pure = np.zeros((1, 2, classes), dtype=np.int64)
+    pure[0, 0, 0] = n
+    joins, apart = pure.copy(), pure.copy()
+    joins[0, 0, 1] += 1
+    apart[0, 1, 1] += 1
+    rho = int((score(gini, apart) - score(gini, joins))[0])
+    assert 0.998 * gini.range < rho <= gini.range
+
+
+@pytest.mark.parametrize("quality", QUALITIES, ids=repr)
+def test_candidates_are_scored_alone_and_in_any_shape(quality) -> None:
+    """A batch is scored as each of its tables would be: no candidate sees another's counts."""
+    table = tables_of((2, 1, 1), 2)
+    together = score(quality, table)
+    assert together.dtype == np.int64
+    for i in range(len(table)):
+        assert score(quality, table[i : i + 1])[0] == together[i]
+    stacked = quality.scores([table[:, 0].reshape(2, -1, 3), table[:, 1].reshape(2, -1, 3)])
+    assert stacked.reshape(-1).tolist() == together.tolist()
+
+
+@pytest.mark.parametrize("kind", TRUSTED_QUALITIES, ids=lambda kind: kind.__name__)
+def test_every_trusted_quality_states_its_claim(kind: type) -> None:
+    assert re.search(r"^ *Claim \d+\. Range ", kind.__doc__ or "", re.MULTILINE)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_told_apart_is_the_best_pair_of_different_classes(classes: int) -> None:
+    """g of Claim 2 against its definition, over all tables of up to 5 records."""
+    for totals in product(range(4), repeat=classes):
+        if sum(totals) <= 5:
+            table = tables_of(totals, 2)
+            pairs = [(c, e) for c in range(classes) for e in range(classes) if c != e]
+            expected = [max((int(t[0, c] + t[1, e]) for c, e in pairs), default=0) for t in table]
+            assert score(Mix(0, 1), table).tolist() == expected
+
+
+def test_the_named_scores_are_the_papers() -> None:
+    assert (BALANCE.range, CLASS_AWARE.range) == (1, 3)
+
+
+@pytest.mark.xfail(strict=True, reason="src bug: Mix accepts weights its Claim 2 does not cover")
+@pytest.mark.parametrize(("even", "apart"), [(-1, 2), (2, -1), (0, 0), (True, 1.5), (2**63, 0), (2**70, 1)])
+def test_weights_without_a_proof_are_refused(even, apart) -> None:
+    """Claim 2 is about natural numbers, small enough for the score to stay in 64 bits."""
+    with pytest.raises(ParameterError):
+        Mix(even, apart)

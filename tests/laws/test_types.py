@@ -1,0 +1,252 @@
+"""Laws of the types: what goes in comes out, records do not see each other, and the container does not matter."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle.domain import Attribute, Domain
+from cantle.readers import read_columns
+from cantle.schema import Schema
+
+laws = settings(deadline=None, max_examples=60)
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+HOSTILE_TEXT = st.one_of(
+    st.none(),
+    st.text(max_size=12),
+    st.sampled_from(["", "?", "nan", "-inf", "1e999", "9" * 40, "-" + "9" * 40, "1,000", " 7 ", "\x00", "٣", "0x1F"]),
+    st.integers().map(str),
+    st.floats().map(repr),
+    st.dates().map(str),
+    st.datetimes().map(str),
+)
+
+
+@st.composite
+def fields(draw: st.DrawFn) -> dict[str, Any]:
+    """A declared field of any type."""
+    kind = draw(st.sampled_from(["integer", "number", "date", "datetime", "string", "boolean", "coded"]))
+    made: dict[str, Any] = {"name": "x", "type": kind, "constraints": {"required": draw(st.booleans())}}
+    steps = draw(st.integers(0, 400))
+    if kind == "integer":
+        low, step = draw(st.integers(-(2**61), 2**61)), draw(st.integers(1, 2**40))
+        made |= {"step": step}
+        made["constraints"] |= {"minimum": low, "maximum": low + steps * step}
+    elif kind == "number":
+        scale = 10 ** draw(st.integers(0, 5))
+        low, step = draw(st.integers(-(10**7), 10**7)), draw(st.integers(1, 500))
+        made |= {"step": step / scale}
+        made["constraints"] |= {"minimum": low / scale, "maximum": (low + steps * step) / scale}
+    elif kind in ("date", "datetime"):
+        low, step = draw(st.datetimes(datetime(1800, 1, 1), datetime(2200, 1, 1))), draw(st.integers(1, 90))
+        low = low.replace(microsecond=0) if kind == "datetime" else datetime(low.year, low.month, low.day)
+        high = low + steps * (timedelta(seconds=step) if kind == "datetime" else timedelta(days=step))
+        made |= {"step": step}
+        made["constraints"] |= {"minimum": low, "maximum": high}
+    elif kind == "string":
+        made |= {"categories": draw(st.lists(WORDS, min_size=1, max_size=6, unique=True))}
+    elif kind == "coded":
+        made |= {"type": "integer", "categories": draw(st.lists(st.integers(-9, 99), min_size=1, unique=True))}
+    return made
+
+
+def attribute(field: dict[str, Any]) -> Attribute:
+    return Schema.from_dict({"fields": [field]}).domain().attributes[0]
+
+
+def whole(attr: Attribute) -> pl.Series:
+    """Every value of an attribute, null included, as a typed series."""
+    codes = np.arange(attr.size)
+    return attr.decode(codes, np.zeros(len(codes)))
+
+
+@laws
+@given(fields())
+def test_values_survive_the_trip_through_codes(field: dict[str, Any]) -> None:
+    attr = attribute(field)
+    values = whole(attr)
+    assert values.n_unique() == attr.size
+    assert attr.encode(values).tolist() == list(range(attr.size))
+    assert (
+        values.dtype
+        == {
+            "integer": pl.Int64,
+            "number": pl.Float64,
+            "string": pl.String,
+            "boolean": pl.Boolean,
+            "date": pl.Date,
+            "datetime": pl.Datetime("us"),
+        }[field["type"]]
+    )
+
+
+@laws
+@given(fields())
+def test_text_and_typed_values_agree(field: dict[str, Any]) -> None:
+    attr = attribute(field)
+    values = whole(attr)
+    text = [None if v is None else v.isoformat() if isinstance(v, date) else str(v) for v in values.to_list()]
+    assert attr.encode(pl.Series(text, dtype=pl.String)).tolist() == list(range(attr.size))
+
+
+@laws
+@given(fields(), st.integers(2, 30), st.data())
+def test_coarse_codes_give_values_of_the_same_bin(field: dict[str, Any], codes: int, data: st.DataObject) -> None:
+    fine = attribute(field)
+    coarse = fine.coarsen(codes)
+    assert coarse.size <= max(codes, 1 + fine.nullable)
+    assert coarse.bins * coarse.width >= coarse.grid > (coarse.bins - 1) * coarse.width
+    every = np.arange(coarse.size)
+    within = data.draw(hnp.arrays(np.float64, coarse.size, elements=st.floats(0, 1, exclude_max=True)))
+    assert coarse.encode(coarse.decode(every, within)).tolist() == every.tolist()
+    assert set(coarse.encode(whole(fine))) == set(range(coarse.size))
+
+
+@laws
+@given(fields())
+def test_edges_are_where_codes_begin(field: dict[str, Any]) -> None:
+    attr = attribute(field).coarsen(20)
+    lower = [attr.edge(code) for code in range(attr.bins)]
+    assert attr.encode(pl.Series(lower)).tolist() == list(range(attr.bins))
+    if attr.ordered:
+        assert [*lower, attr.edge(attr.bins)] == sorted({*lower, attr.edge(attr.bins)})
+
+
+@laws
+@given(fields(), st.lists(HOSTILE_TEXT, max_size=8), st.lists(HOSTILE_TEXT, max_size=8))
+def test_text_records_do_not_see_each_other(field: dict[str, Any], a: list[Any], b: list[Any]) -> None:
+    attr = attribute(field).coarsen(50)
+    alone = [attr.encode(pl.Series(part, dtype=pl.String)).tolist() for part in (a, b)]
+    together = attr.encode(pl.Series(a + b, dtype=pl.String)).tolist()
+    assert together == alone[0] + alone[1]
+    assert all(-1 <= code < attr.size for code in together)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        (pl.Int64, st.integers(-(2**63), 2**63 - 1)),
+        (pl.UInt64, st.integers(0, 2**64 - 1)),
+        (pl.Int128, st.integers(-(2**127), 2**127 - 1)),
+        (pl.UInt8, st.integers(0, 255)),
+        (pl.Float64, st.floats()),
+        (pl.Float32, st.floats(width=32)),
+        (pl.Boolean, st.booleans()),
+        (pl.Date, st.dates()),
+        (pl.Datetime("ns"), st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1))),
+        (pl.Datetime("us", "Europe/Vienna"), st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1))),
+        (pl.Categorical, st.sampled_from(["a", "1", "2020-01-01"])),
+        (pl.Decimal(20, 4), st.decimals(-(10**9), 10**9, places=4)),
+        (pl.Binary, st.binary()),
+        (pl.List(pl.Int64), st.lists(st.integers(0, 9))),
+        (pl.Duration, st.timedeltas(timedelta(0), timedelta(days=9))),
+        (pl.Null, st.none()),
+    ],
+)
+@settings(deadline=None, max_examples=25)
+@given(field=fields(), data=st.data())
+def test_typed_records_do_not_see_each_other(field: Any, data: st.DataObject, dtype: Any, values: Any) -> None:
+    attr = attribute(field).coarsen(50)
+    listed = data.draw(st.lists(st.none() | values, max_size=6))
+    series = pl.Series(listed, dtype=dtype, strict=False)
+    alone = [code for i in range(len(series)) for code in attr.encode(series[i : i + 1]).tolist()]
+    assert attr.encode(series).tolist() == alone
+    assert all(-1 <= code < attr.size for code in alone)
+
+
+TABLE = Schema.from_dict(
+    {
+        "fields": [
+            {"name": "whole", "type": "integer", "constraints": {"minimum": -5, "maximum": 10}},
+            {"name": "real", "type": "number", "step": 0.25, "constraints": {"minimum": -1, "maximum": 2}},
+            {"name": "word", "type": "string", "categories": ["a", "b c", 'q"', "é,"], "unknown": "b c"},
+            {"name": "code", "type": "integer", "categories": [1, 2, 7]},
+            {"name": "flag", "type": "boolean"},
+            {"name": "day", "type": "date", "constraints": {"minimum": "2020-01-01", "maximum": "2020-02-01"}},
+            {
+                "name": "time",
+                "type": "datetime",
+                "step": "1h",
+                "constraints": {"minimum": "2020-01-01", "maximum": "2020-01-03"},
+            },
+            {"name": "who", "type": "string", "role": "identifier"},
+            {"name": "class", "type": "string", "categories": ["no", "yes"], "role": "target"},
+        ],
+    }
+)
+RECORD = st.tuples(
+    st.none() | st.integers(-20, 20),
+    st.none() | st.floats(-3, 3, width=32),
+    st.none() | st.sampled_from(["a", "b c", 'q"', "é,", "else", " a", "new\nline"]),
+    st.none() | st.integers(0, 8),
+    st.none() | st.booleans(),
+    st.none() | st.dates(date(2019, 12, 1), date(2020, 3, 1)),
+    st.none() | st.datetimes(datetime(2019, 12, 1), datetime(2020, 3, 1)).map(lambda one: one.replace(microsecond=0)),
+    st.none() | st.text("xyz", max_size=2),
+    st.none() | st.sampled_from(["no", "yes", "maybe"]),
+)
+
+
+def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
+    codes, classes = TABLE.domain().encode(read_columns(source, TABLE).frame)
+    assert codes.flags.c_contiguous
+    return codes.tolist(), classes.tolist()
+
+
+@laws
+@given(st.lists(RECORD, max_size=6))
+def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
+    names = [one.name for one in TABLE.fields]
+    types = [pl.Int64, pl.Float64, pl.String, pl.Int64, pl.Boolean, pl.Date, pl.Datetime("us"), pl.String, pl.String]
+    frame = pl.DataFrame(records, schema=dict(zip(names, types, strict=True)), orient="row")
+    folder: Path = tmp_path_factory.mktemp("types")
+    frame.write_csv(folder / "t.csv")
+    frame.write_csv(folder / "t.tsv", separator="\t", quote_style="always", line_terminator="\r\n")
+    frame.write_parquet(folder / "t.parquet")
+    objects = pd.DataFrame(records, columns=names, dtype=object)
+    sources = {
+        "csv": folder / "t.csv",
+        "tsv": str(folder / "t.tsv"),
+        "parquet": folder / "t.parquet",
+        "lazy": frame.lazy(),
+        "pandas": frame.to_pandas(),
+        "pandas objects": objects,
+        "pandas arrow": frame.to_pandas(use_pyarrow_extension_array=True),
+        "pandas guessed": pd.read_csv(folder / "t.csv"),
+        "pyarrow": frame.to_arrow(),
+        "polars text": frame.with_columns(pl.col("time").dt.to_string("iso")).cast(pl.String),
+        "polars categorical": frame.with_columns(pl.col("word", "class").cast(pl.Categorical)),
+        "pyarrow dictionary": pa.table(frame.to_arrow()).set_column(
+            8, "class", frame.to_arrow()["class"].cast(pa.string()).dictionary_encode()
+        ),
+    }
+    want = codes_of(frame)
+    for kind, source in sources.items():
+        assert codes_of(source) == want, kind
+
+
+@laws
+@given(st.lists(RECORD, max_size=6), st.integers(0, 9))
+def test_a_public_order_changes_codes_and_not_values(records: list[Any], seed: int) -> None:
+    names = [one.name for one in TABLE.fields]
+    types = [pl.Int64, pl.Float64, pl.String, pl.Int64, pl.Boolean, pl.Date, pl.Datetime("us"), pl.String, pl.String]
+    frame = pl.DataFrame(records, schema=dict(zip(names, types, strict=True)), orient="row")
+
+    def cleaned(domain: Domain) -> pl.DataFrame:
+        codes, classes = domain.encode(frame)
+        return domain.decode(codes, classes, np.zeros((len(codes), len(domain.attributes))))
+
+    domain = TABLE.domain()
+    assert cleaned(domain.with_orders(seed)).equals(cleaned(domain))
+    assert cleaned(domain).columns == [name for name in names if name != "who"]

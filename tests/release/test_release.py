@@ -1,0 +1,254 @@
+"""What a release holds, that it survives the round trip to disk, and that `verify` notices what was changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import OutputError, ParameterError, VerifyError
+from cantle.verify import verify_folder
+from tests.release.people import SCHEMA, people
+
+SETTINGS = [
+    {},
+    {"preset": "paper", "depth": 12},
+    {"stop": "privtree:5", "stop_share": 0.3, "depth": 6},
+    {"stop": "count:3+narrow:4", "stop_share": 0.3, "depth": 6, "skip": 2},
+    {"attributes": "midpoint", "depth": 5},
+    {"summary": "depth"},
+    {"values": "uniform", "oneway_share": 0},
+    {"values": "midpoint"},
+    {"values": "low", "label": "counts"},
+    {"values": "set"},
+    {"levels": "geometric:0.8", "quality": "mix:1:2", "depth": 4},
+    {"records": 400, "quality": "balance"},
+    {"bins": 16, "order": "random", "order_seed": 3},
+    {"depth": 0},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_every_setting_gives_a_release_that_adds_up_and_comes_back(settings: dict, tmp_path: Path) -> None:
+    release = cantle.publish(people(), SCHEMA, epsilon=2, **settings)
+    release.verify()
+    assert release.private
+    assert all(path["epsilon_nano"] <= 2 * 10**9 for path in release.manifest["receipt"]["paths"])
+    assert release.groups["count"].sum() == len(release.records)
+    for data in ("csv", "parquet"):
+        folder = release.save(tmp_path / data, data=data)
+        assert verify_folder(folder) == []
+        again = cantle.Release.load(folder)
+        again.verify()
+        assert again.records.equals(release.records)
+        assert again.groups.equals(release.groups)
+        assert len(again.sample(17)) == 17
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_no_budget_is_left_unused_where_leaves_are_counted(settings: dict) -> None:
+    release = cantle.publish(people(), SCHEMA, epsilon="0.7", **settings)
+    assert {path["epsilon_nano"] for path in release.manifest["receipt"]["paths"]} == {700_000_000}
+
+
+def test_types_that_go_in_come_out() -> None:
+    table = people()
+    records = cantle.publish(table, SCHEMA, epsilon=1).records
+    assert records.schema == table.drop("id").schema
+
+
+def test_the_kind_of_frame_that_goes_in_comes_out() -> None:
+    import pandas as pd
+    import pyarrow as pa
+
+    table = people(60)
+    assert isinstance(cantle.publish(table.to_pandas(), SCHEMA, epsilon=1).records, pd.DataFrame)
+    assert isinstance(cantle.publish(table.to_arrow(), SCHEMA, epsilon=1).records, pa.Table)
+
+
+def test_values_lie_inside_the_declared_domain() -> None:
+    records = cantle.publish(people(), SCHEMA, epsilon=0.1).records
+    assert records["age"].drop_nulls().is_between(0, 99).all()
+    assert (records["weight"].drop_nulls() * 2 % 1 == 0).all()
+    assert records["ill"].is_in(["no", "yes"]).all()
+
+
+def test_a_large_budget_gives_nearly_the_truth() -> None:
+    table = people(2000)
+    records = cantle.publish(table, SCHEMA, epsilon=10_000, depth=8, label="counts").records
+    assert abs(len(records) - 2000) <= 1
+    for column in ("town", "grade", "member", "ill"):
+        true = dict(table[column].value_counts().iter_rows())
+        made = dict(records[column].value_counts().iter_rows())
+        assert sum(abs(made.get(k, 0) - n) for k, n in true.items()) <= 40, column
+
+
+def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
+    shuffled = people().sample(fraction=1.0, shuffle=True, seed=1)
+    folders = [
+        cantle.publish(table, SCHEMA, epsilon=1, insecure_seed=5).save(tmp_path / name)
+        for name, table in (("a", people()), ("b", shuffled))
+    ]
+    names = sorted(path.name for path in folders[0].iterdir())
+    assert all(name.startswith("NOT-PRIVATE.") for name in names)
+    for name in names:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+    assert "NOT PRIVATE" in (folders[0] / "NOT-PRIVATE.statement.md").read_text()
+    assert "NOT PRIVATE" in json.loads((folders[0] / "NOT-PRIVATE.release.json").read_bytes())["guarantee"]
+    assert "NOT PRIVATE" in json.loads((folders[0] / "NOT-PRIVATE.datapackage.json").read_bytes())["title"]
+    assert "NOT PRIVATE" in pl.read_parquet_metadata(folders[0] / "NOT-PRIVATE.groups.parquet")["cantle"]
+    assert verify_folder(folders[0]) == []
+
+
+def test_two_private_releases_differ() -> None:
+    first, second = (cantle.publish(people(), SCHEMA, epsilon=1) for _ in range(2))
+    assert not first.groups["noisy"].equals(second.groups["noisy"])
+
+
+def test_an_inferred_schema_gives_no_guarantee() -> None:
+    release = cantle.publish(people(), SCHEMA | {"guarantee": "none"}, epsilon=1)
+    assert not release.private
+    assert "no guarantee" in release.manifest["guarantee"]
+
+
+def test_a_release_pickles_because_it_holds_released_values_only() -> None:
+    release = cantle.publish(people(50), SCHEMA, epsilon=1)
+    assert pickle.loads(pickle.dumps(release)).groups.equals(release.groups)
+
+
+def test_an_existing_folder_is_never_overwritten(tmp_path: Path) -> None:
+    release = cantle.publish(people(50), SCHEMA, epsilon=1)
+    with pytest.raises(OutputError, match="exists already"):
+        release.save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = cantle.publish(people(50), SCHEMA, epsilon=1)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OutputError, match="No space left"):
+        release.save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [(0, "between"), (-1, "between"), ("abc", "positive number"), (float("nan"), "positive number"), (None, "positive"),
+     (float("inf"), "positive number"), (True, "between"), (1e-12, "between"), (1e9, "between")],
+)  # fmt: skip
+def test_bad_epsilon(epsilon: object, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        cantle.publish(people(5), SCHEMA, epsilon=epsilon)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"method": "magic"}, "use one of auto, rps"),
+        ({"engine": "abacus"}, "use one of memory"),
+        ({"preset": "best"}, "use one of default, paper"),
+        ({"depht": 3}, "did you mean depth"),
+        ({"depth": -1}, "whole number from 0"),
+        ({"depth": 2.5}, "whole number from 0"),
+        ({"leaf_share": 1.5}, "share from 0 to below 1"),
+        ({"stop": "count"}, "none, count:T"),
+        ({"stop": "count:1+privtree:2"}, "none, count:T"),
+        ({"quality": "mix:0:0"}, "balance, class or mix"),
+        ({"values": "fitted", "oneway_share": 0}, "needs one-way tables"),
+        ({"count_share": 0}, "needs the number of records"),
+        ({"oneway_share": 0.6, "count_share": 0.4}, "leave nothing"),
+        ({"insecure_seed": -1}, "whole number from 0"),
+        ({"records": -4}, "whole number"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_name_thing_rule_and_fix(settings: dict, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        cantle.publish(people(5), SCHEMA, epsilon=1, **settings)
+
+
+def _tampered(folder: Path, name: str, change: bytes, by: bytes) -> list[str]:
+    path = folder / name
+    content = path.read_bytes()
+    assert change in content
+    path.write_bytes(content.replace(change, by, 1))
+    try:
+        return verify_folder(folder)
+    finally:
+        path.write_bytes(content)
+
+
+def test_verify_notices_changed_files(tmp_path: Path) -> None:
+    folder = cantle.publish(people(), SCHEMA, epsilon=1).save(tmp_path / "r")
+    assert verify_folder(folder) == []
+    assert _tampered(folder, "data.csv", b"yes", b"no")
+    assert _tampered(folder, "statement.md", b"epsilon | 1 ", b"epsilon | 0.1 ")
+    assert _tampered(folder, "release.json", b'"epsilon":"1"', b'"epsilon":"2"')
+    assert _tampered(folder, "release.json", b"{", b"[")
+    assert _tampered(folder, "release.json", b"cantle-release/1", b"cantle-release/2")
+    (folder / "extra.txt").write_text("x")
+    assert verify_folder(folder) == ["extra.txt is not listed"]
+    (folder / "extra.txt").unlink()
+    (folder / "tree.parquet").unlink()
+    assert verify_folder(folder) == ["tree.parquet is listed and missing"]
+    assert verify_folder(tmp_path)[0].endswith("there is no release.json")
+
+
+def test_verify_notices_a_release_that_does_not_add_up() -> None:
+    release = cantle.publish(people(), SCHEMA, epsilon=1)
+
+    def changed(**parts: object) -> cantle.Release:
+        fields = {name: getattr(release, name) for name in ("records", "groups", "tree", "marginals", "manifest")}
+        return cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
+
+    def refused(other: cantle.Release, words: str) -> None:
+        with pytest.raises(VerifyError, match=words):
+            other.verify()
+
+    cheap = changed()
+    cheap.manifest["receipt"]["paths"][0]["charges"][0]["epsilon_nano"] -= 1
+    refused(cheap, "does not add up")
+    dear = changed()
+    dear.manifest["receipt"]["epsilon_nano"] -= 1
+    refused(dear, "more than epsilon")
+    quiet = changed()
+    quiet.manifest["private"] = False
+    refused(quiet, "honestly")
+    other = changed()
+    other.manifest["schema"]["fields"][1]["constraints"]["maximum"] = 98
+    refused(other, "schema")
+    refused(changed(records=release.records.head(10)), "domain|counts")
+    refused(changed(records=release.records.sample(fraction=1.0, with_replacement=True, seed=1)), "counts")
+    refused(changed(groups=release.groups.with_columns(rate_num=pl.col("rate_num") + 1)), "paid for")
+    refused(changed(groups=release.groups.with_columns(pl.col("age.hi") + 1)), "regions")
+    refused(changed(groups=release.groups.with_columns(path=pl.lit(10**6))), "not in the receipt")
+    refused(changed(tree=release.tree.head(2)), "binary tree")
+
+
+def test_sample_is_repeatable_and_follows_the_counts() -> None:
+    release = cantle.publish(people(2000), SCHEMA, epsilon=5)
+    assert release.sample(100, seed=1).equals(release.sample(100, seed=1))
+    share = (release.sample(5000)["ill"] == "yes").mean()
+    assert abs(share - (release.records["ill"] == "yes").mean()) < 0.02
+    assert len(release.sample(0)) == 0
+    with pytest.raises(ParameterError, match="whole number"):
+        release.sample(-1)
+
+
+def test_groups_have_the_contract_columns() -> None:
+    groups = cantle.publish(people(), SCHEMA, epsilon=1, label="counts").groups
+    assert groups.columns[:4] == ["leaf", "parent", "depth", "path"]
+    assert {"age.lo", "age.hi", "age.null", "town", "town.lo", "ill", "noisy", "rate_num", "rate_den"} <= set(groups.columns)
+    assert groups["joined.lo"].dtype == pl.Date
+    assert groups["seen.hi"].dtype == pl.Datetime("us")
+    assert np.all(groups["age.lo"].to_numpy() <= groups["age.hi"].to_numpy())

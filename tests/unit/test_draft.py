@@ -1,0 +1,109 @@
+"""Drafts of a schema: blanks without looking, everything filled and marked when asked to look."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cantle.draft import draft
+from cantle.errors import DataError, SchemaError
+from cantle.readers import read_columns
+from cantle.schema import BLANK, Schema
+
+FRAME = pl.DataFrame(
+    {
+        "a b": [1, None, 300],
+        "real": [0.5, 1.25, -3.1],
+        "word: #": ["SECRET", "no", 'é"\x85'],
+        "day": [date(2020, 1, 1), None, date(2021, 1, 1)],
+        "time": [datetime(2020, 1, 1, 5), datetime(2020, 1, 1, 6), None],
+        "flag": [True, False, None],
+        "nothing": pl.Series([None, None, None], dtype=pl.String),
+    }
+)
+
+
+def load(folder: Path, text: str) -> Schema:
+    (folder / "s.yaml").write_text(text, encoding="utf-8")
+    return Schema.load(folder / "s.yaml")
+
+
+def test_a_csv_draft_has_names_and_blanks_only(tmp_path: Path) -> None:
+    FRAME.write_csv(tmp_path / "t.csv")
+    text = draft(tmp_path / "t.csv")
+    assert "SECRET" not in text
+    assert "300" not in text
+    assert '"word: #"' in text
+    assert "guarantee" not in text
+    with pytest.raises(SchemaError, match="field 'a b': `type` is still blank"):
+        load(tmp_path, text)
+
+
+def test_drafts_do_not_depend_on_the_values(tmp_path: Path) -> None:
+    for name, write in (("t.csv", pl.DataFrame.write_csv), ("t.parquet", pl.DataFrame.write_parquet)):
+        write(FRAME, tmp_path / name)
+        full = draft(tmp_path / name)
+        write(FRAME.clear(), tmp_path / name)
+        assert draft(tmp_path / name) == full
+
+
+def test_a_parquet_draft_has_types_and_blanks(tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    text = draft(tmp_path / "t.parquet")
+    assert "SECRET" not in text
+    for kind in ("integer", "number", "string", "date", "datetime", "boolean"):
+        assert f"type: {kind}\n" in text
+    with pytest.raises(SchemaError, match="field 'a b': `minimum` is still blank"):
+        load(tmp_path, text)
+    for key, value in (("minimum", "0"), ("maximum", "9"), ("step", "1"), ("categories", "[x]")):
+        text = text.replace(f"{key}: {BLANK}", f"{key}: {value}")
+    with pytest.raises(SchemaError, match="field 'day'.*not a date"):
+        load(tmp_path, text)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "semicolon.csv", "t.tsv"])
+def test_an_inferred_draft_is_complete_and_marked(tmp_path: Path, name: str) -> None:
+    if name == "t.parquet":
+        FRAME.write_parquet(tmp_path / name)
+    else:
+        FRAME.write_csv(tmp_path / name, separator={"semicolon.csv": ";", "t.tsv": "\t"}.get(name, ","))
+    text = draft(tmp_path / name, infer=True)
+    assert "NO GUARANTEE" in text
+    schema = load(tmp_path, text)
+    assert schema.inferred
+    types = {one.name: (one.type, one.role) for one in schema.fields}
+    assert types == {
+        "a b": ("integer", None),
+        "real": ("number", None),
+        "word: #": ("string", None),
+        "day": ("date", None),
+        "time": ("datetime", None),
+        "flag": ("boolean", None),
+        "nothing": ("string", "identifier"),
+    }
+    domain = schema.domain()
+    codes, classes = domain.encode(read_columns(tmp_path / name, schema).frame)
+    within = (codes * 0.0).astype(float)
+    assert domain.decode(codes, classes, within).rows() == FRAME.drop("nothing").rows()
+
+
+def test_marks_and_many_values_are_noticed(tmp_path: Path) -> None:
+    lines = ["n,word"] + [f"{i if i % 2 else '?'},w{i}" for i in range(1500)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    schema = load(tmp_path, draft(tmp_path / "t.csv", infer=True))
+    assert schema.missing_values == ("", "?")
+    assert [(one.type, one.role) for one in schema.fields] == [("integer", None), ("string", "identifier")]
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(DataError, match="empty"):
+        draft(tmp_path / "t.csv")
+    with pytest.raises(DataError, match="no file"):
+        draft(tmp_path / "nowhere.csv")
+    (tmp_path / "t.csv").write_text("a,a\n1,2\n")
+    with pytest.raises(DataError, match="more than one column 'a'"):
+        draft(tmp_path / "t.csv", infer=True)

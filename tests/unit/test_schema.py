@@ -1,0 +1,252 @@
+"""The schema: what it accepts, and that every refusal names the field, the rule and the fix."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cantle.errors import SchemaError
+from cantle.schema import Dialect, Schema
+
+YAML = """
+title: A census
+fields:
+  - {name: age, type: integer, constraints: {minimum: 17, maximum: 90}, title: Age in years}
+  - {name: weight, type: number, step: 0.1, constraints: {minimum: 0, maximum: 1, unique: false}}
+  - name: answer
+    type: string
+    categories: [yes, no, 010, 12:30, 7, null-ish]
+    categoriesOrdered: true
+    hierarchy: answer.csv
+  - {name: sex, type: integer, categories: [{value: 1, label: m}, {value: 2, label: f}], unknown: 2}
+  - {name: born, type: date, format: "%d/%m/%Y", constraints: {minimum: 1900-01-01, maximum: 2020-12-31}}
+  - {name: seen, type: datetime, step: 15min, constraints: {minimum: 2020-01-01, maximum: 2020-01-02T00:00:00Z}}
+  - {name: ill, type: boolean, trueValues: [Y], falseValues: [N], unknown: drop}
+  - {name: income, type: string, constraints: {enum: ["<=50K", ">50K"]}, role: target}
+  - {name: ssn, role: identifier}
+missingValues: ["", "?"]
+delimiter: ";"
+dialect: {encoding: latin-1}
+"""
+
+
+def field(**keys: Any) -> dict[str, Any]:
+    return {"name": "x", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, **keys}
+
+
+def one(**keys: Any) -> Schema:
+    return Schema.from_dict({"fields": [field(**keys)]})
+
+
+def test_a_schema_from_yaml(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(YAML)
+    schema = Schema.load(tmp_path / "s.yaml")
+    by_name = {f.name: f for f in schema.fields}
+    assert by_name["answer"].categories == ("yes", "no", "010", "12:30", "7", "null-ish")
+    assert by_name["weight"].step == Fraction(1, 10)
+    assert by_name["sex"].categories == (1, 2)
+    assert by_name["born"].minimum == date(1900, 1, 1)
+    assert by_name["seen"].maximum == datetime(2020, 1, 2)
+    assert by_name["seen"].step == 900
+    assert by_name["income"].categories == ("<=50K", ">50K")
+    assert schema.missing_values == ("", "?")
+    assert schema.dialect == Dialect(delimiter=";", encoding="latin-1")
+    assert not schema.inferred
+    domain = schema.domain()
+    assert domain.columns == ("age", "weight", "answer", "sex", "born", "seen", "ill", "income")
+    assert [a.ordered for a in domain.attributes] == [True, True, True, False, True, True, False]
+    assert domain.target is not None
+    assert (domain.target.name, domain.target.size) == ("income", 2)
+
+
+def test_the_canonical_form_gives_the_same_schema_back(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(YAML)
+    schema = Schema.load(tmp_path / "s.yaml")
+    (tmp_path / "s.json").write_text(json.dumps(schema.to_dict()))
+    again = Schema.load(tmp_path / "s.json")
+    assert again == schema
+    assert again.to_dict() == schema.to_dict()
+    assert again.hash() == schema.hash()
+    assert len(schema.hash()) == 64
+    kept = schema.to_dict()
+    assert kept["title"] == "A census"
+    assert kept["fields"][0]["title"] == "Age in years"
+    assert kept["fields"][1]["constraints"] == {"minimum": 0, "maximum": 1, "unique": False}
+    assert kept["fields"][2]["hierarchy"] == "answer.csv"
+
+
+def test_the_hash_sees_every_public_choice() -> None:
+    hashes = {
+        one().hash(),
+        one(constraints={"minimum": 0, "maximum": 10}).hash(),
+        one(constraints={"minimum": 0, "maximum": 9, "required": True}).hash(),
+        one(step=2).hash(),
+        one(missingValues=["-1"]).hash(),
+        Schema.from_dict({"fields": [field()], "guarantee": "none"}).hash(),
+        Schema.from_dict({"fields": [field()], "header": False}).hash(),
+    }
+    assert len(hashes) == 7
+
+
+def test_defaults_written_out_do_not_change_the_hash() -> None:
+    spelled = Schema.from_dict(
+        {"fields": [field(role=None)], "missingValues": [""], "kind": "table", "unit": "record", "dialect": {}}
+    )
+    assert spelled.hash() == one().hash()
+
+
+def test_an_inferred_schema_says_so() -> None:
+    schema = Schema.from_dict({"fields": [field()], "guarantee": "none"})
+    assert schema.inferred
+    assert Schema.from_dict(schema.to_dict()).inferred
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"constraints": {}}, "no minimum.*lowest"),
+        ({"constraints": {"minimum": 0}}, "no maximum.*highest"),
+        ({"constraints": {"minimum": 9, "maximum": 0}}, "minimum 9 is above maximum 0"),
+        ({"minimum": 3}, "constraints"),
+        ({"constraints": {"minimum": 0.5, "maximum": 9}}, "64-bit integer"),
+        ({"constraints": {"minimum": True, "maximum": 9}}, "not a number"),
+        ({"constraints": {"minimum": float("nan"), "maximum": 9}}, "64-bit integer|not a number"),
+        ({"constraints": {"minimum": 0, "maximum": 2**63}}, "64-bit"),
+        ({"constraints": {"minimum": -(2**62), "maximum": 2**62}}, r"2\*\*53"),
+        ({"constraints": {"min": 0, "max": 9}}, "'min'.*'minimum'"),
+        ({"constraints": {"minimum": 0, "maxmum": 9}}, "'maxmum'.*'maximum'"),
+        ({"constraints": {"minimum": "???", "maximum": 9}}, "`minimum` is still blank"),
+        ({"constraints": 3}, "mapping"),
+        ({"step": 0}, "not positive"),
+        ({"step": "x"}, "not a number"),
+        ({"unknown": "drop"}, "for categories"),
+        ({"typ": "integer"}, "'typ'.*'type'"),
+        ({"rol": "target"}, "'rol'.*'role'"),
+        ({"role": "key"}, "role 'key'"),
+        ({"type": "geopoint"}, "'geopoint' is not known.*integer"),
+        ({"type": "number"}, "needs a `step`"),
+        ({"type": "number", "step": 1e-9, "constraints": {"minimum": 0, "maximum": 1e9}}, "15 digits|2\\*\\*53"),
+        ({"type": "number", "step": "1/3"}, "not a number"),
+        ({"type": "number", "step": 0.1, "categories": [0.5]}, "not for type number"),
+        ({"type": "datetime", "constraints": {"minimum": "2020-01-01", "maximum": "2021-01-01"}}, "step: 1h"),
+        ({"type": "date", "constraints": {"minimum": "2020-13-01", "maximum": "2021-01-01"}}, "not a date"),
+        ({"type": "date", "constraints": {"minimum": "2020-01-01", "maximum": "9999-12-31"}}, "year 9999"),
+        ({"type": "date", "constraints": {"minimum": "2020-01-01T10:00", "maximum": "2021-01-01"}}, "time of day"),
+        ({"type": "date", "format": "any", "constraints": {"minimum": "2020-01-01", "maximum": "2021-01-01"}}, "any"),
+        ({"type": "string"}, "needs `categories`"),
+        ({"type": "string", "categories": []}, "empty"),
+        ({"type": "string", "categories": "abc"}, "empty|list"),
+        ({"type": "string", "categories": ["a", "b", "a"]}, "'a' is listed twice"),
+        ({"type": "string", "categories": [True]}, "quotes"),
+        ({"type": "string", "categories": [1.5]}, "quotes"),
+        ({"type": "string", "categories": [None]}, "quotes"),
+        ({"type": "string", "categories": ["???"]}, "`categories` is still blank"),
+        ({"type": "string", "categories": ["a", ""]}, "both a category and a missing value"),
+        ({"type": "string", "categories": ["a"], "unknown": "b"}, "`unknown: b`"),
+        ({"type": "string", "categories": ["a"], "categoriesOrdered": "yes"}, "true or false"),
+        ({"type": "integer", "categories": ["a"]}, "not an integer"),
+        ({"type": "boolean", "categories": ["a"]}, "boolean"),
+        ({"type": "boolean", "trueValues": ["a"], "falseValues": ["a"]}, "both"),
+        ({"constraints": {"minimum": 0, "maximum": 9, "required": "yes"}}, "true or false"),
+    ],
+)
+def test_a_bad_field_is_refused_by_name(keys: dict[str, Any], says: str) -> None:
+    with pytest.raises(SchemaError, match=says) as caught:
+        one(**keys)
+    assert re.fullmatch(r"field 'x'.*: .+; .+\.", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ([], "fields"),
+        ({}, "fields"),
+        ({"fields": {}}, "fields"),
+        ({"fields": []}, "no field can be published"),
+        ({"fields": [{"type": "integer"}]}, "field number 1.*no name"),
+        ({"fields": [{"name": 3}]}, "field number 1.*no name"),
+        ({"fields": [{"name": "a", "role": "identifier"}]}, "no field can be published"),
+        ({"fields": [field(), field()]}, "'x'.*two fields"),
+        ({"fields": [field(role="target"), field(name="y", role="target")]}, "2 fields have `role: target`"),
+        ({"fields": [field()], "unit": {"person": "id", "max_records": 3}}, "not available yet"),
+        ({"fields": [field()], "kind": "sets"}, "not available yet"),
+        ({"fields": [field()], "kind": "graph"}, "not available yet"),
+        ({"fields": [field()], "kind": "cube"}, "kind 'cube'"),
+        ({"fields": [field()], "missingValue": ["?"]}, "'missingValue'.*'missingValues'"),
+        ({"fields": [field()], "missingValues": "?"}, "list of texts"),
+        ({"fields": [field()], "dialect": {"delimitr": ";"}}, "'delimitr'.*'delimiter'"),
+        ({"fields": [field()], "delimiter": ";;"}, "single ASCII character"),
+        ({"fields": [field()], "quoteChar": "é"}, "single ASCII character"),
+        ({"fields": [field()], "quoteChar": ","}, "the same"),
+        ({"fields": [field()], "encoding": "utf-99"}, "encoding 'utf-99'"),
+        ({"fields": [field()], "header": "no"}, "true or false"),
+        ({"fields": [field()], "guarantee": "full"}, "guarantee"),
+    ],
+)
+def test_a_bad_document_is_refused(document: Any, says: str) -> None:
+    with pytest.raises(SchemaError, match=says):
+        Schema.from_dict(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("s.yaml", "fields: [", "not valid YAML .line"),
+        ("s.json", "{", "not valid JSON .line 1"),
+        ("s.yaml", "just text", "fields"),
+        ("s.yaml", "", "fields"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SchemaError, match=says):
+        Schema.load(tmp_path / name)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="no such file.*cantle init"):
+        Schema.load(tmp_path / "s.yaml")
+    with pytest.raises(SchemaError, match="cannot be read"):
+        Schema.load(tmp_path)
+    (tmp_path / "s.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SchemaError, match="cannot be read"):
+        Schema.load(tmp_path / "s.yaml")
+
+
+def test_keys_of_other_tools_are_kept() -> None:
+    schema = one(**{"custom:thing": {"a": [1, 2]}, "rdfType": "http://x", "format": "default"})
+    kept = schema.to_dict()["fields"][0]
+    assert kept["custom:thing"] == {"a": [1, 2]}
+    assert kept["rdfType"] == "http://x"
+
+
+def test_extreme_integer_bounds_are_exact() -> None:
+    top = 2**63 - 1
+    attribute = one(constraints={"minimum": top - 5, "maximum": top}).domain().attributes[0]
+    assert attribute.bins == 6
+    assert attribute.edge(6) == top + 1
+    wide = one(step=2**20, constraints={"minimum": -(2**63), "maximum": top}).domain().attributes[0]
+    assert wide.bins == 2**44
+
+
+def test_a_million_categories_are_quick() -> None:
+    labels = [f"label {i}" for i in range(1_000_000)]
+    start = time.perf_counter()
+    attribute = one(type="string", categories=labels, constraints={}).domain().attributes[0]
+    assert attribute.size == 1_000_001
+    assert time.perf_counter() - start < 10
+
+
+def test_importing_the_schema_stays_light() -> None:
+    code = "import sys, cantle.schema; print([m for m in ('numpy', 'polars', 'yaml', 'narwhals') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
