@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from cantle.errors import BudgetExceeded, ParameterError
-from cantle.regions import Bools, Ints
+from cantle.regions import Bools, Ints, is_ints
 
 NANO = 10**9
 MOST = 10**6 * NANO  # balances of a level are one int64 array, and stay whole numbers in JSON
+MOST_RECORDS = 10**6
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,10 @@ class Unit:
     """Whom the promise protects: everything one person put in, at most `max_records` records."""
 
     max_records: int = 1
+
+    def __post_init__(self) -> None:
+        if type(self.max_records) is not int or not 1 <= self.max_records <= MOST_RECORDS:
+            raise ParameterError(f"a unit has a whole number of records from 1 to {MOST_RECORDS}")
 
     def describe(self) -> str:
         return "one record" if self.max_records == 1 else f"one person, up to {self.max_records} records"
@@ -86,12 +91,20 @@ def words_of(nano: int) -> str:
     return str(whole) if not part else f"{whole}.{part:09d}".rstrip("0")
 
 
+def prices(epsilon_nano: Any, regions: int) -> Ints:
+    """The price of a question for each region, from one number for all or one each; refuses anything else."""
+    cost = np.asarray(epsilon_nano)
+    if cost.dtype.kind not in "iu" or cost.shape not in ((), (regions,)) or (cost < 1).any() or (cost > MOST).any():
+        raise ParameterError("a price is a whole positive number of nano-units of epsilon, one for all regions or one each")
+    return np.broadcast_to(cost.astype(np.int64), regions).copy()
+
+
 class Budget:
     """Balances of all regions, and the kinds of paths that led to them."""
 
     def __init__(self, epsilon_nano: int, unit: Unit) -> None:
-        if not 0 < epsilon_nano <= MOST or unit.max_records < 1:
-            raise ParameterError("a budget needs a positive epsilon and a unit of at least one record")
+        if type(epsilon_nano) is not int or not 0 < epsilon_nano <= MOST:
+            raise ParameterError("a budget needs a positive whole number of nano-units of epsilon")
         self.total, self.unit = epsilon_nano, unit
         self._balance: Ints = np.array([epsilon_nano], dtype=np.int64)
         self._open: Bools = np.array([True])
@@ -106,29 +119,30 @@ class Budget:
 
     def left(self, ids: Ints) -> Ints:
         """What each region can still spend."""
+        self._require_known(ids)
         return self._balance[ids].copy()
 
     def path(self, ids: Ints) -> Ints:
         """The kind of path of each region; the receipt lists the charges of each kind."""
+        self._require_known(ids)
         return self._path[ids].copy()
 
     def require_open(self, ids: Ints) -> None:
         """Refuses regions that are unknown, already split or dropped, or listed twice."""
-        if len(ids) and (ids[0] < 0 or ids[-1] >= len(self._open) or not np.all(np.diff(ids) > 0)):
-            raise ParameterError("regions must be known and listed once, in ascending order")
+        self._require_known(ids)
         if not self._open[ids].all():
             raise ParameterError("a region that was split or dropped cannot be asked again; ask its children")
 
-    def charge(self, ids: Ints, epsilon_nano: Any, *, why: str, verb: str, sensitivity: int, depth: int) -> Ints:
-        """Takes epsilon (one for all, or one each) from every region's balance, or from none and raises.
+    def _require_known(self, ids: Ints) -> None:
+        """Refuses what is not an ascending list of region numbers."""
+        if not is_ints(ids, np.size(ids)):
+            raise ParameterError("regions are given by an array of their numbers")
+        if len(ids) and (ids[0] < 0 or ids[-1] >= len(self._open) or not np.all(np.diff(ids) > 0)):
+            raise ParameterError("regions must be known and listed once, in ascending order")
 
-        Returns the charge of each region.
-        """
+    def charge(self, ids: Ints, cost: Ints, *, why: str, verb: str, sensitivity: int, depth: int) -> None:
+        """Takes its cost (see `prices`) from each region's balance, or from none and raises."""
         self.require_open(ids)
-        cost = np.broadcast_to(np.asarray(epsilon_nano), ids.shape)
-        if cost.dtype.kind not in "iu" or (cost < 1).any() or (cost > MOST).any():
-            raise ParameterError(f"{why}: a charge is a whole positive number of nano-units of epsilon")
-        cost = cost.astype(np.int64)
         short = cost > self._balance[ids]
         if short.any():
             first = int(np.argmax(short))
@@ -139,7 +153,6 @@ class Budget:
             )
         self._balance[ids] -= cost
         self._note(ids, cost, why=why, verb=verb, sensitivity=sensitivity, depth=depth)
-        return cost
 
     def _note(self, ids: Ints, cost: Ints, *, why: str, verb: str, sensitivity: int, depth: int) -> None:
         """Moves each region to the kind of path that has this charge at its end."""

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from cantle.regions import Cuts, Frontier, Ints, cut_counts
-from cantle.tally import Key, OneWayEach, OneWays
+from cantle.tally import Domain, Key, OneWayEach, OneWays
 
 
 class Candidates(Protocol):
@@ -21,6 +21,9 @@ class Candidates(Protocol):
     @property
     def key(self) -> Key:
         """The tally that holds the counts of all candidates."""
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        """Whether these are candidates for these regions of this domain; judged without records."""
 
     def counts(self, nodes: Frontier) -> Ints:
         """How many candidates each region has."""
@@ -48,6 +51,9 @@ class AllCuts:
     @property
     def key(self) -> OneWays:
         return OneWays(tuple(range(len(self.sizes))), self.sizes, self.classes)
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        return self.sizes == domain[0] and self.key.fits(nodes, domain)
 
     def counts(self, nodes: Frontier) -> Ints:
         return cut_counts(nodes).sum(axis=1)
@@ -94,6 +100,9 @@ class CutsOf:
     @property
     def key(self) -> OneWayEach:
         return OneWayEach(self.attribute, self.width, self.classes)
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        return self.key.fits(nodes, domain)
 
     def counts(self, nodes: Frontier) -> Ints:
         return cut_counts(nodes)[np.arange(len(nodes)), self.attribute]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.budget import NANO, Budget
+from cantle.budget import NANO, Budget, Unit, prices
 from cantle.candidates import TRUSTED_CANDIDATES, Candidates
 from cantle.engines.base import Engine
 from cantle.errors import ParameterError, Sealed
@@ -39,13 +39,14 @@ class Noisy:
 class Curator:
     """Holds the records, the budget and the dice; answers in noise."""
 
-    __slots__ = ("__budget", "__calls", "__engine", "__frontier", "__noise", "__stop", "__tests")
+    __slots__ = ("__budget", "__calls", "__ended", "__engine", "__frontier", "__noise", "__stop", "__tests")
 
     def __init__(self, engine: Engine, budget: Budget, noise: Noise) -> None:
         self.__engine: Engine | None = engine
         self.__budget, self.__noise = budget, noise
         self.__frontier = Frontier.root(engine.sizes)
         self.__tests: Ints = np.zeros(1, dtype=np.int64)
+        self.__ended: Bools = np.zeros(1, dtype=np.bool_)
         self.__stop: PrivTree | None = None
         self.__calls = 0
 
@@ -70,6 +71,11 @@ class Curator:
             raise ParameterError("the root was already split")
         return self.__frontier
 
+    @property
+    def unit(self) -> Unit:
+        """Whom the promise protects."""
+        return self.__budget.unit
+
     def left(self, nodes: Frontier) -> Ints:
         """What each region can still spend, in nano-units of epsilon."""
         return self.__budget.left(nodes.ids)
@@ -86,14 +92,16 @@ class Curator:
         Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * k)) for a unit
         of k records, by the range lemma (Claim 1), candidates and weights being public.
         """
-        nodes, positions, engine = self.__ask(nodes)
         _require_trusted(quality, TRUSTED_QUALITIES)
         _require_trusted(candidates, TRUSTED_CANDIDATES)
+        nodes, positions, engine, cost = self.__ask(nodes, epsilon)
+        if not candidates.fits(nodes, (engine.sizes, engine.classes)):
+            raise ParameterError("the candidates are not those of these regions")
         counts = candidates.counts(nodes)
         if (counts < 1).any():
-            raise ParameterError(f"{why}: a region without candidates cannot be split")
+            raise ParameterError("a region without candidates cannot be split")
         rho = quality.range * self.__budget.unit.max_records
-        cost = self.__charge(nodes, epsilon, why, "choose", rho)
+        self.__charge(nodes, cost, why, "choose", rho)
         choice = np.empty(len(nodes), dtype=np.int64)
         for first, last, exact_counts in engine.tally(positions, candidates.key):
             exact_scores = quality.scores(candidates.sides(nodes, first, exact_counts))
@@ -113,10 +121,12 @@ class Curator:
         Claim 14. epsilon-DP in each region's records: discrete Laplace noise of rate epsilon / sensitivity on an
         integer vector of that L1 sensitivity: P[Z = z] / P[Z = z'] <= e^(rate |z - z'|).
         """
-        nodes, positions, engine = self.__ask(nodes)
         _require_trusted(query, TRUSTED_QUERIES)
+        nodes, positions, engine, cost = self.__ask(nodes, epsilon)
+        if not query.key.fits(nodes, (engine.sizes, engine.classes)):
+            raise ParameterError("the query does not fit these regions")
         sensitivity = query.sensitivity(self.__budget.unit)
-        cost = self.__charge(nodes, epsilon, why, "measure", sensitivity)
+        self.__charge(nodes, cost, why, "measure", sensitivity)
         cells = query.key.cells
         value = np.empty((len(nodes), cells), dtype=np.int64)
         for first, last, exact_counts in engine.tally(positions, query.key):
@@ -129,18 +139,22 @@ class Curator:
         return Noisy(value, cost, sensitivity * NANO)
 
     def test(self, nodes: Frontier, stop: PrivTree, *, why: str) -> Bools:
-        """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12)."""
-        nodes, positions, engine = self.__ask(nodes)
+        """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12).
+
+        All tests of a run share one threshold, decay and price, and a "no" ends the tests of its path.
+        """
+        _require_trusted(stop, (PrivTree,))
+        nodes, positions, engine, _ = self.__ask(nodes, stop.epsilon_nano)
         if self.__stop not in (None, stop):
-            raise ParameterError(f"{why}: all stop tests of a run share one threshold, decay and price")
-        self.__stop = stop
+            raise ParameterError("all stop tests of a run share one threshold, decay and price")
+        if self.__ended[positions].any():
+            raise ParameterError("a region whose path was told to stop cannot be tested again")
         records = self.__budget.unit.max_records
         done = self.__tests[positions]
         price = stop.cost(done + 1, records) - stop.cost(done, records)
+        self.__charge(nodes.take(price > 0), price[price > 0], why, "test", records)
+        self.__stop = stop
         self.__tests[positions] += 1
-        paying = price > 0
-        self.__charge(nodes.take(paying), price[paying], why, "test", records, count_call=False)
-        self.__calls += 1
         answer = np.empty(len(nodes), dtype=np.bool_)
         for first, last, exact_counts in engine.tally(positions, Sizes()):
             biased = stop.biased(exact_counts[:, 0], done[first:last])
@@ -150,25 +164,28 @@ class Curator:
                 np.full(last - first, stop.theta, dtype=np.int64),
                 Rate(stop.epsilon_nano, records * NANO),
             )
+        self.__ended[positions] = ~answer
         return answer
 
     def coin(self, nodes: Frontier, sides: Ints) -> Ints:
         """A fair public die a region, 0 to sides - 1; costs nothing, for it knows nothing of the records."""
-        nodes, _, _ = self.__ask(nodes)
+        faces = prices(sides, len(nodes))  # whole and positive, one for all or one each: the same rule
+        nodes, _, _, _ = self.__ask(nodes, 1)
         self.__calls += 1
-        return self.__noise.coin(Lanes(self.__calls, nodes.ids), np.asarray(sides, dtype=np.int64))
+        return self.__noise.coin(Lanes(self.__calls, nodes.ids), faces)
 
     def split(self, nodes: Frontier, cuts: Cuts) -> Frontier:
         """The children of these regions; all other open regions are closed, their records dropped.
 
         Public: records follow a public rule and nothing is learnt.
         """
-        nodes, positions, engine = self.__ask(nodes)
-        if len(cuts.attribute) != len(nodes) or not cuts.inside(nodes).all():
+        _require_trusted(cuts, (Cuts,))
+        nodes, positions, engine, _ = self.__ask(nodes, 1)
+        if not cuts.fits(nodes):
             raise ParameterError("one cut a region, strictly inside it")
         ids = self.__budget.inherit(nodes.ids)
         engine.split(positions, cuts)
-        self.__tests = np.repeat(self.__tests[positions], 2)
+        self.__tests, self.__ended = np.repeat(self.__tests[positions], 2), np.repeat(self.__ended[positions], 2)
         self.__frontier = cuts.children(nodes, int(ids[0]) if len(ids) else 0)
         return self.__frontier
 
@@ -181,19 +198,26 @@ class Curator:
 
     # ---- inside -------------------------------------------------------------------------------------------
 
-    def __ask(self, nodes: Frontier) -> tuple[Frontier, Ints, Engine]:
-        """Our own copy of the regions asked about, their positions in the engine, and the engine."""
+    def __ask(self, nodes: Frontier, epsilon: Any) -> tuple[Frontier, Ints, Engine, Ints]:
+        """Our own copy of the regions asked about, their positions in the engine, the engine, and their prices.
+
+        Of what the method hands over only the numbers of the regions count.
+        """
+        _require_trusted(nodes, (Frontier,))
+        ids = nodes.ids
+        cost = prices(epsilon, np.size(ids))
         if self.__engine is None:
             raise Sealed("the curator is sealed; nothing can be asked of the records any more")
-        self.__budget.require_open(nodes.ids)
-        positions = np.searchsorted(self.__frontier.ids, nodes.ids)
-        return self.__frontier.take(positions), positions, self.__engine
+        self.__budget.require_open(ids)
+        positions = np.searchsorted(self.__frontier.ids, ids)
+        return self.__frontier.take(positions), positions, self.__engine, cost
 
-    def __charge(
-        self, nodes: Frontier, epsilon: Any, why: str, verb: str, sensitivity: int, count_call: bool = True
-    ) -> Ints:
-        self.__calls += count_call
-        return self.__budget.charge(nodes.ids, epsilon, why=why, verb=verb, sensitivity=sensitivity, depth=nodes.depth)
+    def __charge(self, nodes: Frontier, cost: Ints, why: str, verb: str, sensitivity: int) -> None:
+        """Charges a question and gives it a number."""
+        if type(why) is not str:
+            raise ParameterError("every charge says in words what it is for")
+        self.__budget.charge(nodes.ids, cost, why=why, verb=verb, sensitivity=sensitivity, depth=nodes.depth)
+        self.__calls += 1
 
     def __forget(self) -> None:
         if self.__engine is None:
@@ -205,6 +229,6 @@ class Curator:
 
 
 def _require_trusted(thing: object, kinds: tuple[type, ...]) -> None:
-    """Scores, candidates and queries see exact counts, so only those with a proof beside them are let in."""
+    """Scores, candidates, queries, tests and cuts see exact counts, so only those with a proof beside them are let in."""
     if type(thing) not in kinds:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")

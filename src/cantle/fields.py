@@ -106,15 +106,8 @@ class Field:
         labels, spellings = self.categories or (), []
         if self.type == "boolean":
             labels = (False, True)
-            usual = {
-                **dict.fromkeys(("true", "True", "TRUE", "1"), True),
-                **dict.fromkeys(("false", "False", "FALSE", "0"), False),
-            }
-            spoken = {
-                **usual,
-                **dict.fromkeys(self.true_values, True),
-                **dict.fromkeys(self.false_values, False),
-            }
+            usual = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)  # what the schema declares goes first
+            spoken = usual | dict.fromkeys(self.true_values, True) | dict.fromkeys(self.false_values, False)
             spellings = list(spoken.items())
         unknown: Any = MISSING if self.unknown is None else DROP if self.unknown == "drop" else ("label", self.unknown)
         # an undeclared value that becomes null is dropped by a required field: `nullable` says so
@@ -153,18 +146,6 @@ def parse_field(entry: Any, number: int, missing: tuple[str, ...]) -> Field:
         fail(where, f"type {kind!r} is not known", f"use one of {', '.join(TYPES)}")
     if role not in (None, "target", "identifier"):
         fail(where, f"role {role!r} is not known", "use target, identifier or leave it out")
-    ours = {
-        "name",
-        "type",
-        "role",
-        "format",
-        "constraints",
-        "categories",
-        "categoriesOrdered",
-        "unknown",
-        "step",
-    }
-    ours |= {"hierarchy", "trueValues", "falseValues", "missingValues"}
     common: dict[str, Any] = {
         "name": entry["name"],
         "type": kind,
@@ -173,9 +154,7 @@ def parse_field(entry: Any, number: int, missing: tuple[str, ...]) -> Field:
         "required": flag(where, "constraints.required", constraints.get("required", False)),
         "hierarchy": plain(entry.get("hierarchy")),
         "extra": plain({key: value for key, value in entry.items() if key not in _OURS}),
-        "extra_constraints": plain(
-            {k: v for k, v in constraints.items() if k not in ("required", "minimum", "maximum", "enum", "step")}
-        ),
+        "extra_constraints": plain({key: v for key, v in constraints.items() if key not in _OUR_CONSTRAINTS}),
     }
     if "missingValues" in entry:
         missing = common["missing_values"] = texts(where, "missingValues", entry["missingValues"])
@@ -292,7 +271,10 @@ def _format(where: str, kind: str, value: Any) -> str | None:
         return None if value is None else str(value)  # somebody else's business, kept as it is
     if value in (None, "default"):
         return None
-    if not isinstance(value, str) or "%" not in value:
+    # always a full date, and only what the parser knows: a wrong pattern would make every value missing
+    given = set(re.findall(r"%(.)", value)) if isinstance(value, str) else set()
+    full = given & set("Yy") and given & set("mbB") and given & set("de") or "F" in given
+    if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z"):
         fail(where, f"format {value!r} is not supported", 'use a pattern such as "%d/%m/%Y", or ISO dates')
     return value
 
@@ -317,12 +299,8 @@ def _check_grid(where: str, one: Field) -> None:
         fail(where, "the grid has more than 2**53 values", "narrow the bounds or take a larger step")
     end = first + ((last - first) // step + 1) * step
     if one.type == "number" and max(abs(first), abs(end), scale) >= _MAX_DIGITS:
-        fail(
-            where,
-            "bounds and step together need more than 15 digits",
-            "narrow the bounds or take a larger step",
-        )
-    if one.type in ("date", "datetime") and end >= (2_932_897 if one.type == "date" else 2_932_897 * 86_400):
+        fail(where, "bounds and step need more than 15 digits", "narrow the bounds or take a larger step")
+    if one.type in ("date", "datetime") and end >= _YEAR_10000 * (1 if one.type == "date" else _SECONDS["d"]):
         fail(where, "the grid runs to the end of the year 9999", "lower the maximum by a step")
 
 
@@ -339,23 +317,21 @@ def check_keys(where: str, given: Mapping[str, Any], known: Collection[str]) -> 
 def _check_blanks(where: str, given: Mapping[str, Any]) -> None:
     for key, value in given.items():
         if value == BLANK or (isinstance(value, list) and BLANK in value):
-            fail(
-                where,
-                f"`{key}` is still blank ({BLANK})",
-                "fill it in, from what could occur, not from the data",
-            )
+            fail(where, f"`{key}` is still blank ({BLANK})", "fill it in, from what could occur, not from the data")
 
 
 # ------------------------------------------------------------------------------------------ single values
 
 
 def flag(where: str, key: str, value: Any) -> bool:
+    """A checked true or false."""
     if not isinstance(value, bool):
         fail(where, f"`{key}` must be true or false", "write one of the two")
     return value
 
 
 def texts(where: str, key: str, value: Any) -> tuple[str, ...]:
+    """A checked list of texts; integers are taken as written."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, str | int) for one in value):
         fail(where, f"`{key}` must be a list of texts", 'write ["…", "…"]')
     return tuple(str(one) for one in value)
@@ -366,7 +342,10 @@ def _exact(where: str, key: str, value: Any) -> Fraction:
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
             raise ValueError
-        return Fraction(Decimal(str(value).strip()))
+        number = Decimal(str(value).strip())
+        if not number.is_finite() or abs(number.adjusted()) > 400:  # no float is that large or that small
+            raise ValueError
+        return Fraction(number)
     except (InvalidOperation, ValueError, OverflowError):
         fail(where, f"{key} {value!r} is not a number", "write a finite decimal such as 0.5")
 
@@ -381,11 +360,7 @@ def _integer(where: str, key: str, value: Any) -> int:
 def _day(where: str, key: str, value: Any) -> date:
     moment = _moment(where, key, value)
     if moment != datetime(moment.year, moment.month, moment.day):
-        fail(
-            where,
-            f"{key} {value!s} has a time of day",
-            "write a date such as 2024-12-31, or use type datetime",
-        )
+        fail(where, f"{key} {value!s} has a time of day", "write only the date, or use type datetime")
     return moment.date()
 
 

@@ -21,9 +21,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from cantle.budget import NANO
+from cantle.budget import MOST, NANO
 from cantle.errors import ParameterError
 from cantle.regions import Ints
+
+MOST_COUNT = 1 << 40
+MOST_TESTS = 1 << 20  # so that no product below leaves 64 bits
 
 _DIGITS = 60
 _SLACK = Decimal(10) ** -40  # far above the rounding of the few thousand 60-digit operations below
@@ -63,17 +66,20 @@ class PrivTree:
     epsilon_nano: int
 
     def __post_init__(self) -> None:
-        if self.delta < 1 or self.epsilon_nano < 1:
-            raise ParameterError("PrivTree tests need a decay of at least 1 and a positive price")
+        whole = all(type(number) is int for number in (self.theta, self.delta, self.epsilon_nano))
+        if not whole or abs(self.theta) > MOST_COUNT or not 1 <= self.delta <= MOST_COUNT:
+            raise ParameterError("PrivTree tests need a whole threshold and a whole decay of at least 1, below 2^40")
+        if not 1 <= self.epsilon_nano <= MOST:
+            raise ParameterError("PrivTree tests need a price of a whole positive number of nano-units of epsilon")
 
     def cost(self, tests: Ints, records: int) -> Ints:
         """What a path with this many tests has lost, in nano-units."""
         lifetime = lifetime_bound(self.epsilon_nano, self.delta, records)
-        return np.minimum(tests * self.epsilon_nano, lifetime)
+        return np.minimum(np.minimum(tests, MOST_TESTS) * self.epsilon_nano, lifetime)
 
     def biased(self, exact_counts: Ints, tests: Ints) -> Ints:
         """b: counts less the decay, never below theta - delta."""
-        return np.maximum(self.theta - self.delta, exact_counts - tests * self.delta)
+        return np.maximum(self.theta - self.delta, exact_counts - np.minimum(tests, MOST_TESTS) * self.delta)
 
     @staticmethod
     def within(budget_nano: int, theta: int, fanout: int = 2, records: int = 1) -> PrivTree:

@@ -18,7 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cantle.errors import ParameterError
 from cantle.regions import Ints
+
+MOST_WEIGHT = 1 << 20
+"""Weights above it could take a score of 2^40 records past 64 bits."""
 
 SCALE = 1 << 10
 """Real scores become integers by floor(SCALE * q)."""
@@ -59,6 +63,11 @@ class Mix:
 
     even: int
     apart: int
+
+    def __post_init__(self) -> None:
+        natural = all(type(w) is int and 0 <= w <= MOST_WEIGHT for w in (self.even, self.apart))
+        if not natural or self.even + self.apart == 0:
+            raise ParameterError(f"the weights of a score are whole numbers from 0 to {MOST_WEIGHT}, not both 0")
 
     @property
     def range(self) -> int:

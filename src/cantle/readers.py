@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 CSV = (".csv", ".tsv", ".txt", ".data", ".test")
 PARQUET = (".parquet", ".pq")
 _PIECE = 1 << 24  # bytes looked at together when quotes are checked
-_LONGEST = 1 << 20  # a quoted field longer than this counts as never closed
+# whatever a library objects to, it may do so in words that quote a value: only the fact counts
+_ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,9 +120,8 @@ def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
     path = Path(source)
     _check_file(path)
     try:
-        with path.open("rb") as file:
-            return dict(pl.read_parquet_schema(file))
-    except Exception:  # whatever the library objects to, its words stay here
+        return dict(pl.read_parquet_schema(path))
+    except _ANYTHING:
         raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
 
 
@@ -130,9 +130,8 @@ def _read_parquet(path: Path, wanted: list[str]) -> pl.DataFrame:
     _check_columns(f"{path.name!r}", types, wanted)
     _check_types(f"{path.name!r}", {name: types[name] for name in wanted})
     try:
-        with path.open("rb") as file:
-            return pl.read_parquet(file, columns=wanted).select(wanted)
-    except Exception:
+        return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
+    except _ANYTHING:
         raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
 
 
@@ -233,7 +232,7 @@ def _parse_well_formed(
                 encoding=encoding,
                 truncate_ragged_lines=True,
             )
-        except Exception:  # its words may quote a value
+        except _ANYTHING:
             continue
         return frame.select(wanted)
     raise DataError("the file cannot be read as CSV; check delimiter and quoteChar in the schema.")
@@ -242,49 +241,49 @@ def _parse_well_formed(
 _BLANK_LINES = re.compile(rb"^\r?\n", re.MULTILINE)
 
 
-def _is_well_quoted(body: bytes, quote: bytes, delimiter: bytes) -> bool:
+def _is_well_quoted(text: bytes, quote: bytes, separator: bytes) -> bool:
     """Whether every quote opens a field, closes one, or is doubled inside one; then all parsers agree.
 
-    Quotes at even places open, at odd places close; a doubled quote closes and opens again at once.
+    Quotes open and close in turn; a doubled quote closes and opens again at once. So an opening quote comes after
+    a separator, a line end or a quote, and a closing one before the same.
     """
-    data = np.frombuffer(body, dtype=np.uint8)
-    pieces = (np.flatnonzero(data[at : at + _PIECE] == quote[0]) + at for at in range(0, len(data), _PIECE))
-    places = np.concatenate(list(pieces))
-    if len(places) % 2:
-        return False
-    opening, closing = places[::2], places[1::2]
-    before = np.where(opening > 0, data[opening - 1], ord("\n"))
-    after = np.where(closing + 1 < len(data), data[np.minimum(closing + 1, len(data) - 1)], ord("\n"))
-    doubled_before = np.concatenate(([False], opening[1:] == closing[:-1] + 1))
-    doubled_after = np.concatenate((opening[1:] == closing[:-1] + 1, [False]))
-    starts = doubled_before | np.isin(before, [delimiter[0], ord("\n")])
-    ends = doubled_after | np.isin(after, [delimiter[0], ord("\n")]) | _before_crlf(data, closing)
-    return bool(starts.all() and ends.all())
-
-
-def _before_crlf(data: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    at = np.minimum(places + 1, len(data) - 2)
-    return np.asarray((data[at] == ord("\r")) & (data[at + 1] == ord("\n")) & (at == places + 1))
+    data = np.frombuffer(b"\n" + text + b"\n\n", dtype=np.uint8)
+    neighbour = np.zeros(256, dtype=bool)
+    neighbour[[quote[0], separator[0], ord("\n")]] = True
+    opens = True
+    for at in range(0, len(data), _PIECE):
+        places = np.flatnonzero(data[at : at + _PIECE] == quote[0]) + at
+        opening, closing = (places[::2], places[1::2]) if opens else (places[1::2], places[::2])
+        after = data[closing + 1]
+        ends = neighbour[after] | ((after == ord("\r")) & (data[closing + 2] == ord("\n")))
+        if not (neighbour[data[opening - 1]].all() and ends.all()):
+            return False
+        opens ^= len(places) % 2 == 1
+    return opens
 
 
 class _Grammar:
-    """The lenient CSV grammar of the module docstring, one record at a time; slow, for the odd file."""
+    """The lenient CSV grammar of the module docstring."""
 
     def __init__(self, dialect: _Settled) -> None:
         self.separator, self.quote = dialect.separator.encode(), (dialect.quote or "").encode()
         s, q = re.escape(self.separator), re.escape(self.quote)
         space = b" *" if dialect.skip_initial_space else b""
         self._plain = re.compile(rb"([^" + s + rb"\n]*)(" + s + rb"|\n|\Z)")
-        inner = rb"((?:[^" + q + rb"]++|" + q + q + rb")*+)"  # possessive: the first quote that is not doubled ends it
-        self._quoted = re.compile(space + q + inner + q + rb"(" + s + rb"|\r?\n|\Z)") if q else None
+        if q:
+            inner = (
+                rb"(?:[^" + q + rb"]++|" + q + q + rb")*+"
+            )  # possessive: the first quote that is not doubled ends it
+            self._quoted = re.compile(space + q + rb"(" + inner + rb")" + q + rb"(" + s + rb"|\r?\n|\Z)")
+            strict = rb"(?:" + q + inner + q + rb"|[^" + q + s + rb"\n]*+)"
+            self._strict = re.compile(rb"(?!\r?\n)" + strict + rb"(?:" + s + strict + rb")*+\r?\n")
 
     def record(self, data: bytes, at: int) -> tuple[list[bytes], int]:
         """Fields of the record that starts at `at`, and where the next one starts."""
         fields = []
         while True:
-            end = min(at + _LONGEST, len(data))
-            found = self._quoted.match(data, at, end) if self._quoted else None
-            if found and (found.end() < end or end == len(data)):
+            found = self._quoted.match(data, at) if self.quote else None
+            if found:
                 fields.append(found[1].replace(2 * self.quote, self.quote))
             else:
                 found = self._plain.match(data, at)
@@ -295,18 +294,23 @@ class _Grammar:
                 return fields, at
 
     def mend(self, text: bytes, *, drop_blank: bool = False) -> bytes:
-        """The same records written so that all parsers agree; lines without a quote are copied."""
-        made, at, quote = [], 0, self.quote
-        while (place := text.find(quote, at)) >= 0:
-            start = max(text.rfind(b"\n", at, place) + 1, at)
-            made.append(text[at:start])
-            fields, at = self.record(text, start)
-            made.append(
-                self.separator.join(quote + field.replace(quote, 2 * quote) + quote for field in fields) + b"\n"
-            )
-        made.append(text[at:])
-        # pieces written by us start with a quote, so only blank lines that were copied match
-        return b"".join(_BLANK_LINES.sub(b"", piece) if drop_blank and piece[:1] != quote else piece for piece in made)
+        """The same records written so that all parsers agree; what is in order is copied."""
+        made, at = [], 0
+        while at < len(text):
+            start = at
+            while found := self._strict.match(text, at):
+                at = found.end()
+            made.append(text[start:at])
+            if blank := _BLANK_LINES.match(text, at):
+                made.append(b"" if drop_blank else blank[0])
+                at = blank.end()
+            elif at < len(text):
+                fields, at = self.record(text, at)
+                made.append(self.separator.join(map(self._written, fields)) + b"\n")
+        return b"".join(made)
+
+    def _written(self, field: bytes) -> bytes:
+        return self.quote + field.replace(self.quote, 2 * self.quote) + self.quote
 
 
 # ------------------------------------------------------------------------------------------------ frames
@@ -319,7 +323,7 @@ def _read_frame(source: Any, wanted: list[str]) -> Raw:
     try:
         frame = nw.from_native(source).select(wanted)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    except Exception:
+    except _ANYTHING:
         raise DataError("the frame cannot be read; give a pandas, polars or pyarrow frame.") from None
     made = pl.DataFrame([_column(frame[name]).alias(name) for name in wanted])
     _check_types("the frame", dict(made.schema))
@@ -337,7 +341,7 @@ def _frame_columns(source: Any) -> list[Any]:
         return list(names)
     try:
         return list(nw.from_native(source).collect_schema().names())
-    except Exception:
+    except _ANYTHING:
         what = "give a file, or a pandas, polars or pyarrow frame"
         raise DataError(f"this is neither a path nor a data frame; {what}.") from None
 
@@ -354,7 +358,7 @@ def _column(series: Any) -> pl.Series:
     try:
         made: pl.Series = series.to_polars()
         return made
-    except Exception:  # mixed or exotic: its words may quote a value, so only the fact counts
+    except _ANYTHING:  # mixed or exotic
         return _objects(series.to_list())
 
 

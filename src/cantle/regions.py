@@ -16,6 +16,11 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
+def is_ints(array: object, length: int) -> bool:
+    """Whether this is a plain array of that many 64-bit integers; a look-alike may do anything."""
+    return type(array) is np.ndarray and array.dtype == np.int64 and array.shape == (length,)
+
+
 @dataclass(frozen=True, eq=False)
 class Frontier:
     """The regions of one level. Public: no records, no exact counts.
@@ -28,6 +33,11 @@ class Frontier:
     depth: int
     lo: Ints
     hi: Ints
+
+    def __post_init__(self) -> None:
+        # Who holds a frontier must not be able to change it for others.
+        for array in (self.ids, self.parent, self.lo, self.hi):
+            array.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -67,13 +77,16 @@ class Cuts:
         ids = np.arange(first_id, first_id + 2 * count, dtype=np.int64)
         return Frontier(ids, np.repeat(nodes.ids, 2), nodes.depth + 1, lo, hi)
 
-    def inside(self, nodes: Frontier) -> Bools:
-        """Whether each cut lies strictly inside its region; end points split nothing."""
-        rows = np.arange(len(nodes))
-        known = (self.attribute >= 0) & (self.attribute < nodes.lo.shape[1])
-        attribute = np.where(known, self.attribute, 0)
-        lo, hi = nodes.lo[rows, attribute], nodes.hi[rows, attribute]
-        return np.asarray(known & (lo < self.point) & (self.point < hi), dtype=np.bool_)
+    def fits(self, nodes: Frontier) -> bool:
+        """Whether there is one cut a region, each strictly inside it; end points split nothing."""
+        count, attributes = nodes.lo.shape
+        if not (is_ints(self.attribute, count) and is_ints(self.point, count)):
+            return False
+        if (self.attribute < 0).any() or (self.attribute >= attributes).any():
+            return False
+        rows = np.arange(count)
+        lo, hi = nodes.lo[rows, self.attribute], nodes.hi[rows, self.attribute]
+        return bool(((lo < self.point) & (self.point < hi)).all())
 
 
 def cut_counts(nodes: Frontier) -> Ints:

@@ -43,6 +43,7 @@ _DIALECT_KEYS = {
     "encoding": "encoding",
     "quoteChar": "quote_char",
 }
+_HARMLESS = {"lineTerminator", "doubleQuote", "$schema", "type", "name", "title", "description", "csvddfVersion"}
 _OURS = {"fields", "missingValues", "dialect", "unit", "kind", "guarantee", *_DIALECT_KEYS}
 _SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"}
 _SCHEMA_KEYS |= {"profile", "$schema"}
@@ -171,6 +172,9 @@ def _dialect(document: Mapping[str, Any]) -> Dialect:
     if not isinstance(nested, Mapping):
         fail("dialect", "it is not a mapping", "write `dialect: {delimiter: …}`")
     check_keys("dialect", nested, _DIALECT_KEYS)
+    foreign = sorted(set(nested) - set(_DIALECT_KEYS) - _HARMLESS)
+    if foreign:
+        fail("dialect", f"key {foreign[0]!r} is not supported", f"use {', '.join(_DIALECT_KEYS)}")
     given = {key: document.get(key, nested.get(key)) for key in _DIALECT_KEYS if key in document or key in nested}
     for key in ("header", "skipInitialSpace"):
         if key in given:
@@ -179,9 +183,7 @@ def _dialect(document: Mapping[str, Any]) -> Dialect:
         value = given.get(key)
         if value == "" and key == "quoteChar":
             given[key] = None
-        elif value is not None and (
-            not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in "\r\n"
-        ):
+        elif value is not None and not (isinstance(value, str) and re.fullmatch(r"[^\r\n\x80-\U0010ffff]", value)):
             fail("dialect", f"`{key}` must be a single ASCII character", 'for a tab write "\\t"')
     made = Dialect(**{_DIALECT_KEYS[key]: value for key, value in given.items()})
     try:

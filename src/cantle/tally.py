@@ -1,6 +1,7 @@
 """What can be counted: keys that an engine answers with exact integers, one row of cells a region.
 
-A key is a public value. The answer is secret and lives inside one curator call only.
+A key is a public value; `fits` says whether it is one for these regions and this domain, judged without records, so
+that no failure can depend on them. The answer is secret and lives inside one curator call only.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.regions import Cuts, Ints
+from cantle.regions import Cuts, Frontier, Ints, is_ints
+
+Domain = tuple[tuple[int, ...], int]
+"""Sizes of the attributes, and the number of classes."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,9 @@ class Sizes:
     """The number of records: one cell."""
 
     cells: int = 1
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return True
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,9 @@ class Classes:
     @property
     def cells(self) -> int:
         return self.classes
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return self.classes == domain[1]
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,12 @@ class OneWays:
     def cells(self) -> int:
         return self.width * self.classes
 
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        sizes, classes = domain
+        known = all(0 <= attribute < len(sizes) for attribute in self.attributes)
+        named = known and self.sizes == tuple(sizes[attribute] for attribute in self.attributes)
+        return named and len(self.sizes) > 0 and self.classes in (1, classes)
+
 
 @dataclass(frozen=True, eq=False)
 class OneWayEach:
@@ -63,6 +79,13 @@ class OneWayEach:
     def cells(self) -> int:
         return self.width * self.classes
 
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        sizes, classes = domain
+        if not is_ints(self.attribute, len(nodes)) or not sizes:
+            return False
+        known = (self.attribute >= 0).all() and (self.attribute < len(sizes)).all()
+        return bool(known) and self.width >= max(sizes) and self.classes in (1, classes)
+
 
 @dataclass(frozen=True, eq=False)
 class ChildSizes:
@@ -70,6 +93,9 @@ class ChildSizes:
 
     cuts: Cuts
     cells: int = 2
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return type(self.cuts) is Cuts and self.cuts.fits(nodes)
 
 
 Key = Sizes | Classes | OneWays | OneWayEach | ChildSizes

@@ -37,15 +37,22 @@ def _text(series: pl.Series) -> pl.Series:
 
 def label_text(series: pl.Series, kind: str) -> pl.Series:
     """The series as text to look up in a category list: 1.0 reads as 1, and so does "01" in a list of integers."""
-    if kind == "integer" and not series.dtype.is_float():
-        series = _text(series)
-        return pl.select(pl.coalesce(series.cast(pl.Int64, strict=False).cast(pl.String), series)).to_series()
     if series.dtype.is_float():
         series = series.fill_nan(None)
-        whole = series.cast(pl.Int64, strict=False)
-        exact = whole.cast(series.dtype) == series
-        return pl.select(pl.when(exact).then(whole.cast(pl.String)).otherwise(series.cast(pl.String))).to_series()
-    return _text(series)
+        return _whole_text(series, series.cast(pl.String))
+    text = _text(series)
+    if kind == "integer":
+        tidy = text.str.strip_chars()
+        read = tidy.cast(pl.Int64, strict=False).cast(pl.String)
+        return pl.select(pl.coalesce(read, _whole_text(tidy.cast(pl.Float64, strict=False), text))).to_series()
+    return text
+
+
+def _whole_text(values: pl.Series, otherwise: pl.Series) -> pl.Series:
+    """Whole floats written as integers; another text for the others, null where null."""
+    whole = values.cast(pl.Int64, strict=False)
+    exact = pl.when(whole.cast(values.dtype) == values).then(whole.cast(pl.String))
+    return pl.select(exact.otherwise(otherwise)).to_series()
 
 
 def _plain(series: pl.Series) -> tuple[NDArray[Any], Mask]:

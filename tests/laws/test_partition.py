@@ -54,7 +54,7 @@ def test_children_are_disjoint_non_empty_and_cover_their_parent(case) -> None:
     table, walk = case
     points = list(product(*(range(size) for size in table.sizes)))
     for nodes, cuts, children in walk:
-        assert cuts.inside(nodes).all()
+        assert cuts.fits(nodes)
         assert (children.hi > children.lo).all()
         assert children.parent.tolist() == np.repeat(nodes.ids, 2).tolist()
         assert children.depth == nodes.depth + 1
@@ -126,7 +126,7 @@ def test_choices_are_the_distinct_cuts_strictly_inside_the_region(case, data) ->
             seen: list[set[tuple[int, int]]] = [set() for _ in range(len(nodes))]
             for choice in range(number.max()):
                 cuts = candidates.cuts(nodes, np.minimum(choice, number - 1))
-                assert cuts.inside(nodes).all()
+                assert cuts.fits(nodes)
                 for i, cut in enumerate(zip(cuts.attribute.tolist(), cuts.point.tolist(), strict=True)):
                     if choice < number[i]:
                         assert cut not in seen[i]
@@ -159,9 +159,9 @@ def test_a_cut_on_the_edge_or_off_the_domain_is_not_inside(case) -> None:
     for nodes, cuts, _ in walk:
         rows = np.arange(len(nodes))
         for point in (nodes.lo[rows, cuts.attribute], nodes.hi[rows, cuts.attribute]):
-            assert not Cuts(cuts.attribute, point).inside(nodes).any()
+            assert not Cuts(cuts.attribute, point).fits(nodes)
         for attribute in (-1, len(table.sizes)):
-            assert not Cuts(np.full(len(nodes), attribute), cuts.point).inside(nodes).any()
+            assert not Cuts(np.full(len(nodes), attribute), cuts.point).fits(nodes)
 
 
 @given(tables(max_records=8), st.data())

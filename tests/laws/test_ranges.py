@@ -142,7 +142,6 @@ def test_the_named_scores_are_the_papers() -> None:
     assert (BALANCE.range, CLASS_AWARE.range) == (1, 3)
 
 
-@pytest.mark.xfail(strict=True, reason="src bug: Mix accepts weights its Claim 2 does not cover")
 @pytest.mark.parametrize(("even", "apart"), [(-1, 2), (2, -1), (0, 0), (True, 1.5), (2**63, 0), (2**70, 1)])
 def test_weights_without_a_proof_are_refused(even, apart) -> None:
     """Claim 2 is about natural numbers, small enough for the score to stay in 64 bits."""

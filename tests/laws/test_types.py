@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from cantle.domain import Attribute, Domain
 from cantle.readers import read_columns
-from cantle.schema import Schema
+from cantle.schema import BLANK, Schema
 
 laws = settings(deadline=None, max_examples=60)
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(lambda word: word != BLANK)
 HOSTILE_TEXT = st.one_of(
     st.none(),
     st.text(max_size=12),
@@ -124,6 +124,17 @@ def test_edges_are_where_codes_begin(field: dict[str, Any]) -> None:
 
 
 @laws
+@given(fields().filter(lambda field: field["type"] == "number"), st.data())
+def test_numbers_go_to_the_grid_point_at_or_below(field: dict[str, Any], data: st.DataObject) -> None:
+    attr = attribute(field)
+    grid = np.array([attr.edge(code) for code in range(attr.bins)])
+    near = np.concatenate([grid, np.nextafter(grid, -np.inf), np.nextafter(grid, np.inf)])
+    values = np.append(near, data.draw(st.lists(st.floats(grid[0] - 1, grid[-1] + 1))))
+    want = np.clip(np.searchsorted(grid, values, side="right") - 1, 0, None)
+    assert attr.encode(pl.Series(values)).tolist() == want.tolist()
+
+
+@laws
 @given(fields(), st.lists(HOSTILE_TEXT, max_size=8), st.lists(HOSTILE_TEXT, max_size=8))
 def test_text_records_do_not_see_each_other(field: dict[str, Any], a: list[Any], b: list[Any]) -> None:
     attr = attribute(field).coarsen(50)
@@ -204,7 +215,7 @@ def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
     return codes.tolist(), classes.tolist()
 
 
-@laws
+@settings(deadline=None, max_examples=30)
 @given(st.lists(RECORD, max_size=6))
 def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     names = [one.name for one in TABLE.fields]

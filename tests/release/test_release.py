@@ -86,7 +86,7 @@ def test_a_large_budget_gives_nearly_the_truth() -> None:
     for column in ("town", "grade", "member", "ill"):
         true = dict(table[column].value_counts().iter_rows())
         made = dict(records[column].value_counts().iter_rows())
-        assert sum(abs(made.get(k, 0) - n) for k, n in true.items()) <= 40, column
+        assert sum(abs(made.get(k, 0) - n) for k, n in true.items()) <= 100, column
 
 
 def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
@@ -160,7 +160,8 @@ def test_bad_epsilon(epsilon: object, words: str) -> None:
         ({"depht": 3}, "did you mean depth"),
         ({"depth": -1}, "whole number from 0"),
         ({"depth": 2.5}, "whole number from 0"),
-        ({"leaf_share": 1.5}, "share from 0 to below 1"),
+        ({"leaf_share": 1.5}, "share above 0 and below 1"),
+        ({"leaf_share": 0}, "share above 0 and below 1"),
         ({"stop": "count"}, "none, count:T"),
         ({"stop": "count:1+privtree:2"}, "none, count:T"),
         ({"quality": "mix:0:0"}, "balance, class or mix"),

@@ -82,7 +82,7 @@ def test_int64_extremes_do_not_overflow() -> None:
     assert attr.decode(np.array([0, attr.bins - 1]), np.zeros(2)).to_list() == [low, top - 2**20 + 1]
     high = attribute(constraints=span(top - 5, top))
     assert encode(high, [top, top - 5, 0]) == [5, 0, 0]
-    assert encode(high, [1e30, -1e30]) == [5, 0]
+    assert encode(high, [1e30, -1e30, 2.0**63, float("inf")]) == [5, 0, 5, 5]
     assert encode(high, [str(top - 1)]) == [4]
 
 
@@ -142,7 +142,7 @@ def test_coded_categories_keep_their_type() -> None:
     attr = attribute(categories=[1, 2, 9], unknown=9)
     assert encode(attr, [1, 9, 5, None]) == [0, 2, 2, 3]
     assert encode(attr, [1.0, 2.0, float("nan"), 1.5]) == [0, 1, 3, 2]
-    assert encode(attr, ["1", "01", "x"]) == [0, 0, 2]
+    assert encode(attr, ["1", "01", "1.0", " 2", "1.5", "x"]) == [0, 0, 0, 1, 2, 2]
     assert attr.decode(np.array([0, 3]), np.zeros(2)).to_list() == [1, None]
     words = attribute(type="string", categories=["1", "2"])
     assert encode(words, [2, 1]) == encode(words, [2.0, 1.0]) == [1, 0]
@@ -211,8 +211,8 @@ def test_orders_depend_on_seed_and_column_only() -> None:
     assert orders[1] == [a.scale.labels for a in domain.with_orders(1).attributes]
     assert orders[1] != orders[2]
     assert orders[1][0] != orders[1][1]
-    # fixed for good: a release made with a seed must be readable on every machine
-    assert orders[1][0][:4] == domain.with_orders(1).attributes[0].scale.labels[:4]
+    # fixed for good: a release made with a seed must be readable on every machine and in every version
+    assert orders[1][0][:4] == ("13", "18", "2", "14")
 
 
 def test_a_domain_drops_records_and_picks_small_types() -> None:

@@ -1,0 +1,71 @@
+"""Audits that run the shipped code: exact laws on tiny tables, known instances, deliberate breakages.
+
+`run_audits` does all three. An exact row is sound when no pair of tables can be told apart better than claimed (and,
+where marked tight, when the claim is used up); an instance row when the number of docs/privacy.md comes out; a
+breakage row when the audit catches it and lets the sound code pass on the same pair.
+
+Passing proves nothing about larger data: the claims rest on their proofs (docs/privacy.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cantle.audit.broken import BREAKAGES, Breakage
+from cantle.audit.configs import CONFIGS
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config
+from cantle.audit.instances import INSTANCES
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result. Losses are in units of ln 2 (instances I1 and I2: natural); the claim of a breakage is what the
+    sound code promises, and `ok` means that the measured loss exceeds it."""
+
+    kind: str
+    name: str
+    claimed: float
+    measured: float
+    ok: bool
+    note: str = ""
+
+
+def run_audits(progress: Progress | None = None, *, quick: bool = False) -> list[Row]:
+    """All audits; `quick` takes tables of at most one record and judges no tightness."""
+    tell = progress or (lambda _text: None)
+    rows: list[Row] = []
+    for config in CONFIGS:
+        tell(f"exact: {config.name}")
+        rows.append(audit_exactly(config, quick=quick))
+    for name in INSTANCES:
+        tell(f"instance {name}")
+        rows += audit_instance(name)
+    for breakage in BREAKAGES:
+        tell(f"broken on purpose: {breakage.name}")
+        rows.append(audit_breakage(breakage))
+    return rows
+
+
+def audit_exactly(config: Config, *, quick: bool = False) -> Row:
+    """Worst loss over all small tables and their neighbours: equal supports, claim kept, tight where marked."""
+    audit = Audit(config)
+    found = audit.worst(config.pairs(1) if quick else None)
+    tight = found.loss >= TIGHT * config.units
+    ok = found.total and found.loss <= config.units + TOLERANCE and (quick or tight or not config.tight)
+    return Row("exact", config.name, config.units, found.loss, ok, "tight" if tight else "")
+
+
+def audit_instance(name: str) -> list[Row]:
+    """One row for each number of an instance."""
+    return [Row("instance", f"{name}: {n.what}", n.claimed, n.measured, n.ok) for n in INSTANCES[name]()]
+
+
+def audit_breakage(breakage: Breakage) -> Row:
+    """Whether the audit catches the flaw on its pair and lets the sound code pass."""
+    claimed = breakage.config.units
+    sound, broken = breakage.find(broken=False), breakage.find(broken=True)
+    ok = sound.loss <= claimed + TOLERANCE < breakage.least - TOLERANCE <= broken.loss
+    return Row("breakage", breakage.name, claimed, broken.loss, ok, f"{breakage.breaks}; sound {sound.loss:.6f}")

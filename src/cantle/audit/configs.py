@@ -17,7 +17,8 @@ from cantle.audit.exact import Config
 
 def _rps(**given: Any) -> dict[str, Any]:
     """Settings of a bare tree: no count, no one-way tables, no stop test unless given."""
-    return {"oneway_share": 0, "count_share": 0, "values": "uniform", "leaf_share": "1/2"} | given
+    plain = {"attributes": "all", "stop": "none", "oneway_share": 0, "count_share": 0, "leaf_share": "1/2"}
+    return plain | {"values": "uniform", "consistency": False} | given
 
 
 CHOICE = Config("all cuts, balance, depth 1", (3,), _rps(depth=1, leaf_share="1/3"), 3)
@@ -178,5 +179,6 @@ CONFIGS: tuple[Config, ...] = (
         records=2,
         tight=True,
     ),
-    Config("preset default", (3,), {}, 400, tight=True),
+    Config("preset default", (2, 2), {}, 400, records=2, tight=True),
+    Config("preset default, one attribute", (3,), {}, 400, tight=True),
 )

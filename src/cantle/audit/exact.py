@@ -22,7 +22,7 @@ from cantle import privtree
 from cantle.budget import NANO, Budget, Unit
 from cantle.curator import Curator
 from cantle.domain import Domain
-from cantle.engines.memory import MemoryEngine
+from cantle.engines.memory import CHUNK_CELLS, MemoryEngine
 from cantle.grow import grow
 from cantle.methods.rps import RPS
 from cantle.noise import Lanes, Rate
@@ -35,8 +35,8 @@ Record = tuple[int, ...]
 """Codes, then the class."""
 Table = tuple[Record, ...]
 """A multiset of records, sorted."""
-Drawn = tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]
-"""Exact counts and rates of the draws that were not enumerated."""
+Drawn = tuple[tuple[int, Fraction], ...]
+"""Exact count and rate of every draw that was not enumerated."""
 Shown = tuple[tuple[str, ...], tuple[int, ...]]
 """What a run shows: a line for each public fact, and the noisy cells of the leaves (none when not enumerated)."""
 
@@ -113,7 +113,7 @@ def replaced(owner: Any, name: str, new: Any) -> Iterator[None]:
 
 
 @contextmanager
-def base_two(records: int) -> Iterator[None]:
+def base_two() -> Iterator[None]:
     """PrivTree's lifetime price, decay and choice of tests in base 2: the rest of the code names no base.
 
     The shipped bound L is used at epsilon ln 2, both ways rounded up; tests are the strongest in whole units.
@@ -123,7 +123,7 @@ def base_two(records: int) -> Iterator[None]:
     def lifetime(epsilon_nano: int, delta: int, records: int = 1) -> int:
         return math.ceil(natural(math.ceil(epsilon_nano * math.log(2)), delta, records) / math.log(2))
 
-    def within(budget_nano: int, theta: int, fanout: int = 2, _records: int = 1) -> PrivTree:
+    def within(budget_nano: int, theta: int, fanout: int = 2, records: int = 1) -> PrivTree:
         for units in range(budget_nano // NANO // records, 0, -1):
             tests = PrivTree(theta, math.ceil(math.log2(fanout) / units), units * records * NANO)
             if lifetime(tests.epsilon_nano, tests.delta, records) <= budget_nano:
@@ -138,7 +138,7 @@ def base_two(records: int) -> Iterator[None]:
 
 
 class Closing:
-    """The method, but the draws of `summarize` are only recorded while `closed` says so."""
+    """The method, with the draws of `summarize` recorded instead of enumerated: nothing depends on them."""
 
     def __init__(self, method: RPS, *, enumerate_leaves: bool) -> None:
         self.method, self.domain = method, method.domain
@@ -185,6 +185,10 @@ def shown(method: RPS, noise: Enumerating, receipt: Mapping[str, Any], *, leaves
     return (*lines, f"receipt {receipt}"), tuple(cells)
 
 
+def _drawn(noise: Enumerating) -> Drawn:
+    return tuple(pair for counts, rates in noise.recorded for pair in zip(counts, rates, strict=True))
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The probability of what is shown, and the exact counts behind the draws that were not enumerated."""
@@ -218,15 +222,16 @@ class Audit:
 
     config: Config
     enumerate_leaves: bool = False
+    chunk_cells: int = CHUNK_CELLS
     laws: dict[Table, Law] = field(default_factory=dict)
 
     def law(self, table: Table) -> Law:
         """The exact law of what is shown for this table."""
         if table not in self.laws:
-            with base_two(self.config.unit):
-                # The counts behind a draw belong to what was shown and to the table: they never split an event.
-                found = law(self._runner(table), window=self.config.window, closed=None)
+            with base_two():
+                found = law(self._runner(table), window=self.config.window)
             self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in found.items() if p}
+            # The counts behind a leaf belong to the table and to what was shown: they never split an event.
             if len(self.laws[table]) != sum(1 for p in found.values() if p):
                 raise AssertionError("one transcript came with two sets of leaf counts")
         return self.laws[table]
@@ -239,22 +244,33 @@ class Audit:
             method = RPS(domain, preset=config.preset, **config.settings)
             closing = Closing(method, enumerate_leaves=self.enumerate_leaves)
             noise.closed = closing.closed
-            engine = MemoryEngine(rows[:, :-1], rows[:, -1], sizes=method.sizes, class_count=method.classes)
+            engine = MemoryEngine(
+                rows[:, :-1],
+                rows[:, -1],
+                sizes=method.sizes,
+                class_count=method.classes,
+                chunk_cells=self.chunk_cells,
+            )
             with Curator(engine, Budget(config.units * NANO, Unit(config.unit)), noise) as curator:
                 grow(closing, curator)
                 receipt = curator.seal()
-            return shown(method, noise, receipt, leaves=self.enumerate_leaves), tuple(noise.recorded)
+            return shown(method, noise, receipt, leaves=self.enumerate_leaves), _drawn(noise)
 
         return run
 
-    def compare(self, before: Table, after: Table) -> Finding:
-        """The worst event of one pair; a transcript that only one of them can show loses infinitely."""
+    def compare(self, before: Table, after: Table, *, leaves: bool = True) -> Finding:
+        """The worst event of one pair; a transcript that only one of them can show loses infinitely.
+
+        `leaves` False leaves out the loss of the leaf draws that were not enumerated.
+        """
         one, two = self.law(before), self.law(after)
         total = sum(o.probability for o in one.values()) == 1 == sum(o.probability for o in two.values())
         alone = next(iter(one.keys() ^ two.keys()), None)
         if alone is not None:
             return Finding(math.inf, before, after, alone, total)
-        losses = {event: abs(one[event].bits - two[event].bits) + undrawn(one[event], two[event]) for event in one}
+        losses = {event: abs(one[event].bits - two[event].bits) for event in one}
+        if leaves:
+            losses = {event: loss + undrawn(one[event], two[event]) for event, loss in losses.items()}
         event = max(losses, key=losses.__getitem__)
         return Finding(losses[event], before, after, event, total)
 
@@ -267,12 +283,10 @@ class Audit:
 
 def undrawn(one: Outcome, two: Outcome) -> float:
     """The loss of draws that were not enumerated: discrete Laplace reaches rate * |difference| in every cell."""
-    loss = Fraction(0)
-    for (mine, rates), (theirs, other_rates) in zip(one.drawn, two.drawn, strict=True):
-        if rates != other_rates:
-            return math.inf
-        loss += sum((rate * abs(a - b) for a, b, rate in zip(mine, theirs, rates, strict=True)), Fraction(0))
-    return float(loss)
+    if [rate for _, rate in one.drawn] != [rate for _, rate in two.drawn]:
+        return math.inf
+    pairs = zip(one.drawn, two.drawn, strict=True)
+    return float(sum((rate * abs(mine - theirs) for (mine, rate), (theirs, _) in pairs), Fraction(0)))
 
 
 def agrees(config: Config, table: Table) -> bool:
@@ -287,11 +301,8 @@ def agrees(config: Config, table: Table) -> bool:
 
 def _cells(drawn: Drawn, cells: tuple[int, ...], window: tuple[int, int]) -> Fraction:
     """The probability that the leaf cells come out as these values."""
-    probability, at = Fraction(1), iter(cells)
-    for counts, rates in drawn:
-        for count, rate in zip(counts, rates, strict=True):
-            probability *= _cell_law(count, rate, window)[next(at)]
-    return probability
+    pairs = zip(drawn, cells, strict=True)
+    return math.prod((_cell_law(count, rate, window)[value] for (count, rate), value in pairs), start=Fraction(1))
 
 
 def _cell_law(count: int, rate: Fraction, window: tuple[int, int]) -> dict[int, Fraction]:

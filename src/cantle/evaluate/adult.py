@@ -1,14 +1,15 @@
 """Reads the Adult census table (UCI, Kohavi and Becker 1996) and gives its public schema.
 
 The files are not part of the package: `load` takes the folder that contains `adult/adult.data` and
-`adult/adult.test`. Bounds and category lists below are the documentation of the data set (adult.names),
-not something read off the records.
+`adult/adult.test`, `trees` the one that contains `adult_hierarchies/`. Bounds and category lists below are the
+documentation of the data set (adult.names), not something read off the records.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -86,8 +87,23 @@ PAPER = (
 )
 
 
-def schema(rows: Rows = "paper") -> dict[str, Any]:
+class Node(NamedTuple):
+    """A node of a taxonomy: its name and what is below it (nothing below a category)."""
+
+    name: str
+    below: tuple[Node, ...] = ()
+
+    @property
+    def leaves(self) -> list[str]:
+        """The categories below, in tree order."""
+        return [leaf for node in self.below for leaf in node.leaves] or [self.name]
+
+
+def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> dict[str, Any]:
     """The public schema (Frictionless fields) of the table `load` gives for the same `rows`.
+
+    `hierarchies` is the data folder: with it every category has its tree from `trees`, its values are listed
+    in tree order, and none is ordered.
 
     >>> [field["name"] for field in schema("paper")["fields"]][-2:]
     ['native-country', 'salary']
@@ -95,7 +111,55 @@ def schema(rows: Rows = "paper") -> dict[str, Any]:
     names = _names(rows)
     target: dict[str, Any] = {"name": names[-1], "type": "string", "categories": list(CATEGORIES["class"])}
     target |= {"role": "target", "constraints": {"required": True}}
-    return {"fields": [*map(_field, names[:-1]), target]}
+    fields = [_field(name) for name in names[:-1]]
+    if hierarchies is not None:
+        grown = trees(hierarchies)
+        fields = [_with_tree(field, grown[field["name"]]) if "categories" in field else field for field in fields]
+    return {"fields": [*fields, target]}
+
+
+def trees(data_dir: str | Path) -> dict[str, Node]:
+    """The taxonomy trees of the 8 categories, as Fung, Wang and Yu (TKDE 2007) and the DiffGen paper use them.
+
+    Read from adult_hierarchies/fung_adultHierarchy.txt: a line `name:discrete`, then nested braces.
+    """
+    try:
+        text = (Path(data_dir) / "adult_hierarchies" / "fung_adultHierarchy.txt").read_text(encoding="ascii")
+    except OSError as missing:
+        raise DataError(
+            "cannot read adult_hierarchies/fung_adultHierarchy.txt in the data folder; "
+            "name the folder that contains adult_hierarchies/"
+        ) from missing
+    text = re.sub(r"\|.*", "", text).replace("martial-status", "marital-status")
+    found = {name: _parse(braces) for name, braces in re.findall(r"^([\w-]+):discrete\s*(\{[^:]*\})", text, re.M)}
+    for name in set(CATEGORIES) - {"class"}:
+        if name not in found or sorted(found[name].leaves) != sorted(CATEGORIES[name]):
+            raise DataError(f"the tree of {name} in adult_hierarchies/ is missing or has other values; get the file anew")
+    return {name: found[name] for name in CATEGORIES if name != "class"}
+
+
+def _parse(braces: str) -> Node:
+    """`{Any {a} {b {c} {d}}}` as nodes."""
+    stack: list[tuple[str, list[Node]]] = [("", [])]
+    for opened, name, closed in re.findall(r"(\{)|([^{}\s][^{}]*)|(\})", braces):
+        if opened:
+            stack.append(("", []))
+        elif name:
+            stack[-1] = (name.strip(), stack[-1][1])
+        elif closed:
+            label, below = stack.pop()
+            stack[-1][1].append(Node(label, tuple(below)))
+    return stack[0][1][0]
+
+
+def _with_tree(field: dict[str, Any], tree: Node) -> dict[str, Any]:
+    plain = {key: value for key, value in field.items() if key != "categoriesOrdered"}
+    return plain | {"categories": tree.leaves, "hierarchy": _nested(tree)}
+
+
+def _nested(tree: Node) -> Any:
+    """The tree as the schema writes it."""
+    return [tree.name, *(_nested(node) for node in tree.below)] if tree.below else tree.name
 
 
 def load(data_dir: str | Path, rows: Rows = "paper") -> pl.DataFrame:

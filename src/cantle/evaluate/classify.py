@@ -92,13 +92,18 @@ class C45:
     def __init__(self, coder: Coder) -> None:
         self.coder = coder
 
-    def fit(self, table: Coded) -> None:
-        """Grows and prunes the tree."""
-        if not len(table):  # an empty release: one leaf that knows nothing
-            self._tree = Tree.leaf(np.zeros(self.coder.classes))
+    def fit(self, table: Coded, weights: Ints | None = None) -> None:
+        """Grows and prunes the tree; a whole `weights[i]` counts record i that many times, exactly."""
+        if weights is not None:
+            table, weights = table.take(np.flatnonzero(weights > 0)), weights[weights > 0]
+        size = len(table) if weights is None else int(weights.sum())
+        if size < 4:  # too few for two leaves; an empty release is one leaf that knows nothing
+            self._tree = Tree.leaf(np.bincount(table.labels, weights, self.coder.classes).astype(np.float64))
             return
-        grown = need("sklearn.tree").DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=0)
-        grown.fit(self._design(table.codes), table.labels)
+        # for whole weights, at least 2 in a leaf is more than 1.5, whatever the rounding of the fraction
+        rules = {"min_samples_leaf": 2} if weights is None else {"min_weight_fraction_leaf": 1.5 / size}
+        grown = need("sklearn.tree").DecisionTreeClassifier(criterion="entropy", random_state=0, **rules)
+        grown.fit(self._design(table.codes), table.labels, sample_weight=weights)
         self._tree = Tree.read(grown, self.coder.classes)
         self._tree.prune(self.confidence)
 

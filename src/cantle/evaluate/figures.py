@@ -281,7 +281,7 @@ def reproduce(
     if unknown or not wanted:
         raise ParameterError(f"unknown figure {', '.join(unknown) or '(none given)'}; choose from {', '.join(FIGURES)}")
     setting = Setting(
-        publish=publish or import_module("cantle.publish").publish,
+        publish=publish or import_module("cantle.publishing").publish,
         data_dir=Path(data_dir) if data_dir is not None else None,
         repeats=1 if quick else repeats,
         quick=quick,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.budget import NANO
+from cantle.budget import NANO, Unit
 from cantle.candidates import AllCuts, CutsOf
 from cantle.curator import Curator, Noisy
 from cantle.domain import Domain
@@ -66,7 +66,7 @@ RULES: Mapping[str, Rule] = {
     "quality": maybe((_quality, "balance, class or mix:a:b"), "auto"),
     "stop": (_stop, "none, count:T, privtree:T or narrow:W, joined by +"),
     "skip": whole(0, 1000),
-    "leaf_share": share(),
+    "leaf_share": share(positive=True),
     "oneway_share": share(),
     "count_share": share(),
     "stop_share": share(),
@@ -93,13 +93,20 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
+_ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
+"""Over the defaults when there is one attribute: there the leaves are the one-way table, and free cuts are best."""
+
+
 class RPS:
     """One run: settings, the plan made from them, and the tree as it grows. All public."""
 
     name = "rps"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
-        self.settings = read_settings("rps", RULES, PRESETS, preset, given)
+        presets = dict(PRESETS)
+        if len(domain.attributes) == 1:
+            presets["default"] = {**presets["default"], **_ONE_ATTRIBUTE}
+        self.settings = read_settings("rps", RULES, presets, preset, given)
         self.preset = preset
         self._check()
         domain = domain.coarsen(self.settings["bins"])
@@ -152,12 +159,12 @@ class RPS:
             self.oneways = curator.measure(
                 root, Marginals(tables), _portion(total, s["oneway_share"]), why="one-way tables"
             )
-        self._plan(int(curator.left(root)[0]), noisy_records)
+        self._plan(int(curator.left(root)[0]), noisy_records, curator.unit)
 
-    def _plan(self, rest: int, noisy_records: int | None) -> None:
+    def _plan(self, rest: int, noisy_records: int | None, unit: Unit) -> None:
         """Fixes depth and prices from public values: what is left, the settings, the charged or declared count."""
         s = self.settings
-        leaf = 0 if self._free_leaves() else _portion(rest, s["leaf_share"])
+        leaf = 0 if self._free_leaves() else _portion(rest, self._leaf_share())
         if s["depth"] is not None:
             self.depth = s["depth"]
         else:
@@ -165,11 +172,18 @@ class RPS:
             self.depth = min(DEEPEST, int(math.log2(useful)))
         trunk = rest - leaf
         tests = _portion(trunk, s["stop_share"]) if {"count", "privtree"} & set(self.tests) else 0
-        self.privtree = PrivTree.within(tests, int(self.tests["privtree"])) if "privtree" in self.tests else None
+        self.privtree: PrivTree | None = None
+        if "privtree" in self.tests:
+            self.privtree = PrivTree.within(tests, int(self.tests["privtree"]), records=unit.max_records)
         self.split_prices = _spread(trunk - tests, self.depth, s["levels"])
         self.test_prices = _spread(tests, self.depth, s["levels"])
         if s["attributes"] != "midpoint" and self.depth and min(self.split_prices) < 1:
             raise ParameterError(f"epsilon is too small for depth {self.depth}; lower the depth or raise epsilon")
+
+    def _leaf_share(self) -> Fraction:
+        """The share of the tree's budget kept for leaves: all of it when neither cuts nor stops cost anything."""
+        free = self.settings["attributes"] == "midpoint" and not {"count", "privtree"} & set(self.tests)
+        return Fraction(1) if free else self.settings["leaf_share"]
 
     def _free_leaves(self) -> bool:
         """Whether leaves need no question: sizes by the N/2^d rule and no class to tell."""
@@ -206,6 +220,7 @@ class RPS:
         if self.settings["attributes"] == "midpoint":
             cuts = self._midpoints(nodes)
         elif self.settings["attributes"] == "random":
+            # A lone candidate would be free, but then nearly every leaf would have a receipt of its own.
             each = CutsOf(self._random_attribute(nodes, curator), max(self.sizes), self._seen_classes())
             cuts = curator.choose(nodes, each, self._score(), self.split_prices[nodes.depth], why="split")
         else:

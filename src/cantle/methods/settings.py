@@ -41,18 +41,18 @@ def maybe(rule: Rule, word: str) -> Rule:
     return (lambda value: None if value is None or value == word else read(value)), f"{text}, or {word}"
 
 
-def share() -> Rule:
-    """An exact fraction from 0 to below 1; a float means the decimal it prints as."""
+def share(*, positive: bool = False) -> Rule:
+    """An exact fraction from 0 (or above it) to below 1; a float means the decimal it prints as."""
 
     def read(value: Any) -> Fraction:
         if isinstance(value, bool):
             raise ValueError
         fraction = Fraction(repr(value) if isinstance(value, float) else value)
-        if not 0 <= fraction < 1:
+        if not 0 <= fraction < 1 or (positive and not fraction):
             raise ValueError
         return fraction
 
-    return read, "a share from 0 to below 1"
+    return read, "a share above 0 and below 1" if positive else "a share from 0 to below 1"
 
 
 def flag() -> Rule:

@@ -112,8 +112,8 @@ def choice(uniform: Uniform, gaps: Sequence[int], inverse: Sequence[int], num: i
 def binomial_bounds(trials: int, num: int, den: int, at_least: int, k: int, bits: int) -> tuple[int, int]:
     """Bounds of P[K <= k], K ~ Binomial(trials, p = t / (1 + a)), a = exp(-num/den), t = a**at_least.
 
-    With u = 10**(1-prec): a and t are off by 2u absolutely, ln(1-p) by 10u, so the first term by a relative
-    trials * 10u < 10**20 u. Each further term adds the relative error of t and of six roundings, below
+    With u = 10**(1-prec): a and t are off by 2u absolutely, ln(1-p) by 20u, so the first term by a relative
+    trials * 20u < 10**20 u. Each further term adds the relative error of t and of six roundings, below
     10**17 u while at_least * num/den < 10**16; beyond, t < 10**-(10**15) and only the first term matters.
     For trials < 2**62 and k < 1000 the sum is off by less than 10**21 u, far less than 2**-bits.
     """

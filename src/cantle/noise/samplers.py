@@ -38,7 +38,7 @@ class Sampler(Noise):
         """One uniform 64-bit word per lane, independent over lanes and rounds."""
 
     def laplace(self, lanes: Lanes, counts: Ints, rate: Rate) -> Ints:
-        noisy = np.array(counts, dtype=np.int64)
+        noisy = counts.astype(np.int64, casting="same_kind")  # a copy, and never from floats
         _same_length(lanes, noisy)
         for part in _blocks(len(noisy)):
             sizes, words = self._tails(lanes.take(part), rate.take(part), _MAIN, two_sided=True)
@@ -52,7 +52,7 @@ class Sampler(Noise):
         _same_length(lanes, starts[1:])
         if np.any(np.diff(starts) < 1) or (inverse_weights is not None and np.any(inverse_weights < 1)):
             raise ValueError("a selection needs a candidate in every segment, and inverse weights >= 1")
-        scores = np.asarray(scores, dtype=np.int64)
+        scores = scores.astype(np.int64, casting="same_kind", copy=False)
         chosen = np.empty(len(lanes), dtype=np.int64)
         for part, inside in _segment_blocks(starts):
             heads, sizes = starts[part] - inside.start, np.diff(starts[part.start : part.stop + 1])

@@ -28,8 +28,10 @@ class Rate:
     den: int
 
     def __post_init__(self) -> None:
-        if self.den < 1 or (np.size(self.num) and np.min(self.num) < 1):
-            raise ValueError("a rate must be positive; give whole numbers num >= 1 and den >= 1")
+        whole = isinstance(self.num, int) or np.asarray(self.num).dtype.kind in "iu"
+        whole &= isinstance(self.den, int | np.integer)
+        if not whole or self.den < 1 or (np.size(self.num) and np.min(self.num) < 1):
+            raise ValueError("a rate must be positive and exact; give whole numbers num >= 1 and den >= 1")
 
     def take(self, index: Index) -> Rate:
         return Rate(self.num[index], self.den) if isinstance(self.num, np.ndarray) else self
@@ -38,7 +40,7 @@ class Rate:
         return Rate(np.repeat(self.num, sizes), self.den) if isinstance(self.num, np.ndarray) else self
 
     def exact(self, i: int) -> tuple[int, int]:
-        return int(self.num[i] if isinstance(self.num, np.ndarray) else self.num), self.den
+        return int(self.num[i] if isinstance(self.num, np.ndarray) else self.num), int(self.den)
 
     def floats(self) -> Floats:
         """The rates after three roundings (num, den, quotient)."""

@@ -1,0 +1,195 @@
+"""The instances of docs/privacy.md, section 10.3, that concern RPS: known flaws with their exact numbers.
+
+I1 and I2 are closed forms with a real epsilon; the scores come from the shipped qualities. The others run through
+the shipped code in units of ln 2, sound and broken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle import privtree
+from cantle.audit import configs
+from cantle.audit.broken import BREAKAGES, Breakage
+from cantle.audit.exact import Audit, Shown, base_two, with_records
+from cantle.budget import NANO
+from cantle.noise import Lanes, Rate
+from cantle.noise.enumerating import law
+from cantle.quality import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of privacy.md and what was measured; `within` is half its last printed digit."""
+
+    what: str
+    claimed: float
+    measured: float
+    within: float = 5.1e-8
+
+    @property
+    def ok(self) -> bool:
+        return self.claimed == self.measured or abs(self.claimed - self.measured) <= self.within
+
+
+def _breakage(name: str) -> Breakage:
+    return next(one for one in BREAKAGES if one.name == name)
+
+
+def _flaw(name: str, what: str, loss: float, within: float = 1e-9) -> Number:
+    """The loss that a breakage shows on its pair."""
+    return Number(what, loss, _breakage(name).find(broken=True).loss, within)
+
+
+# ---- closed forms ---------------------------------------------------------------------------------------------------
+
+
+def _exponential(scores: Sequence[int], rate: float) -> float:
+    """Probability of the first candidate."""
+    weights = [math.exp(rate * (score - max(scores))) for score in scores]
+    return weights[0] / sum(weights)
+
+
+def _flip_of_two(scores: Sequence[int], rate: float) -> float:
+    """Probability of the first of two candidates, the lower one, by permute-and-flip."""
+    return math.exp(-rate * (scores[1] - scores[0])) / 2
+
+
+def _loss(choose: Callable[[Sequence[int], float], float], scores: Sequence[Sequence[int]], rate: float) -> float:
+    before, after = (choose(one, rate) for one in scores)
+    return abs(math.log(after / before))
+
+
+def _two_cuts(quality: Mix, records: int) -> list[list[int]]:
+    """Scores of the cuts A and B for records of (A=1, B=0, +) and (A=1, B=1, -), and after (A=0, B=1, +) joins."""
+    result = []
+    for more in (0, 1):
+        cut_a = np.array([more, 0]), np.array([records, records])
+        cut_b = np.array([records, 0]), np.array([more, records])
+        result.append([int(quality.scores(cut)) for cut in (cut_a, cut_b)])
+    return result
+
+
+def i1() -> tuple[Number, ...]:
+    """RPS eq. (3) at the published weight exp(epsilon q), scores 2q."""
+    three, ten = _two_cuts(CLASS_AWARE, 3), _two_cuts(CLASS_AWARE, 10)
+    return (
+        Number("score of cut A before", 3, three[0][0]),
+        Number("score of cut A after", 6, three[1][0]),
+        Number("P[cut A] before, published", 0.0109869426, _exponential(three[0], 1 / 2), 5.1e-11),
+        Number("P[cut A] after, published", 0.0474258732, _exponential(three[1], 1 / 2), 5.1e-11),
+        Number("loss, published weight (claims 1)", 1.4624604, _loss(_exponential, three, 1 / 2)),
+        Number("loss, published weight, ten of each", 1.4999989, _loss(_exponential, ten, 1 / 2)),
+        Number("loss, exponential mechanism, range 3", 0.9216593, _loss(_exponential, three, 1 / CLASS_AWARE.range)),
+        Number("loss, permute-and-flip, range 3", 1, _loss(_flip_of_two, three, 1 / CLASS_AWARE.range), 1e-12),
+    )
+
+
+def i2() -> tuple[Number, ...]:
+    """RPS eq. (2): the published weight spends half, ours all, twice ours too much."""
+    scores = _two_cuts(BALANCE, 5)
+    return (
+        Number("loss, exp(epsilon min), ours", 0.9885654, _loss(_exponential, scores, 1 / BALANCE.range)),
+        Number("loss, exp(2 epsilon min)", 1.9997100, _loss(_exponential, scores, 2)),
+        Number("loss, exp(epsilon min / 2), published", 0.4519617, _loss(_exponential, scores, 1 / 2)),
+    )
+
+
+# ---- through the shipped code ---------------------------------------------------------------------------------------
+
+
+def i3() -> tuple[Number, ...]:
+    """Permute-and-flip, range 1: scores (2, 0, 2, 2) to (3, 0, 3, 3), the second candidate."""
+    lanes, starts = Lanes(0, np.arange(1)), np.array([0, 4])
+    before, after = (
+        law(lambda noise, s=s: int(noise.select(lanes, np.array(s), starts, Rate(1, 1))[0]))[1]  # type: ignore[misc]
+        for s in ([2, 0, 2, 2], [3, 0, 3, 3])
+    )
+    return (
+        Number("P before", 1 / 16, float(before), 0),
+        Number("P after", 1 / 32, float(after), 0),
+        Number("loss", 1, math.log2(before / after), 0),
+    )
+
+
+def i4() -> tuple[Number, ...]:
+    """The exact number of records in N / 2^d."""
+    return (_flaw("exact number of records released", "loss, exact N", math.inf),)
+
+
+def i5() -> tuple[Number, ...]:
+    """A leaf's count at 2 units and an unpaid vote at 1, claimed 2; the class histogram instead."""
+    flaw = _breakage("unpaid majority vote")
+    with flaw.patch():
+        audit = Audit(flaw.config, enumerate_leaves=True)
+        before, after = audit.law(()), audit.law((flaw.joins,))
+    event: Shown = next(out for out in before if out[1] == (0, 1))
+    one, two = before[event].probability, after[event].probability
+    return (
+        Number("P[count 0, label 1] before", 4 / 15, float(one), 0),
+        Number("P[count 0, label 1] after", 1 / 30, float(two), 0),
+        Number("loss, unpaid vote (claims 2 units)", 3, math.log2(one / two), 1e-12),
+        Number("worst loss, class histogram at 2 units", 2, flaw.find(broken=False).loss, 1e-12),
+    )
+
+
+def i6() -> tuple[Number, ...]:
+    """Narrow judged on the data."""
+    return (_flaw("narrow judged on the data", "loss of a split", math.inf),)
+
+
+def i7() -> tuple[Number, ...]:
+    """Candidates from the data."""
+    return (_flaw("cuts from observed values", "loss of cut = 7", math.inf),)
+
+
+def i8() -> tuple[Number, ...]:
+    """The split weight doubled inside a tree: split 2 units, leaf 1, claimed 3."""
+    flaw = _breakage("selection weight doubled")
+    after = with_records(flaw.before, flaw.joins)
+    clamped = Audit(configs.CHOICE, enumerate_leaves=True).compare(flaw.before, after)
+    return (
+        Number("worst loss, sound", 2.983257, flaw.find(broken=False).loss, 5.1e-7),
+        Number("worst loss, sound, leaf counts cut to {0, 1}", 2.983257, clamped.loss, 5.1e-7),
+        _flaw("selection weight doubled", "loss, doubled", 4.999670, 5.1e-7),
+    )
+
+
+def i17() -> tuple[Number, ...]:
+    """PrivTree with a = 1/2, decay 1, threshold 1, three tests on a path: answers alone, and with noisy values."""
+    flaw = _breakage("PrivTree's noisy values released")
+    after = with_records(flaw.before, flaw.joins)
+    with base_two():
+        lifetime = privtree.lifetime_bound(NANO, 1) / NANO
+    answers = Audit(flaw.config).compare(flaw.before, after, leaves=False)
+    with flaw.patch():
+        values = Audit(flaw.config).compare(flaw.before, after, leaves=False)
+    return (
+        Number("bound L, any depth", 2.585, lifetime, 5.1e-4),
+        Number("worst loss of three yes or no", 2.3219, answers.loss, 5.1e-5),
+        Number("loss of three noisy values", 3, values.loss, 1e-9),
+    )
+
+
+def i18() -> tuple[Number, ...]:
+    """Information gain is not monotone: a record lifts it by a whole bit, and lowers it."""
+
+    def gain(*children: Sequence[int]) -> float:
+        return int(InfoGain().scores([np.array(child) for child in children])) / SCALE
+
+    floor = 1.01 / SCALE
+    return (
+        Number("gain of one record", 0, gain([1, 0], [0, 0]), 0),
+        Number("gain of two, new class in a new child", 1, gain([1, 0], [0, 1]), 0),
+        Number("gain of three, first class in the second child", 0.2516, gain([1, 0], [1, 1]), floor),
+        Number("range over the largest change", 2, InfoGain().range / (SCALE + 1), 0),
+    )
+
+
+INSTANCES: dict[str, Callable[[], tuple[Number, ...]]] = {
+    "I1": i1, "I2": i2, "I3": i3, "I4": i4, "I5": i5, "I6": i6, "I7": i7, "I8": i8, "I17": i17, "I18": i18,
+}  # fmt: skip

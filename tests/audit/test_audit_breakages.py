@@ -1,0 +1,40 @@
+"""Every deliberate flaw is caught on its pair, where the sound code passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from cantle.audit import audit_breakage, run_audits
+from cantle.audit.broken import BREAKAGES, Breakage
+from cantle.audit.exact import TOLERANCE
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
+def test_flaws_are_caught(breakage: Breakage) -> None:
+    claimed = breakage.config.units
+    assert breakage.find(broken=False).loss <= claimed + TOLERANCE
+    broken = breakage.find(broken=True)
+    assert broken.loss > claimed + TOLERANCE
+    assert broken.loss >= breakage.least - TOLERANCE
+    # The patch is gone again.
+    assert breakage.find(broken=False).loss <= claimed + TOLERANCE
+
+
+def test_a_flaw_that_does_no_harm_is_not_called_caught() -> None:
+    flaw = next(one for one in BREAKAGES if one.name == "selection weight doubled")
+    harmless = Breakage("nothing", "", flaw.config, flaw.before, flaw.joins, flaw.least, lambda: _Nothing())
+    assert not audit_breakage(harmless).ok
+
+
+class _Nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_all_audits_in_the_quick_form() -> None:
+    told: list[str] = []
+    rows = run_audits(told.append, quick=True)
+    assert [row for row in rows if not row.ok] == []
+    assert {row.kind for row in rows} == {"exact", "instance", "breakage"}
+    assert len(told) > 50

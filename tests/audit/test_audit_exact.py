@@ -1,0 +1,79 @@
+"""The exact audit: all tables of up to three records over tiny domains, all neighbours, through the shipped code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from cantle.audit import audit_exactly, configs
+from cantle.audit.broken import BREAKAGES
+from cantle.audit.configs import CONFIGS
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config, agrees
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_no_pair_loses_more_than_claimed(config: Config) -> None:
+    found = Audit(config).worst()
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+    if config.tight:
+        assert found.loss >= TIGHT * config.units
+
+
+def test_the_family_is_what_it_says() -> None:
+    pairs = list(configs.CHOICE.pairs())
+    assert pairs[0] == ((), ((0, 0),))
+    assert len(pairs) == 20 * 3  # multisets of at most 3 out of 3 values, one of 3 records joins each
+    assert {len(before) for before, _ in pairs} == {0, 1, 2, 3}
+    people = next(config for config in CONFIGS if config.unit == 2)
+    assert {len(after) - len(before) for before, after in people.pairs()} == {1, 2}
+
+
+@pytest.mark.parametrize("table", [(), ((0, 0),), ((0, 0), (2, 0)), ((1, 0), (1, 0), (2, 0))])
+def test_full_enumeration_agrees_with_recorded_leaves(table: tuple[tuple[int, ...], ...]) -> None:
+    assert agrees(configs.CHOICE, table)
+
+
+def test_full_enumeration_agrees_with_early_leaves_and_left_overs() -> None:
+    assert agrees(configs.COUNTED, ((0, 0), (3, 0)))
+
+
+def test_cutting_leaf_counts_to_a_window_loses_no_more() -> None:
+    recorded, full = Audit(configs.CHOICE), Audit(configs.CHOICE, enumerate_leaves=True)
+    for pair in configs.CHOICE.pairs(2):
+        assert full.compare(*pair).loss <= recorded.compare(*pair).loss + TOLERANCE
+
+
+def test_the_size_of_chunks_does_not_change_the_law() -> None:
+    table = ((0, 0), (2, 0), (3, 0))
+    assert Audit(configs.COUNTED, chunk_cells=1).law(table) == Audit(configs.COUNTED).law(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        ("class-aware score with the range of balance", configs.CLASSES),
+        ("stop test not charged", configs.COUNTED_MIDDLE),
+        ("cuts from observed values", configs.CHOICE),
+    ],
+)
+def test_the_search_finds_flaws_without_being_told_the_pair(name: str, config: Config) -> None:
+    flaw = next(one for one in BREAKAGES if one.name == name)
+    assert Audit(config).worst(config.pairs(2)).loss <= config.units + TOLERANCE
+    with flaw.patch():
+        assert Audit(config).worst(config.pairs(2)).loss > config.units + 0.5
+
+
+def test_a_claim_that_is_not_used_up_is_noticed() -> None:
+    settings = {**configs.SIZED.settings, "attributes": "midpoint"}
+    wasteful = Config("only the number of records is asked", (2,), settings, 3, tight=True)
+    row = audit_exactly(wasteful)
+    assert row.measured == pytest.approx(1)
+    assert not row.ok
+
+
+def test_publishing_cannot_reach_the_audit() -> None:
+    code = "import sys, cantle.publishing; sys.exit(any(name.startswith('cantle.audit') for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,17 @@
+"""The numbers of privacy.md, section 10.3, for RPS."""
+
+from __future__ import annotations
+
+import pytest
+
+from cantle.audit.instances import INSTANCES
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_the_numbers_come_out(name: str) -> None:
+    for number in INSTANCES[name]():
+        assert number.ok, number
+
+
+def test_the_instances_of_rps_are_all_there() -> None:
+    assert list(INSTANCES) == ["I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I17", "I18"]

@@ -1,0 +1,750 @@
+"""A hostile method may ask anything, in any order, with forged arguments: no path pays more than epsilon.
+
+Three accounts are kept and compared: the curator's receipt, a model of the balances, and a witness beside the dice
+that adds up the loss of every draw from its rate and from sensitivities written down here.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import types
+import weakref
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import exp, inf, log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.laws.strategies import Table, able, cuts_of
+
+from cantle.budget import MOST, NANO, Budget, Unit
+from cantle.candidates import AllCuts, CutsOf
+from cantle.curator import Curator
+from cantle.engines.memory import MemoryEngine
+from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
+from cantle.noise import Lanes, Noise, Rate, Seeded
+from cantle.privtree import PrivTree
+from cantle.quality import BALANCE, CLASS_AWARE, Gini, InfoGain, Max, Mix
+from cantle.queries import Children, Histogram, Marginals, Size
+from cantle.regions import Cuts, Frontier
+from cantle.tally import OneWays
+
+EPSILON = 10**6
+SIZES, CLASSES = (4, 3), 2
+DATA = Table(SIZES, CLASSES, ((0, 0, 0), (1, 0, 1), (1, 2, 1), (3, 1, 0), (3, 2, 1)))
+STOP = PrivTree(2, 300, 90_000)
+
+
+@lru_cache
+def lifetime(epsilon: float, delta: int) -> float:
+    """L of privacy.md 2.4, in plain floats."""
+    a, tail = exp(-epsilon), range(1, int(60 / (epsilon * delta)) + 2)
+    return 2 * epsilon + sum(log((1 + a - a ** (1 + j * delta)) / (1 + a - a ** (j * delta))) for j in tail)
+
+
+class Witness(Seeded):
+    """Seeded dice that note, for every region, the loss of each draw: rate times what one unit can move."""
+
+    def __init__(self, *, answer: bool | None = None) -> None:
+        super().__init__(5)
+        self.moves = Fraction(0)  # the true range or sensitivity of the question being asked
+        self.loss: dict[int, list[Fraction]] = {}
+        self.tests: list[tuple[int, Fraction]] = []
+        self.answer = answer
+
+    def _note(self, keys: np.ndarray, rate: Rate) -> None:
+        for key, i in {int(key): i for i, key in enumerate(keys)}.items():  # once a region, not once a cell
+            self.loss.setdefault(key, []).append(Fraction(*rate.exact(i)) * self.moves)
+
+    def laplace(self, lanes: Lanes, counts: np.ndarray, rate: Rate) -> np.ndarray:
+        self._note(lanes.keys, rate)
+        return super().laplace(lanes, counts, rate)
+
+    def select(self, lanes: Lanes, scores: Any, starts: Any, rate: Rate, inverse_weights: Any = None) -> np.ndarray:
+        self._note(lanes.keys, rate)
+        return super().select(lanes, scores, starts, rate, inverse_weights)
+
+    def above(self, lanes: Lanes, counts: np.ndarray, thresholds: np.ndarray, rate: Rate) -> np.ndarray:
+        self.tests += [(int(b - t), Fraction(*rate.exact(0))) for b, t in zip(counts, thresholds, strict=True)]
+        if self.answer is not None:
+            return np.full(len(lanes), self.answer)
+        return Seeded.laplace(self, lanes, counts, rate) > thresholds
+
+
+class MyQuality:
+    """Without a proof: sees the exact counts."""
+
+    range = 1
+
+    def scores(self, children: Any) -> np.ndarray:
+        raise AssertionError("an unproved score saw exact counts")
+
+
+class MyMix(Mix):
+    """A subclass with a range of its own."""
+
+    range = 1
+
+    def scores(self, children: Any) -> np.ndarray:
+        raise AssertionError("an unproved score saw exact counts")
+
+
+class MySize(Size):
+    """A query that says it is insensitive."""
+
+    def sensitivity(self, unit: Unit) -> int:
+        return 10**-9 * unit.max_records
+
+
+class MyCuts(AllCuts):
+    """Candidates that look at the counts."""
+
+    def sides(self, nodes: Frontier, first: int, exact_counts: np.ndarray) -> Any:
+        raise AssertionError("unproved candidates saw exact counts")
+
+
+# Questions by name, with what one record can move: written down here, not taken from the code under test.
+QUALITIES = [(BALANCE, 1), (CLASS_AWARE, 3), (Mix(3, 2), 5), (Max(), 1), (InfoGain(), 2050), (Gini(), 2050)]
+PRICES = [1, 1000, 90_000, 250_000, EPSILON, np.int64(77), np.uint16(500), np.int8(3)]
+BAD_PRICES = [0, -1, 0.25, 1e-9, True, np.True_, np.float32(5), None, "5", EPSILON + 1, 10**17, 2**63, 2**64, -(2**70)]
+
+
+@dataclass
+class Node:
+    """What the model knows of a region: its charges so far, its tests, whether it may be asked."""
+
+    spent: int
+    losses: list[Fraction]
+    tests: int
+    open: bool = True
+    inner: bool = False
+
+
+class Game:
+    """A curator, and everything that is true of it by our own count."""
+
+    def __init__(self, draw: st.DrawFn, unit: Unit) -> None:
+        self.draw, self.unit = draw, unit
+        self.witness = Witness()
+        self.curator = DATA.curator(EPSILON, unit=unit, noise=self.witness)
+        self.frontier = self.curator.root()
+        self.nodes = {0: Node(0, [], 0)}
+        self.everyone = [self.frontier]
+        self.sealed = False
+
+    # ---- what is asked about
+
+    def regions(self) -> tuple[Frontier, bool]:
+        """Regions to ask about, and whether that is allowed."""
+        draw, here = self.draw, self.frontier
+        mask = np.array([draw(st.booleans()) for _ in range(len(here))], dtype=bool)
+        good = here.take(mask if mask.any() else np.ones(len(here), bool))
+        match draw(st.integers(0, 11)):
+            case 0:
+                return forged(good, ids=good.ids + 1000), False
+            case 1:
+                return forged(good, ids=good.ids - len(self.nodes) - 1), False
+            case 2:
+                return forged(good, ids=np.repeat(good.ids, 2)), False
+            case 3 if len(good) > 1:
+                return forged(good, ids=good.ids[::-1]), False
+            case 4:
+                old = draw(st.sampled_from(self.everyone))
+                return old, all(self.nodes[i].open for i in old.ids.tolist())
+            case 5:
+                # The right regions with a wrong story: boxes, parents and depth are not believed.
+                wide = np.full_like(good.lo, 99)
+                return Frontier(good.ids.copy(), good.ids - 7, 12345, -wide, wide), True
+            case 6:
+                return forged(good, ids=np.zeros(0, np.int64)), True
+            case _:
+                return good, True
+
+    def price(self, n: int) -> tuple[Any, list[int] | None]:
+        """A price, and what it comes to for n regions; None if it is not one."""
+        price = self.draw(st.sampled_from(PRICES + BAD_PRICES))
+        if any(price is bad for bad in BAD_PRICES[:-5]) or any(price is bad for bad in BAD_PRICES[-4:]):
+            return price, None
+        if self.draw(st.booleans()):
+            price = np.array([self.draw(st.integers(1, 400_000)) for _ in range(n)], dtype=np.int64)
+        return price, np.broadcast_to(price, (n,)).tolist()
+
+    # ---- what may be asked
+
+    def ask(self, question: Any, nodes: Frontier, fine: bool, costs: list[int] | None, moves: int) -> Any:
+        """Asks; the answer must be one exactly if our own count allows it."""
+        ids = nodes.ids.tolist()
+        affordable = fine and costs is not None
+        if affordable:
+            affordable = all(self.nodes[i].spent + c <= EPSILON for i, c in zip(ids, costs, strict=True))
+        self.witness.moves = Fraction(moves * self.unit.max_records)
+        before = len(self.witness.tests), {k: len(v) for k, v in self.witness.loss.items()}
+        try:
+            answer = question()
+        except CantleError as error:
+            assert self.sealed or not affordable or not ids, error
+            assert before == (len(self.witness.tests), {k: len(v) for k, v in self.witness.loss.items()})
+            return None
+        assert not self.sealed
+        assert (affordable or not ids) and fine
+        for i, cost in zip(ids, costs or [], strict=bool(costs)):
+            self.nodes[i].spent += cost
+            self.nodes[i].losses.append(self.witness.loss[i][-1])
+            assert self.witness.loss[i][-1] <= Fraction(cost, NANO)
+        return answer
+
+    def choose(self) -> None:
+        nodes, fine = self.regions()
+        price, costs = self.price(len(nodes))
+        quality, rho = self.draw(st.sampled_from(QUALITIES))
+        own = [self.at(i) for i in nodes.ids.tolist()] if fine else []
+        possible = all((hi - lo > 1).any() for lo, hi in own)
+        candidates: Any = AllCuts(SIZES, self.draw(st.sampled_from([1, CLASSES])))
+        if self.draw(st.booleans()) and own and possible:
+            attribute = [int(np.flatnonzero(hi - lo > 1)[-1]) for lo, hi in own]
+            candidates = CutsOf(np.array(attribute, dtype=np.int64), max(SIZES), CLASSES)
+        match self.draw(st.integers(0, 5)):
+            case 0:
+                quality, possible = self.draw(st.sampled_from([MyQuality(), MyMix(1, 0), Mix, None])), False
+            case 1:
+                candidates, possible = MyCuts(SIZES, 1), False
+        cuts = self.ask(
+            lambda: self.curator.choose(nodes, candidates, quality, price, why="c"),
+            nodes, fine and possible, costs, rho,
+        )  # fmt: skip
+        if cuts is not None and len(nodes):
+            assert cuts.inside(self.frontier.take(np.searchsorted(self.frontier.ids, nodes.ids))).all()
+
+    def measure(self) -> None:
+        nodes, fine = self.regions()
+        price, costs = self.price(len(nodes))
+        n = len(nodes)
+        query, moves = self.draw(st.sampled_from([
+            (Size(), 1), (Histogram(CLASSES), 1), (Marginals(OneWays((0, 1), SIZES, 1)), 2),
+            (Marginals(OneWays((0, 1, 0), (*SIZES, 4), CLASSES)), 3),
+            (Children(Cuts(np.zeros(n, np.int64), np.full(n, 2))), 1), (MySize(), None), (DATA, None),
+        ]))  # fmt: skip
+        noisy = self.ask(
+            lambda: self.curator.measure(nodes, query, price, why="m"),
+            nodes, fine and moves is not None, costs, moves or 0,
+        )  # fmt: skip
+        if noisy is not None:
+            assert noisy.value.shape == (n, query.key.cells)
+
+    def test(self) -> None:
+        """Only where it can be paid: a refused test is a finding of its own, below."""
+        nodes, fine = self.regions()
+        records, other = self.unit.max_records, self.draw(st.integers(0, 4)) == 0
+        before = [self.nodes[i].tests for i in nodes.ids.tolist()] if fine else []
+        costs = [int(STOP.cost(t + 1, records) - STOP.cost(t, records)) for t in before]
+        if fine and any(self.nodes[i].spent + c > EPSILON for i, c in zip(nodes.ids.tolist(), costs, strict=True)):
+            return
+        stop = PrivTree(9, 9, 9) if other and any(node.tests for node in self.nodes.values()) else STOP
+        try:
+            self.curator.test(nodes, stop, why="t")
+        except CantleError:
+            assert self.sealed or not fine or stop is not STOP
+            return
+        assert fine and stop is STOP and not self.sealed
+        for i, cost in zip(nodes.ids.tolist(), costs, strict=True):
+            self.nodes[i].spent += cost
+            self.nodes[i].tests += 1
+
+    def split(self) -> None:
+        nodes, fine = self.regions()
+        own = self.frontier.take(np.isin(self.frontier.ids, nodes.ids))
+        if fine and len(nodes) and able(own).all() and self.draw(st.integers(0, 3)):
+            cuts = cuts_of(self.draw, own)
+        else:
+            number = self.draw(st.integers(0, 3))
+            attribute = [self.draw(st.integers(-1, 2)) for _ in range(number)]
+            point = [self.draw(st.integers(-1, 5)) for _ in range(number)]
+            cuts = Cuts(np.array(attribute, dtype=np.int64), np.array(point, dtype=np.int64))
+            fine = fine and number == len(own) == len(nodes) and bool(cuts.inside(own).all())
+        try:
+            children = self.curator.split(nodes, cuts)
+        except CantleError:
+            assert self.sealed or not fine
+            return
+        assert fine and not self.sealed
+        for node in self.nodes.values():
+            node.open = False
+        for i, child in zip(np.repeat(nodes.ids, 2).tolist(), children.ids.tolist(), strict=True):
+            mother = self.nodes[i]
+            mother.inner = True
+            self.nodes[child] = Node(mother.spent, list(mother.losses), mother.tests)
+        self.frontier = children
+        self.everyone.append(children)
+
+    def coin(self) -> None:
+        nodes, fine = self.regions()
+        try:
+            toss = self.curator.coin(nodes, np.full(len(nodes), 6))
+        except CantleError:
+            assert self.sealed or not fine
+            return
+        assert fine and not self.sealed and ((toss >= 0) & (toss < 6)).all()
+
+    def seal(self) -> None:
+        if self.draw(st.integers(0, 5)) == 0:
+            if self.sealed:
+                with pytest.raises(Sealed):
+                    self.curator.seal()
+                return
+            self.receipt = self.curator.seal()
+            self.sealed = True
+
+    def at(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+        i = int(np.searchsorted(self.frontier.ids, node))
+        return self.frontier.lo[i], self.frontier.hi[i]
+
+    # ---- what must hold, always
+
+    def check(self) -> None:
+        ids = np.array(sorted(self.nodes), dtype=np.int64)
+        left = self.curator.left(forged(self.frontier, ids=ids))
+        k = self.unit.max_records
+        lost_by_tests = k * NANO * lifetime(STOP.epsilon_nano / NANO / k, STOP.delta)
+        for i, balance in zip(ids.tolist(), left.tolist(), strict=True):
+            node = self.nodes[i]
+            assert balance == EPSILON - node.spent >= 0
+            tested = min(node.tests * STOP.epsilon_nano, lost_by_tests) if node.tests else 0
+            assert float(sum(node.losses)) * NANO + tested <= EPSILON * (1 + 1e-12)
+
+    def finish(self) -> None:
+        if not self.sealed:
+            self.receipt = self.curator.seal()
+        paths = {path["path"]: path for path in self.receipt["paths"]}
+        for path in paths.values():
+            assert sum(charge["epsilon_nano"] for charge in path["charges"]) == path["epsilon_nano"] <= EPSILON
+        ids = np.array(sorted(self.nodes), dtype=np.int64)
+        kinds = self.curator.path(forged(self.frontier, ids=ids)).tolist()
+        for i, kind in zip(ids.tolist(), kinds, strict=True):
+            if not self.nodes[i].inner:
+                assert paths[kind]["epsilon_nano"] == self.nodes[i].spent
+
+
+def forged(nodes: Frontier, *, ids: np.ndarray) -> Frontier:
+    return Frontier(ids, nodes.parent, nodes.depth, nodes.lo, nodes.hi)
+
+
+@settings(max_examples=400)
+@given(st.data())
+def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(data) -> None:
+    game = Game(data.draw, Unit(data.draw(st.integers(1, 2))))
+    for _ in range(data.draw(st.integers(1, 14))):
+        move = data.draw(st.sampled_from(["choose", "measure", "measure", "test", "split", "split", "coin", "seal"]))
+        getattr(game, move)()
+        game.check()
+    game.finish()
+
+
+# ---- what a curator may never give away ----------------------------------------------------------------------
+
+
+def fresh(noise: Noise | None = None, epsilon: int = NANO, table: Table = DATA) -> Curator:
+    return table.curator(epsilon, noise=noise)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_curator_and_its_engine_cannot_be_pickled(protocol: int) -> None:
+    for secret in (fresh(), DATA.engine()):
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(secret, protocol)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_curator_and_its_engine_cannot_be_copied(duplicate) -> None:
+    for secret in (fresh(), DATA.engine()):
+        with pytest.raises(TypeError):
+            duplicate(secret)
+    with pytest.raises(TypeError):
+        vars(fresh())
+
+
+CANARY = 197
+"""A code, a class and a number of records that occur nowhere else."""
+
+
+def canary_table() -> Table:
+    return Table((200, 3), 2, tuple((CANARY, i % 3, i % 2) for i in range(CANARY)))
+
+
+def test_what_a_curator_shows_of_itself_holds_no_count() -> None:
+    engine = canary_table().engine()
+    curator = Curator(engine, Budget(NANO, Unit()), Seeded(3))
+    root = curator.root()
+    shown = [repr(curator), str(curator), f"{curator}", repr(engine), str(engine)]
+    children = curator.split(root, Cuts(np.array([0]), np.array([100])))
+    curator.measure(children, Size(), 5, why="m")
+    shown += [repr(curator), str(curator), repr(engine)]
+    curator.seal()
+    shown += [repr(curator), str(curator)]
+    for text in shown:
+        assert str(CANARY) not in text
+
+
+def failing_questions(curator: Curator) -> list[Any]:
+    """Questions that are refused, each for another reason."""
+    root = curator.root()
+    cut = Cuts(np.array([0]), np.array([200]))
+    ask = [
+        lambda: curator.measure(root, Size(), 2 * NANO, why="m"),
+        lambda: curator.measure(root, Size(), 0.5, why="m"),
+        lambda: curator.measure(root, MySize(), 5, why="m"),
+        lambda: curator.choose(root, AllCuts((200, 3), 2), BALANCE, 2 * NANO, why="c"),
+        lambda: curator.choose(root, AllCuts((200, 3), 2), MyQuality(), 5, why="c"),
+        lambda: curator.choose(root, MyCuts((200, 3), 2), BALANCE, 5, why="c"),
+        lambda: curator.split(root, cut),
+        lambda: curator.coin(forged(root, ids=np.array([4])), np.array([2])),
+        lambda: curator.test(forged(root, ids=np.array([0, 0])), STOP, why="t"),
+    ]
+    return ask  # noqa: RET504
+
+
+def test_refusals_hold_no_value_and_no_count() -> None:
+    for i in range(len(failing_questions(fresh(table=canary_table())))):
+        curator = fresh(table=canary_table())
+        with pytest.raises(CantleError) as caught:
+            failing_questions(curator)[i]()
+        assert str(CANARY) not in str(caught.value) + repr(caught.value) + repr(caught.value.__context__)
+        assert curator.left(curator.root()).tolist() == [NANO]  # and cost nothing
+
+
+def test_refusals_are_the_same_whatever_the_data() -> None:
+    """An error message is an output too: the empty table gets the very same ones."""
+    for i in range(len(failing_questions(fresh(table=canary_table())))):
+        said = []
+        for table in (canary_table(), Table((200, 3), 2, ())):
+            with pytest.raises(CantleError) as caught:
+                failing_questions(fresh(table=table))[i]()
+            said.append((type(caught.value), str(caught.value)))
+        assert said[0] == said[1]
+
+
+def reachable(start: Any) -> list[np.ndarray]:
+    """Every array that can be reached from an object by following references, code aside."""
+    skip = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType)
+    seen, found, todo = {id(gc.garbage)}, [], [start]
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen or isinstance(thing, skip):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, np.ndarray):
+            found.append(thing)
+        if isinstance(thing, types.FrameType):
+            todo += [value for name, value in thing.f_locals.items() if name not in ("table", "engine_kept")]
+        else:
+            todo += gc.get_referents(thing)
+    return found
+
+
+def holds_canary(start: Any) -> bool:
+    return any(array.dtype.kind in "iu" and (array == CANARY).any() for array in reachable(start))
+
+
+def questions(curator: Curator, *, fail: bool) -> None:
+    """A whole run; `fail` breaks off in the middle by asking for too much."""
+    children = curator.split(curator.root(), Cuts(np.array([0]), np.array([50])))
+    cuts = curator.choose(children, AllCuts((200, 3), 2), CLASS_AWARE, 10, why="c")
+    nodes = curator.split(children, cuts)
+    curator.measure(nodes, Marginals(OneWays((0, 1), (200, 3), 1)), 10, why="m")
+    if fail:
+        curator.measure(nodes, Size(), 2 * NANO, why="too much")
+
+
+def test_the_search_for_what_survives_finds_it_when_it_is_there() -> None:
+    curator = fresh(table=canary_table())
+    questions(curator, fail=False)
+    assert holds_canary(curator)
+
+
+def test_nothing_private_survives_the_seal() -> None:
+    engine = canary_table().engine()
+    with Curator(engine, Budget(NANO, Unit()), Seeded(3)) as curator:
+        questions(curator, fail=False)
+        receipt = curator.seal()
+        assert not holds_canary(curator)
+        assert not holds_canary(engine)
+        assert not holds_canary(receipt)
+        with pytest.raises(Sealed):
+            curator.measure(Frontier.root((200, 3)), Size(), 1, why="late")
+
+
+def test_nothing_private_survives_an_exception() -> None:
+    """Neither in the curator nor in the frames that the exception keeps alive."""
+    engine = canary_table().engine()
+    with pytest.raises(BudgetExceeded) as caught:  # noqa: SIM117
+        with Curator(engine, Budget(NANO, Unit()), Seeded(3)) as curator:
+            questions(curator, fail=True)
+    assert not holds_canary(curator)
+    assert not holds_canary(engine)
+    assert not holds_canary(caught.value)
+    with pytest.raises(Sealed):
+        curator.measure(Frontier.root((200, 3)), Size(), 1, why="late")
+
+
+@pytest.mark.parametrize("fail", [False, True])
+def test_the_records_are_freed_when_the_curator_is_left(fail: bool) -> None:
+    codes, classes = canary_table().codes, canary_table().labels
+    alive = [weakref.ref(codes), weakref.ref(classes)]
+    engine = MemoryEngine(codes, classes, sizes=(200, 3), class_count=2)
+    del codes, classes
+    try:
+        with Curator(engine, Budget(NANO, Unit()), Seeded(3)) as curator:
+            curator.measure(curator.root(), Size(), 2 * NANO if fail else 5, why="m")
+    except BudgetExceeded:
+        pass
+    gc.collect()
+    assert [ref() for ref in alive] == [None, None]
+
+
+def test_a_sealed_curator_answers_nothing() -> None:
+    curator = fresh()
+    root = curator.root()
+    curator.seal()
+    late = [
+        lambda: curator.measure(root, Size(), 1, why="m"),
+        lambda: curator.choose(root, AllCuts(SIZES, 1), BALANCE, 1, why="c"),
+        lambda: curator.test(root, STOP, why="t"),
+        lambda: curator.coin(root, np.array([2])),
+        lambda: curator.split(root, Cuts(np.array([0]), np.array([1]))),
+        curator.seal,
+    ]
+    for ask in late:
+        with pytest.raises(Sealed):
+            ask()
+
+
+# ---- holes ---------------------------------------------------------------------------------------------------
+# Each was found by thinking like the hostile method. Strict: the mark must go when the hole is closed.
+
+
+def hole(reason: str) -> Any:
+    return pytest.mark.xfail(strict=True, reason=f"src bug: {reason}")
+
+
+def no_loss(x: int, rate: float) -> float:
+    """ln of P[x - 1 + Z <= 0] / P[x + Z <= 0], Z discrete Laplace: what a "no" at x tells of one record."""
+    a = exp(-rate)
+
+    def at_most(k: int) -> float:
+        return 1 - a ** (k + 1) / (1 + a) if k >= 0 else a**-k / (1 + a)
+
+    return log(at_most(1 - x) / at_most(-x))
+
+
+@hole("a refused stop test still counts as done, so after a few refusals tests are free")
+def test_a_refused_test_is_not_counted_as_paid() -> None:
+    curator = fresh(epsilon=1)
+    answers = 0
+    for _ in range(10):
+        try:
+            curator.test(curator.root(), PrivTree(0, 1, NANO), why="t")
+            answers += 1
+        except BudgetExceeded:
+            pass
+    assert answers == 0
+
+
+@hole("a region that said no may be tested again, which Claim 12 does not cover: each no loses epsilon_t")
+def test_tests_after_a_no_cannot_lose_more_than_they_pay() -> None:
+    witness = Witness(answer=False)
+    table = Table((2,), 1, ((0, 0),) * 12)
+    curator = fresh(noise=witness, epsilon=10 * NANO, table=table)
+    stop = PrivTree(0, 1, NANO)
+    for _ in range(8):
+        try:
+            curator.test(curator.root(), stop, why="t")
+        except CantleError:
+            break
+    paid = 10 * NANO - int(curator.left(curator.root())[0])
+    loss = sum(no_loss(x, float(rate)) for x, rate in witness.tests)
+    assert loss * NANO <= paid * (1 + 1e-9)
+
+
+@hole("curator.test takes any object with cost() and biased(), and shows it the exact counts")
+def test_only_our_own_stop_tests_are_let_in() -> None:
+    class Mine:
+        theta, epsilon_nano = 0, NANO
+
+        def cost(self, tests: np.ndarray, records: int) -> np.ndarray:  # noqa: ARG002
+            return np.zeros_like(tests)
+
+        def biased(self, exact: np.ndarray, tests: np.ndarray) -> np.ndarray:  # noqa: ARG002
+            seen.append(exact.copy())
+            return exact
+
+    class Cheap(PrivTree):
+        def cost(self, tests: np.ndarray, records: int) -> np.ndarray:  # noqa: ARG002
+            return np.zeros_like(tests)
+
+    seen: list[np.ndarray] = []
+    for stop in (Mine(), Cheap(0, 1, NANO)):
+        curator = fresh()
+        with pytest.raises(ParameterError):
+            curator.test(curator.root(), stop, why="t")
+    assert not seen
+
+
+@hole("curator.split calls the label() of whatever cuts it is given, with the records")
+def test_only_our_own_cuts_see_records() -> None:
+    class Mine(Cuts):
+        def label(self, codes: np.ndarray, node: np.ndarray) -> np.ndarray:
+            seen.append(codes.copy())
+            return super().label(codes, node)
+
+    seen: list[np.ndarray] = []
+    curator = fresh()
+    try:
+        curator.split(curator.root(), Mine(np.array([0]), np.array([2])))
+    except ParameterError:
+        pass
+    assert not seen
+
+
+@hole("the frontier handed out is the curator's own; writing its ids moves questions to another's balance")
+def test_writing_into_a_frontier_moves_no_charge() -> None:
+    curator = fresh(epsilon=MOST)  # so much that the noise is 0: the answer says who was asked
+    children = curator.split(curator.root(), Cuts(np.array([0]), np.array([1])))
+    first, second = children.take([0]), children.take([1])
+    assert curator.measure(first, Size(), MOST, why="m").value.tolist() == [[1]]
+    try:
+        children.ids[:] = [2, 3]  # node 2 now stands where node 1 is
+    except ValueError:
+        return  # read-only will do
+    assert curator.measure(second, Size(), MOST, why="m").value.tolist() == [[4]]  # node 1 has nothing left to pay
+
+
+@hole("a histogram with too few classes spills into the next region, or fails only if a class occurs")
+@pytest.mark.parametrize("table", [DATA, Table(SIZES, CLASSES, ((0, 0, 0),))], ids=["both classes", "one class"])
+def test_a_histogram_of_too_few_classes_is_refused(table: Table) -> None:
+    curator = fresh(table=table)
+    with pytest.raises(ParameterError):
+        curator.measure(curator.root(), Histogram(1), 5, why="m")
+
+
+@hole("one-way tables whose sizes are not the domain's spill into the next region or show fresh memory")
+@pytest.mark.parametrize(
+    "tables",
+    [
+        OneWays((0,), (4, 3), 1),  # the second table is never written: np.empty
+        OneWays((0,), (3,), 1),  # code 3 falls into the next region
+        OneWays((0, 1), (3, 4), 1),
+        OneWays((5,), (4,), 1),
+        OneWays((), (), 1),
+    ],
+    ids=repr,
+)
+def test_tables_that_are_not_of_the_domain_are_refused(tables: OneWays) -> None:
+    curator = fresh(table=Table(SIZES, CLASSES, ()))
+    with pytest.raises(ParameterError):
+        curator.measure(curator.root(), Marginals(tables), 5, why="m")
+
+
+@hole("candidates of another domain or frontier are counted all the same; failure depends on the records")
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        AllCuts((3, 3), 1),
+        AllCuts((4,), 1),
+        CutsOf(np.array([0]), 4, 1),  # one attribute for two regions
+        CutsOf(np.array([0, 0]), 2, 1),  # too narrow for the codes
+        CutsOf(np.array([0, 7]), 4, 1),
+        CutsOf(np.array([0.0, 0.0]), 4, 1),
+    ],
+    ids=repr,
+)
+def test_candidates_for_another_frontier_are_refused(candidates: Any) -> None:
+    curator = fresh(table=Table(SIZES, CLASSES, ()))
+    children = curator.split(curator.root(), Cuts(np.array([0]), np.array([2])))
+    with pytest.raises(ParameterError):
+        curator.choose(children, candidates, BALANCE, 5, why="c")
+
+
+@hole("a cut of the wrong shape is refused by numpy, and only if the region has records")
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        Cuts(np.array([0]), np.array([1, 1])),
+        Cuts(np.array([7, 7]), np.array([1, 1])),
+        Cuts(np.array([0, 0]), np.array([1])),
+        Cuts(np.array([0, 0]), np.array([1.5, 1.5])),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("records", [DATA.records, ()], ids=["records", "none"])
+def test_cuts_of_another_shape_are_refused(cuts: Cuts, records: Any) -> None:
+    for ask in (
+        lambda: curator.measure(children, Children(cuts), 5, why="m"),
+        lambda: curator.split(children, cuts),
+    ):
+        curator = fresh(table=Table(SIZES, CLASSES, records))
+        children = curator.split(curator.root(), Cuts(np.array([1]), np.array([1])))
+        with pytest.raises(ParameterError):
+            ask()
+
+
+@hole("arguments of a wrong kind end in numpy's or Python's own errors, some after the charge")
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c, r: c.measure(forged(r, ids=np.array([0.0])), Size(), 5, why="m"),
+        lambda c, r: c.measure(forged(r, ids=np.array([[0]])), Size(), 5, why="m"),
+        lambda c, r: c.measure(None, Size(), 5, why="m"),
+        lambda c, r: c.measure(r, Size(), [5, 5], why="m"),
+        lambda c, r: c.measure(r, Size(), 5, why=["unhashable"]),
+        lambda c, r: c.measure(r, Histogram(0), 5, why="m"),
+        lambda c, r: c.coin(r, np.array([0])),
+        lambda c, r: c.coin(r, np.array([2, 2])),
+        lambda c, r: c.choose(r, AllCuts(SIZES, 1), Mix(0, 0), 5, why="c"),
+        lambda c, r: c.choose(r, AllCuts(SIZES, 1), Mix(2**70, 0), 5, why="c"),
+        lambda c, r: c.test(r, PrivTree(2**70, 1, 5), why="t"),
+        lambda c, r: c.test(r, PrivTree(0, 1, 2**62), why="t"),
+        lambda c, r: c.test(r, PrivTree(0, 1.5, 5), why="t"),
+        lambda c, r: c.left(forged(r, ids=np.array([7]))),
+    ],
+)
+def test_every_refusal_is_our_own_and_free(ask: Any) -> None:
+    curator = fresh()
+    root = curator.root()
+    with pytest.raises(CantleError):
+        ask(curator, root)
+    assert curator.left(root).tolist() == [NANO]
+
+
+@hole("a price is turned into an array after the regions were checked; its __array__ may split them meanwhile")
+def test_a_price_cannot_ask_questions_of_its_own() -> None:
+    class Price:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:  # noqa: ARG002
+            kids.append(curator.split(curator.root(), Cuts(np.array([0]), np.array([1]))))
+            return np.array(NANO)
+
+    kids: list[Frontier] = []
+    curator = fresh()
+    root = curator.root()
+    try:
+        curator.measure(root, Size(), Price(), why="m")
+    except CantleError:
+        return
+    assert (curator.left(kids[0]) == 0).all()
+
+
+@hole("a decay near 2^63 wraps around and gives back what it took: free tests of the plain count")
+def test_a_huge_decay_does_not_wrap_around() -> None:
+    stop = PrivTree(2, 2**63 - 1, NANO)
+    assert stop.biased(np.array([7]), np.array([2])).tolist() == [stop.theta - stop.delta]
+
+
+@hole("Unit accepts anything at least 1")
+@pytest.mark.parametrize("records", [1.5, inf, "2"])
+def test_a_unit_is_a_whole_number_of_records(records: Any) -> None:
+    with pytest.raises(ParameterError):
+        Budget(5, Unit(records))
