@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral, Rational, Real
 from typing import Any
 
 import numpy as np
@@ -68,16 +69,21 @@ def nano_of(epsilon: Any) -> int:
     >>> nano_of("0.3"), nano_of(0.3), nano_of(1)
     (300000000, 300000000, 1000000000)
     """
+    given = epsilon
     try:
         # A float is read as the decimal it prints as, so that 0.3 means 3/10 and not the double below it.
-        exact = Fraction(repr(float(epsilon)) if isinstance(epsilon, float) else epsilon)
+        if isinstance(epsilon, Integral):
+            epsilon = int(epsilon)
+        elif isinstance(epsilon, Real) and not isinstance(epsilon, Rational):
+            epsilon = repr(float(epsilon))
+        exact = Fraction(epsilon)
         nano = int(exact.numerator * NANO // exact.denominator)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise ParameterError(
-            f"epsilon must be a positive number, got {epsilon!r}; write for example --epsilon 1 or epsilon=0.5"
+            f"epsilon must be a positive number, got {given!r}; write for example --epsilon 1 or epsilon=0.5"
         ) from None
-    if isinstance(epsilon, bool) or not 0 < nano <= MOST:
-        raise ParameterError(f"epsilon must be between 1e-9 and 1e6, got {epsilon!r}; a usual choice is 0.1 to 3")
+    if given is True or not 0 < nano <= MOST:
+        raise ParameterError(f"epsilon must be between 1e-9 and 1e6, got {given!r}; a usual choice is 0.1 to 3")
     return nano
 
 
@@ -93,9 +99,12 @@ def words_of(nano: int) -> str:
 
 def prices(epsilon_nano: Any, regions: int) -> Ints:
     """The price of a question for each region, from one number for all or one each; refuses anything else."""
-    cost = np.asarray(epsilon_nano)
+    try:
+        cost = np.asarray(epsilon_nano)
+    except (ValueError, TypeError):
+        cost = np.zeros(())
     if cost.dtype.kind not in "iu" or cost.shape not in ((), (regions,)) or (cost < 1).any() or (cost > MOST).any():
-        raise ParameterError("a price is a whole positive number of nano-units of epsilon, one for all regions or one each")
+        raise ParameterError("a price is a whole positive number of nano-units, one for all regions or one each")
     return np.broadcast_to(cost.astype(np.int64), regions).copy()
 
 

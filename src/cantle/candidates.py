@@ -53,7 +53,7 @@ class AllCuts:
         return OneWays(tuple(range(len(self.sizes))), self.sizes, self.classes)
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        return self.sizes == domain[0] and self.key.fits(nodes, domain)
+        return type(self.sizes) is tuple and self.sizes == domain[0] and self.key.fits(nodes, domain)
 
     def counts(self, nodes: Frontier) -> Ints:
         return cut_counts(nodes).sum(axis=1)
@@ -116,7 +116,7 @@ class CutsOf:
         left = below[region, column]
         return left, below[region, -1] - left
 
-    def inverse_weights(self, nodes: Frontier) -> None:
+    def inverse_weights(self, nodes: Frontier) -> None:  # noqa: ARG002
         return None
 
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:

@@ -132,7 +132,7 @@ def demo(
     folder = check_free(output) if output else _free_name("cantle-demo")
     truth = made.population()
     with _progress():
-        release = publish(truth, made.SCHEMA, epsilon=epsilon)
+        release = publish(truth, made.SCHEMA, epsilon=epsilon, method="rps")
         release.save(folder)
     rows = made.comparison(truth, release.records)
 
@@ -189,7 +189,7 @@ def publish_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
     schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
     epsilon: Annotated[str, typer.Option(help="The whole privacy budget of this release.")],
-    method: Annotated[str, typer.Option(help="auto or rps.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, rps or diffgen.")] = "auto",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="A new folder.")] = Path("release"),
     engine: Annotated[str, typer.Option(help="memory.")] = "memory",
     form: Annotated[str, typer.Option("--format", help="csv or parquet, for the records.")] = "csv",

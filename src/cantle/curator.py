@@ -9,31 +9,23 @@ order of records nor the size of chunks nor the engine can change a seeded run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from cantle.answers import Noisy, NoisyCells, Pick
 from cantle.budget import NANO, Budget, Unit, prices
 from cantle.candidates import TRUSTED_CANDIDATES, Candidates
 from cantle.engines.base import Engine
 from cantle.errors import ParameterError, Sealed
 from cantle.noise import Lanes, Noise, Rate
-from cantle.privtree import PrivTree
+from cantle.privtree import MOST_TESTS, PrivTree
 from cantle.quality import TRUSTED_QUALITIES, Quality
-from cantle.queries import TRUSTED_QUERIES, Query
+from cantle.queries import TRUSTED_QUERIES, Cells, Query
 from cantle.regions import Bools, Cuts, Frontier, Ints
-from cantle.tally import Sizes
-
-
-@dataclass(frozen=True, eq=False)
-class Noisy:
-    """Noisy counts (regions, cells), and the rate num/den of each region's discrete Laplace noise."""
-
-    value: Ints
-    rate_num: Ints
-    rate_den: int
+from cantle.specialise import TRUSTED_SCORED, Scored
+from cantle.tally import TRUSTED_KEYS, Sizes
 
 
 class Curator:
@@ -69,7 +61,7 @@ class Curator:
         """The whole domain as one region; only before the first split."""
         if self.__frontier.depth:
             raise ParameterError("the root was already split")
-        return self.__frontier
+        return self.__frontier.copy()
 
     @property
     def unit(self) -> Unit:
@@ -78,10 +70,12 @@ class Curator:
 
     def left(self, nodes: Frontier) -> Ints:
         """What each region can still spend, in nano-units of epsilon."""
+        _require_trusted(nodes, (Frontier,))
         return self.__budget.left(nodes.ids)
 
     def path(self, nodes: Frontier) -> Ints:
         """Each region's kind of path in the receipt."""
+        _require_trusted(nodes, (Frontier,))
         return self.__budget.path(nodes.ids)
 
     # ---- questions ----------------------------------------------------------------------------------------
@@ -123,13 +117,15 @@ class Curator:
         """
         _require_trusted(query, TRUSTED_QUERIES)
         nodes, positions, engine, cost = self.__ask(nodes, epsilon)
-        if not query.key.fits(nodes, (engine.sizes, engine.classes)):
+        key = query.key
+        _require_trusted(key, TRUSTED_KEYS)
+        if not key.fits(nodes, (engine.sizes, engine.classes)):
             raise ParameterError("the query does not fit these regions")
         sensitivity = query.sensitivity(self.__budget.unit)
         self.__charge(nodes, cost, why, "measure", sensitivity)
-        cells = query.key.cells
+        cells = key.cells
         value = np.empty((len(nodes), cells), dtype=np.int64)
-        for first, last, exact_counts in engine.tally(positions, query.key):
+        for first, last, exact_counts in engine.tally(positions, key):
             lanes = Lanes(
                 self.__calls, np.repeat(nodes.ids[first:last], cells), np.tile(np.arange(cells), last - first)
             )
@@ -137,6 +133,64 @@ class Curator:
             noisy = self.__noise.laplace(lanes, exact_counts.reshape(-1), rate)
             value[first:last] = noisy.reshape(last - first, cells)
         return Noisy(value, cost, sensitivity * NANO)
+
+    def specialise(self, root: Frontier, candidates: Scored, quality: Quality, epsilon: Any, *, why: str) -> list[Pick]:
+        """One noisy choice a selection among the candidates of a grid: which value, and at which point.
+
+        Claim 24. epsilon-DP in the region's records: for each selection as in Claim 13, the runs standing for all their
+        points (see specialise.py); several selections in one question look at disjoint records (Claim 21).
+        """
+        _require_trusted(quality, TRUSTED_QUALITIES)
+        _require_trusted(candidates, TRUSTED_SCORED)
+        nodes, _, engine, cost = self.__ask(root, epsilon)
+        if len(nodes) != 1 or not candidates.fits((engine.sizes, engine.classes), quality):
+            raise ParameterError("the candidates are not those of this domain, or this score has no proof for them")
+        rho = quality.range * self.__budget.unit.max_records
+        self.__charge(nodes, cost, why, "choose", rho)
+        exact_runs = candidates.score(engine.occupied, quality)
+        selections = len(exact_runs.starts) - 1
+        lanes = Lanes(self.__calls, np.repeat(nodes.ids, selections), np.arange(selections))
+        chosen = exact_runs.starts[:-1] + self.__noise.select(
+            lanes,
+            exact_runs.scores,
+            exact_runs.starts,
+            Rate(int(cost[0]), rho * NANO),
+            exact_runs.inverse,
+            exact_runs.many,
+        )
+        self.__calls += 1  # the point inside the run is another draw
+        lanes = Lanes(self.__calls, lanes.keys, lanes.cells)
+        within = self.__noise.coin(lanes, exact_runs.many[chosen])
+        points = np.where(exact_runs.point[chosen] > 0, exact_runs.point[chosen] + within, 0)
+        values = exact_runs.value[chosen]
+        return [Pick(value, point) for value, point in zip(values.tolist(), points.tolist(), strict=True)]
+
+    def measure_cells(self, root: Frontier, query: Cells, epsilon: Any, *, at_least: int, why: str) -> NoisyCells:
+        """Noisy counts of all cells of a grid by class, empty ones included; those from `at_least` on are given.
+
+        Claim 25. epsilon-DP: Claim 14 on all cells (Claim 23), whose small values are withheld by a public rule; drawn
+        without listing empty cells (Claim 17). The order of the answer is that of the cells.
+        """
+        _require_trusted(query, (Cells,))
+        nodes, _, engine, cost = self.__ask(root, epsilon)
+        if len(nodes) != 1 or not query.key.fits((engine.sizes, engine.classes)):
+            raise ParameterError("the grid is not one of this domain")
+        if type(at_least) is not int or not 1 <= at_least <= 2**61:
+            raise ParameterError("the threshold of cell counts is a whole number of at least 1")
+        sensitivity = query.sensitivity(self.__budget.unit)
+        self.__charge(nodes, cost, why, "measure", sensitivity)
+        exact_cells, exact_counts = engine.occupied(query.key)
+        rate = Rate(int(cost[0]), sensitivity * NANO)
+        _, cells, values = self.__noise.sparse(
+            Lanes(self.__calls, nodes.ids),
+            np.array([0, len(exact_cells)]),
+            exact_cells,
+            exact_counts,
+            np.array([query.key.cells]),
+            rate,
+            at_least,
+        )
+        return NoisyCells(cells, values, int(cost[0]), sensitivity * NANO, at_least)
 
     def test(self, nodes: Frontier, stop: PrivTree, *, why: str) -> Bools:
         """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12).
@@ -147,8 +201,8 @@ class Curator:
         nodes, positions, engine, _ = self.__ask(nodes, stop.epsilon_nano)
         if self.__stop not in (None, stop):
             raise ParameterError("all stop tests of a run share one threshold, decay and price")
-        if self.__ended[positions].any():
-            raise ParameterError("a region whose path was told to stop cannot be tested again")
+        if self.__ended[positions].any() or (self.__tests[positions] >= MOST_TESTS).any():
+            raise ParameterError("a region whose path was told to stop or tested too often cannot be tested again")
         records = self.__budget.unit.max_records
         done = self.__tests[positions]
         price = stop.cost(done + 1, records) - stop.cost(done, records)
@@ -169,8 +223,8 @@ class Curator:
 
     def coin(self, nodes: Frontier, sides: Ints) -> Ints:
         """A fair public die a region, 0 to sides - 1; costs nothing, for it knows nothing of the records."""
-        faces = prices(sides, len(nodes))  # whole and positive, one for all or one each: the same rule
-        nodes, _, _, _ = self.__ask(nodes, 1)
+        # Faces obey the rule of prices: whole and positive, one for all or one each.
+        nodes, _, _, faces = self.__ask(nodes, sides)
         self.__calls += 1
         return self.__noise.coin(Lanes(self.__calls, nodes.ids), faces)
 
@@ -187,7 +241,7 @@ class Curator:
         engine.split(positions, cuts)
         self.__tests, self.__ended = np.repeat(self.__tests[positions], 2), np.repeat(self.__ended[positions], 2)
         self.__frontier = cuts.children(nodes, int(ids[0]) if len(ids) else 0)
-        return self.__frontier
+        return self.__frontier.copy()  # ours must stay as it is, whatever the method does with its own
 
     def seal(self) -> dict[str, Any]:
         """Forgets records and dice and gives the receipt; whatever follows is post-processing."""
@@ -229,6 +283,6 @@ class Curator:
 
 
 def _require_trusted(thing: object, kinds: tuple[type, ...]) -> None:
-    """Scores, candidates, queries, tests and cuts see exact counts, so only those with a proof beside them are let in."""
+    """What sees exact counts must have its proof beside it: no look-alikes, no subclasses."""
     if type(thing) not in kinds:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")

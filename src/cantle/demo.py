@@ -1,4 +1,4 @@
-"""A made-up population for `cantle demo`: mixed types, correlations, nulls. Its dice are ordinary: it is not private."""
+"""A made-up population for `cantle demo`: mixed types, correlations, nulls. Its dice are ordinary ones."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
+from cantle.taxonomy import Taxonomy
 from cantle.values import WHOLE, Mask, floats, label_text
 
 Codes = NDArray[np.signedinteger[Any]]
@@ -185,6 +186,8 @@ class Labels:
 class Attribute:
     """One column as a span of codes: bins of `width` grid values each, then null as the last code.
 
+    A category may have a `taxonomy`: its leaves are the labels, in their order, and its nodes spans of codes.
+
     >>> age = Attribute("age", Steps(type="integer", first=17, step=1, grid=74), nullable=True)
     >>> age.size, age.coarsen(11).size, age.coarsen(11).describe(1, 3)
     (75, 11, '[25, 41)')
@@ -194,6 +197,13 @@ class Attribute:
     scale: Steps | Labels
     nullable: bool
     width: int = 1
+    taxonomy: Taxonomy | None = None
+
+    def __post_init__(self) -> None:
+        if self.taxonomy is not None:
+            labels = self.scale.labels if isinstance(self.scale, Labels) else ()
+            if self.width > 1 or self.taxonomy.leaves != labels:
+                raise ParameterError(f"column {self.name!r}: the leaves of its taxonomy are not its codes, in order.")
 
     @property
     def grid(self) -> int:
@@ -213,14 +223,19 @@ class Attribute:
     @property
     def ordered(self) -> bool:
         """Whether the order of the codes means something."""
-        return self.scale.ordered
+        return self.scale.ordered or self.taxonomy is not None
 
     def coarsen(self, codes: int) -> Attribute:
-        """The attribute with at most `codes` codes, null included: equal bins, only the last may be shorter."""
+        """The attribute with at most `codes` codes, null included: equal bins, only the last may be shorter.
+
+        Bins do not follow the nodes of a taxonomy, so where they get wider it goes.
+        """
         if codes < 1 + self.nullable:
             least = 1 + self.nullable
             raise ParameterError(f"column {self.name!r} cannot have {codes} codes; ask for at least {least}.")
-        return self if self.size <= codes else replace(self, width=-(-self.grid // (codes - self.nullable)))
+        if self.size <= codes:
+            return self
+        return replace(self, width=-(-self.grid // (codes - self.nullable)), taxonomy=None)
 
     def reordered(self, order: Sequence[int]) -> Attribute:
         """The attribute with fine code i standing for declared value order[i]; unordered categories only."""
@@ -261,12 +276,14 @@ class Attribute:
         return self.scale.value(min(code * self.width, self.grid))
 
     def describe(self, lo: int, hi: int) -> str:
-        """Text of the codes lo, …, hi - 1."""
+        """Text of the codes lo, …, hi - 1: of a node of the taxonomy its name."""
         last = min(hi, self.bins)
         parts = [self._describe_values(lo, last)] if lo < last else []
         return " or ".join([*parts, "null"] if hi > self.bins else parts)
 
     def _describe_values(self, lo: int, hi: int) -> str:
+        if self.taxonomy is not None and self.taxonomy.has(lo, hi):
+            return self.taxonomy.name(lo, hi)
         first, end = lo * self.width, min(hi * self.width, self.grid)
         if isinstance(self.scale, Steps):
             return f"[{self.scale.text(first)}, {self.scale.text(end)})"
@@ -300,10 +317,30 @@ class Domain:
         codes = np.empty((n, len(self.attributes)), dtype=_unsigned(max((a.size for a in self.attributes), default=1)))
         for j, attribute in enumerate(self.attributes):
             codes[:, j] = _kept(attribute.encode(frame[attribute.name]), keep)
-        classes = np.zeros(n, dtype=_unsigned(self.target.size if self.target else 1))
-        if self.target is not None:
-            classes[:] = _kept(self.target.encode(frame[self.target.name]), keep)
+        classes = self._classes(frame, keep)
         return (codes, classes) if keep.all() else (codes[keep], classes[keep])
+
+    def encode_columns(self, frame: pl.DataFrame) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+        """The codes of `encode` as an array for every attribute, each in its own smallest unsigned type, and classes.
+
+        Beyond the result it needs the memory of one column.
+        """
+        keep = np.ones(frame.height, dtype=bool)
+        columns = [
+            _kept(attribute.encode(frame[attribute.name]), keep).astype(_unsigned(attribute.size), order="C")
+            for attribute in self.attributes
+        ]
+        classes = self._classes(frame, keep)
+        if keep.all():
+            return columns, classes
+        for j, column in enumerate(columns):  # one at a time, so that the old ones can go
+            columns[j] = column[keep]
+        return columns, classes[keep]
+
+    def _classes(self, frame: pl.DataFrame, keep: Mask) -> NDArray[Any]:
+        if self.target is None:
+            return np.zeros(frame.height, dtype=_unsigned(1))
+        return _kept(self.target.encode(frame[self.target.name]), keep).astype(_unsigned(self.target.size), order="C")
 
     def decode(self, codes: NDArray[Any], classes: NDArray[Any], within: NDArray[np.float64]) -> pl.DataFrame:
         """Records in schema column order; `within` is (n, d), or (n, d + 1) with a last column for the target."""

@@ -28,6 +28,7 @@ _INTRO = f"""\
 #   role        target: the column a classifier will predict;  identifier: never read
 #   constraints minimum and maximum: values outside are clamped;  required: true drops records without a value
 #   unknown     what an undeclared category becomes: null (default), drop, or one of the categories
+#   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
 """
 _WARNING = """\
 # NO GUARANTEE: this schema was drawn up from the private values themselves (--infer). Whoever reads it, or any

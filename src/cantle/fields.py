@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from cantle.errors import SchemaError
+from cantle.documents import fail
 
 if TYPE_CHECKING:
     from cantle.domain import Attribute, Labels, Steps
+    from cantle.taxonomy import Taxonomy
+
+Folder = str | os.PathLike[str] | None
 
 TYPES = ("integer", "number", "string", "boolean", "date", "datetime")
 BLANK = "???"  # what `cantle init` leaves for people to fill in
@@ -38,11 +43,6 @@ _MEANT = {"min": "minimum", "max": "maximum", "values": "categories", "ordered":
 _SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 _YEAR_10000 = 2_932_897  # days from 1970
-
-
-def fail(where: str, rule: str, fix: str) -> NoReturn:
-    """Refuse the schema."""
-    raise SchemaError(f"{where}: {rule}; {fix}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Field:
     false_values: tuple[str, ...] = ()
     missing_values: tuple[str, ...] | None = None
     format: str | None = None
-    hierarchy: Any = None
+    hierarchy: Taxonomy | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     extra_constraints: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,7 +84,7 @@ class Field:
             "categoriesOrdered": self.ordered or None,
             "unknown": self.unknown,
             "step": plain(self.step),
-            "hierarchy": self.hierarchy,
+            "hierarchy": None if self.hierarchy is None else self.hierarchy.to_nested(),
             "trueValues": list(self.true_values) or None,
             "falseValues": list(self.false_values) or None,
             "missingValues": None if self.missing_values is None else list(self.missing_values),
@@ -93,17 +93,21 @@ class Field:
         return {**self.extra, **{key: value for key, value in made.items() if value is not None}}
 
     def attribute(self, missing_values: tuple[str, ...] = ()) -> Attribute:
-        """The column as a span of codes; a missing target drops its record, so a target has no null code."""
+        """The column as a span of codes; a missing target drops its record, so a target has no null code.
+
+        With a hierarchy the codes are its leaves, depth first, whatever the order of the categories.
+        """
         from cantle.domain import Attribute
 
         marks = self.missing_values if self.missing_values is not None else missing_values
         scale = self._labels(marks) if self.categories or self.type == "boolean" else self._steps(marks)
-        return Attribute(self.name, scale, nullable=not (self.required or self.role == "target"))
+        nullable = not (self.required or self.role == "target")
+        return Attribute(self.name, scale, nullable, taxonomy=self.hierarchy)
 
     def _labels(self, marks: tuple[str, ...]) -> Labels:
         from cantle.domain import DROP, MISSING, Labels
 
-        labels, spellings = self.categories or (), []
+        labels, spellings = self.hierarchy.leaves if self.hierarchy else self.categories or (), []
         if self.type == "boolean":
             labels = (False, True)
             usual = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)  # what the schema declares goes first
@@ -115,7 +119,7 @@ class Field:
             type=self.type,
             labels=labels,
             spellings=tuple(spellings),
-            ordered=self.ordered,
+            ordered=self.ordered or self.hierarchy is not None,
             unknown=unknown,
             marks=marks,
         )
@@ -131,8 +135,8 @@ class Field:
 # ----------------------------------------------------------------------------------------------- one field
 
 
-def parse_field(entry: Any, number: int, missing: tuple[str, ...]) -> Field:
-    """A checked field."""
+def parse_field(entry: Any, number: int, missing: tuple[str, ...], base_dir: Folder = None) -> Field:
+    """A checked field; the file of a hierarchy is looked for from `base_dir`."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
         fail(f"field number {number}", "it has no name", "give it `name:` as the column is called (in quotes)")
     where, constraints = f"field {entry['name']!r}", entry.get("constraints") or {}
@@ -152,7 +156,6 @@ def parse_field(entry: Any, number: int, missing: tuple[str, ...]) -> Field:
         "role": role,
         "format": _format(where, kind, entry.get("format")),
         "required": flag(where, "constraints.required", constraints.get("required", False)),
-        "hierarchy": plain(entry.get("hierarchy")),
         "extra": plain({key: value for key, value in entry.items() if key not in _OURS}),
         "extra_constraints": plain({key: v for key, v in constraints.items() if key not in _OUR_CONSTRAINTS}),
     }
@@ -160,17 +163,29 @@ def parse_field(entry: Any, number: int, missing: tuple[str, ...]) -> Field:
         missing = common["missing_values"] = texts(where, "missingValues", entry["missingValues"])
     if role == "identifier":  # never read, so nothing else about it matters
         return Field(**common)
-    listed = entry.get("categories", constraints.get("enum"))
+    listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
     if kind == "boolean":
         return Field(**common, **_boolean_keys(where, entry, listed))
     if kind == "string" or listed is not None:
-        return Field(**common, **_category_keys(where, kind, entry, listed, missing))
+        made = Field(**common, **_category_keys(where, kind, entry, listed, missing))
+        return made if tree is None else replace(made, hierarchy=_hierarchy(tree, made, base_dir))
+    if tree is not None:
+        rule = "`hierarchy` is for categories, numeric attributes need none: split points are chosen from the grid"
+        fail(where, rule, "take `hierarchy` out")
     return Field(**common, **_grid_keys(where, kind, entry, constraints))
+
+
+def _hierarchy(tree: Any, one: Field, base_dir: Folder) -> Taxonomy:
+    from cantle.hierarchies import load_hierarchy
+
+    return load_hierarchy(tree, one.categories or (), one.name, base_dir)
 
 
 def _boolean_keys(where: str, entry: Mapping[str, Any], listed: Any) -> dict[str, Any]:
     if listed is not None:
         fail(where, "a boolean has the categories false and true already", "take `categories` out")
+    if entry.get("hierarchy") is not None:
+        fail(where, "a boolean has two values and needs no hierarchy", "take `hierarchy` out")
     made = {
         "true_values": texts(where, "trueValues", entry.get("trueValues", [])),
         "false_values": texts(where, "falseValues", entry.get("falseValues", [])),
@@ -191,10 +206,10 @@ def _category_keys(
     if not isinstance(listed, list | tuple) or not listed:
         fail(where, "the category list is empty", "list every value that could occur, at least one")
     categories = tuple(_category(where, kind, value) for value in listed)
-    if len(set(categories)) < len(categories):
-        twice = next(value for value in categories if categories.count(value) > 1)
+    for twice in repeated(categories):
         fail(where, f"category {twice!r} is listed twice", "keep it once")
-    clash = next((value for value in ("", *missing) if value in map(str, categories)), None)
+    spelt = set(map(str, categories))
+    clash = next((value for value in ("", *missing) if value in spelt), None)
     if clash is not None:
         fail(
             where,
@@ -312,6 +327,11 @@ def check_keys(where: str, given: Mapping[str, Any], known: Collection[str]) -> 
             meant = _MEANT.get(key, "") if _MEANT.get(key, "") in known else "".join(close)
             if meant:
                 fail(where, f"key {key!r} is not known", f"write {meant!r} if that is meant")
+
+
+def repeated(values: Iterable[Hashable]) -> list[Hashable]:
+    """The values that occur more than once, in order."""
+    return [value for value, times in Counter(values).items() if times > 1]
 
 
 def _check_blanks(where: str, given: Mapping[str, Any]) -> None:

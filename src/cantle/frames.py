@@ -12,9 +12,9 @@ import numpy as np
 
 from cantle.domain import Attribute, Domain, Labels
 from cantle.errors import SchemaError
+from cantle.leaves import Leaves
 from cantle.postprocess import Floats
 from cantle.regions import Ints
-from cantle.summaries import Leaves
 from cantle.tree import Tree
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
         "path": np.repeat(leaves.path, classes),
     }
     for a, attribute in enumerate(domain.attributes):
-        for name, series in _span_columns(attribute, leaves.lo[:, a], leaves.hi[:, a]).items():
+        for name, series in span_columns(attribute, leaves.lo[:, a], leaves.hi[:, a]).items():
             columns[name] = series.gather(np.repeat(np.arange(len(series)), classes))
     if domain.target:
         codes = np.tile(np.arange(classes), len(leaves.ids))
@@ -69,7 +69,7 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _span_columns(attribute: Attribute, lo: Ints, hi: Ints) -> dict[str, pl.Series]:
+def span_columns(attribute: Attribute, lo: Ints, hi: Ints) -> dict[str, pl.Series]:
     import polars as pl
 
     name, values = column_of(attribute.name), (np.minimum(lo, attribute.bins), np.minimum(hi, attribute.bins))

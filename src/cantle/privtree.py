@@ -26,7 +26,7 @@ from cantle.errors import ParameterError
 from cantle.regions import Ints
 
 MOST_COUNT = 1 << 40
-MOST_TESTS = 1 << 20  # so that no product below leaves 64 bits
+MOST_TESTS = 1 << 20  # on a path; so that no product below leaves 64 bits
 
 _DIGITS = 60
 _SLACK = Decimal(10) ** -40  # far above the rounding of the few thousand 60-digit operations below
@@ -75,11 +75,12 @@ class PrivTree:
     def cost(self, tests: Ints, records: int) -> Ints:
         """What a path with this many tests has lost, in nano-units."""
         lifetime = lifetime_bound(self.epsilon_nano, self.delta, records)
-        return np.minimum(np.minimum(tests, MOST_TESTS) * self.epsilon_nano, lifetime)
+        paid_up = lifetime // self.epsilon_nano  # from so many tests on the lifetime price is reached
+        return np.where(tests <= paid_up, np.minimum(tests, paid_up) * self.epsilon_nano, lifetime)
 
     def biased(self, exact_counts: Ints, tests: Ints) -> Ints:
         """b: counts less the decay, never below theta - delta."""
-        return np.maximum(self.theta - self.delta, exact_counts - np.minimum(tests, MOST_TESTS) * self.delta)
+        return np.maximum(self.theta - self.delta, exact_counts - tests * self.delta)
 
     @staticmethod
     def within(budget_nano: int, theta: int, fanout: int = 2, records: int = 1) -> PrivTree:

@@ -9,26 +9,32 @@ import logging
 import os
 import platform
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cantle.budget import Budget, Unit, nano_of, words_of
 from cantle.curator import Curator
+from cantle.engines.base import Engine
+from cantle.engines.columns import ColumnEngine
 from cantle.engines.memory import MemoryEngine
-from cantle.errors import ParameterError
-from cantle.frames import check_names, groups_frame, marginals_frame, tree_frame
-from cantle.grow import grow
+from cantle.errors import ParameterError, SchemaError
+from cantle.frames import check_names
+from cantle.methods.diffgen import DiffGen
 from cantle.methods.rps import RPS
 from cantle.noise import Noise, Secure, Seeded
 from cantle.postprocess import fresh_seed
 from cantle.readers import give_back, read_columns
 from cantle.release import Release
 from cantle.schema import Schema
-from cantle.summaries import draw_generalised, draw_records, fitted_tables, summarise
 
-METHODS = {"rps": RPS}
+if TYPE_CHECKING:
+    import polars as pl
+
+Plan = RPS | DiffGen
+METHODS: dict[str, type[RPS] | type[DiffGen]] = {"rps": RPS, "diffgen": DiffGen}
 ENGINES = ("memory",)
+MOST_CLASSES = 1000
 
 
 def publish(
@@ -55,29 +61,41 @@ def publish(
     log = logging.getLogger("cantle")
     log.info("reading")
     raw = read_columns(data, schema)
-    codes, classes = plan.domain.encode(raw.frame)
-    kind = raw.kind
+    kind, store = raw.kind, _open(raw.frame, plan)
     del raw
-    store = MemoryEngine(codes, classes, sizes=plan.sizes, class_count=plan.classes)
     receipt = run(plan, store, epsilon_nano=nano, unit=Unit(), noise=noise)
     log.info("drawing records")
     return _release(plan, schema, receipt, kind, insecure_seed)
 
 
-def make_method(schema: Schema, method: str, preset: str, parameters: dict[str, Any]) -> RPS:
-    """The method by name with its settings checked; reads no data."""
-    name = "rps" if method == "auto" else method
-    if name not in METHODS:
+def _open(frame: pl.DataFrame, plan: Plan) -> Engine:
+    """The records as codes, in the layout the method asks about."""
+    if plan.layout == "columns":
+        columns, classes = plan.domain.encode_columns(frame)
+        return ColumnEngine(columns, classes, sizes=plan.sizes, class_count=plan.classes)
+    codes, classes = plan.domain.encode(frame)
+    return MemoryEngine(codes, classes, sizes=plan.sizes, class_count=plan.classes)
+
+
+def make_method(schema: Schema, method: str, preset: str, parameters: dict[str, Any]) -> Plan:
+    """The method by name with its settings checked; reads no data. `auto`: a target calls for diffgen, else rps."""
+    if method not in ("auto", *METHODS):
         raise ParameterError(f"method {method!r} is not known; use one of auto, {', '.join(METHODS)}")
     domain = schema.domain()
+    name = ("diffgen" if domain.target else "rps") if method == "auto" else method
     check_names(domain)
+    if domain.target and domain.target.size > MOST_CLASSES:
+        raise SchemaError(
+            f"field {domain.target.name}: a target has at most {MOST_CLASSES} classes, this one {domain.target.size}; "
+            "use a wider step or fewer categories, or drop role: target"
+        )
     return METHODS[name](domain, preset=preset, **parameters)
 
 
-def run(plan: RPS, store: MemoryEngine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:
-    """Grows the tree under a curator and gives the receipt; records and dice are gone when it returns."""
+def run(plan: Plan, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:
+    """Runs the method under a curator and gives the receipt; records and dice are gone when it returns."""
     with Curator(store, Budget(epsilon_nano, unit), noise) as curator:
-        grow(plan, curator)
+        plan.run(curator)
         return curator.seal()
 
 
@@ -97,34 +115,17 @@ def _noise(insecure_seed: int | None) -> Noise:
     return Seeded(insecure_seed)
 
 
-def _release(plan: RPS, schema: Schema, receipt: dict[str, Any], kind: str, insecure_seed: int | None) -> Release:
+def _release(plan: Plan, schema: Schema, receipt: dict[str, Any], kind: str, insecure_seed: int | None) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
-    s = plan.settings
-    leaves = summarise(plan.tree, least_squares=s["consistency"], by_depth=s["summary"] == "depth", label=s["label"])
     seed = fresh_seed() if insecure_seed is None else insecure_seed
-    generator = np.random.default_rng(seed)
-    if s["values"] == "set":
-        records = draw_generalised(plan.domain, leaves, generator)
-    else:
-        tables = fitted_tables(plan.domain, plan.oneways)
-        records = draw_records(plan.domain, leaves, values=s["values"], tables=tables, generator=generator)
-    oneways = plan.oneways
-    marginals = None
-    if oneways is not None:
-        marginals = marginals_frame(plan.domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)
+    results = plan.results(np.random.default_rng(seed))
     manifest = _manifest(plan, schema, receipt, insecure_seed, seed)
-    manifest["summary"] = {"records": len(records), "leaves": len(leaves.ids), "depth": plan.depth}
-    return Release(
-        give_back(records, kind),
-        groups_frame(plan.domain, leaves),
-        tree_frame(plan.domain, plan.tree),
-        marginals,
-        manifest,
-    )
+    manifest |= {"summary": results.summary, "structure": results.structure}
+    return Release(give_back(results.records, kind), results.groups, results.frames, manifest)
 
 
 def _manifest(
-    plan: RPS, schema: Schema, receipt: dict[str, Any], insecure_seed: int | None, seed: int
+    plan: Plan, schema: Schema, receipt: dict[str, Any], insecure_seed: int | None, seed: int
 ) -> dict[str, Any]:
     private = insecure_seed is None and not schema.inferred
     if insecure_seed is not None:

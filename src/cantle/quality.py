@@ -86,8 +86,22 @@ CLASS_AWARE = Mix(even=2, apart=1)
 """RPS eq. (3) doubled, any number of classes: 2 min + g, range 3.  Deviation: the paper states no sensitivity."""
 
 
+class Additive:
+    """A score that adds up a value of every part; with `value(nothing) = 0` empty parts do not matter."""
+
+    def value(self, part: Ints) -> Ints:
+        """The value of parts given by their class counts (..., classes)."""
+        raise NotImplementedError
+
+    def scores(self, children: Sequence[Ints]) -> Ints:
+        total = np.zeros(children[0].shape[:-1], dtype=np.int64)
+        for child in children:
+            total = total + self.value(child)
+        return total
+
+
 @dataclass(frozen=True)
-class Max:
+class Max(Additive):
     """Sum over children of the largest class count (DiffGen's Max).
 
     Claim 3. Range 1: one class count of one child gains 1, so one maximum gains 0 or 1, the others stay. Monotone.
@@ -97,11 +111,8 @@ class Max:
     def range(self) -> int:
         return 1
 
-    def scores(self, children: Sequence[Ints]) -> Ints:
-        best = np.zeros(children[0].shape[:-1], dtype=np.int64)
-        for child in children:
-            best = best + child.max(axis=-1)
-        return best
+    def value(self, part: Ints) -> Ints:
+        return part.max(axis=-1)
 
 
 @dataclass(frozen=True)
@@ -111,6 +122,48 @@ class JointMajority(Max):
     Claim 4. Range 1, by Claim 3 with the groups as children: the total is what has range 1. A gain over the
     current total is the same for selection (a shift common to all candidates), but is not itself monotone.
     """
+
+
+@dataclass(frozen=True)
+class WeightedMajority(Additive):
+    """Joint-cell majority with a public whole weight for each class.
+
+    Claim 18. Range max(weights): one class count of one part gains 1, so that part's max_c w_c n_c gains between 0
+    and the record's weight, the others stay. Monotone.
+    """
+
+    weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.weights or not all(type(w) is int and 1 <= w <= MOST_WEIGHT for w in self.weights):
+            raise ParameterError(f"class weights are whole numbers from 1 to {MOST_WEIGHT}")
+
+    @property
+    def range(self) -> int:
+        return max(self.weights)
+
+    def value(self, part: Ints) -> Ints:
+        return (part * np.array(self.weights, dtype=np.int64)).max(axis=-1)
+
+
+@dataclass(frozen=True)
+class HalfGini(Additive):
+    """Joint-cell half Gini: minus the sum over parts of floor(SCALE (n - S/n) / 2), S = sum_c n_c^2; integers only.
+
+    Claim 19. Range SCALE. Adding to class c (k records) of a part changes (n - S/n)/2 by
+    [1 + S/(n(n+1)) - (2k+1)/(n+1)]/2, which k^2 <= S <= n^2 puts in [0, 1); the other parts stay. So one floor rises
+    by between 0 and SCALE, and every candidate's score falls by between 0 and SCALE. Monotone.
+    """
+
+    @property
+    def range(self) -> int:
+        return SCALE
+
+    def value(self, part: Ints) -> Ints:
+        # floor((n^2 - S) SCALE/2 / n) in two steps, so that 64 bits hold up to 2^31 records.
+        n = part.sum(axis=-1)
+        whole, rest = np.divmod(n * n - (part * part).sum(axis=-1), np.maximum(n, 1))
+        return -(whole * (SCALE // 2) + rest * (SCALE // 2) // np.maximum(n, 1))
 
 
 def _entropy_term(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -164,4 +217,4 @@ class Gini:
         return np.floor(SCALE * purity).astype(np.int64)
 
 
-TRUSTED_QUALITIES = (Mix, Max, JointMajority, InfoGain, Gini)
+TRUSTED_QUALITIES = (Mix, Max, JointMajority, WeightedMajority, HalfGini, InfoGain, Gini)

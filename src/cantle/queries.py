@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cantle.budget import Unit
+from cantle.grid import Grid
 from cantle.regions import Cuts
-from cantle.tally import ChildSizes, Classes, Key, OneWays, Sizes
+from cantle.tally import ChildSizes, Classes, GridCells, Key, OneWays, Sizes
 
 
 class Query(Protocol):
@@ -87,6 +88,24 @@ class Children:
     @property
     def key(self) -> Key:
         return ChildSizes(self.cuts)
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The class histogram of every cell of a grid, empty cells included.
+
+    Claim 23. Sensitivity 1 a record: cells and classes are disjoint, a record is in one of each.
+    """
+
+    grid: Grid
+    classes: int
+
+    @property
+    def key(self) -> GridCells:
+        return GridCells(self.grid, self.classes)
 
     def sensitivity(self, unit: Unit) -> int:
         return unit.max_records

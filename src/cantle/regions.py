@@ -42,6 +42,10 @@ class Frontier:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def copy(self) -> Frontier:
+        """The same regions in arrays of their own."""
+        return Frontier(self.ids.copy(), self.parent.copy(), self.depth, self.lo.copy(), self.hi.copy())
+
     def take(self, which: Any) -> Frontier:
         """The regions picked by a mask or by ascending positions."""
         return Frontier(self.ids[which], self.parent[which], self.depth, self.lo[which], self.hi[which])

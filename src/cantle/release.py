@@ -24,12 +24,11 @@ MARK = "NOT-PRIVATE."
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Records, groups, tree, one-way tables (None if not asked), and the manifest that becomes release.json."""
+    """Records, groups, other frames by name (tree, marginals), and the manifest that becomes release.json."""
 
     records: Any
     groups: pl.DataFrame
-    tree: pl.DataFrame
-    marginals: pl.DataFrame | None
+    frames: dict[str, pl.DataFrame]
     manifest: dict[str, Any]
 
     def __repr__(self) -> str:
@@ -71,10 +70,8 @@ class Release:
             records.write_csv(folder / names["data"])
         else:
             records.write_parquet(folder / names["data"], metadata=meta)
-        self.groups.write_parquet(folder / names["groups"], metadata=meta)
-        self.tree.write_parquet(folder / names["tree"], metadata=meta)
-        if self.marginals is not None:
-            self.marginals.write_parquet(folder / names["marginals"], metadata=meta)
+        for name, frame in {"groups": self.groups, **self.frames}.items():
+            frame.write_parquet(folder / names[name], metadata=meta)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
         package = datapackage(self.manifest, names["data"])
         (folder / names["datapackage"]).write_bytes(rfc8785.dumps(package))
@@ -99,6 +96,21 @@ class Release:
         found = problems(self)
         if found:
             raise VerifyError("; ".join(found))
+
+    def generalised(self) -> pl.DataFrame:
+        """The generalised records: a label an attribute, the target, and how many (diffgen)."""
+        from cantle.stored import grid_and_domain
+
+        domain, grid = grid_and_domain(self)
+        from cantle.cells import generalised
+
+        return generalised(domain, grid, self.groups)
+
+    def generalise(self, data: Any) -> pl.DataFrame:
+        """Another table with the released cuts (diffgen). NOT PRIVATE: derived from `data` without noise."""
+        from cantle.stored import generalise
+
+        return generalise(self, data)
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
         """More synthetic records, from the release alone; costs nothing."""

@@ -8,13 +8,15 @@ drawn up from the data says so itself (`guarantee: none`) and so does every rele
       - {name: weight, type: number, step: 0.1, constraints: {minimum: 0, maximum: 300}}
       - {name: visit, type: datetime, step: 15min, constraints: {minimum: 2024-01-01, maximum: 2025-01-01}}
       - {name: job, type: string, categories: [Clerk, Farmer], unknown: drop}
+      - {name: town, type: string, categories: [Graz, Linz, Oslo], hierarchy: {Austria: [Graz, Linz], Norway: [Oslo]}}
       - {name: income, type: string, categories: ["<=50K", ">50K"], role: target}
       - {name: ssn, type: string, role: identifier}
     missingValues: ["", "?"]
     dialect: {delimiter: ";", header: true, skipInitialSpace: false, encoding: utf-8, quoteChar: '"'}
 
 An empty cell is always missing, whatever `missingValues` says. `unknown` is null (default), drop or a
-category.
+category. A `hierarchy` may also be a file, with a path from the folder of the schema (cantle.hierarchies); the
+canonical form has its content in place of the path.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cantle.documents import fail, measure, parse_document
 from cantle.fields import BLANK as BLANK
 from cantle.fields import Field as Field
-from cantle.fields import check_keys, fail, flag, parse_field, plain, texts
+from cantle.fields import Folder, check_keys, flag, parse_field, plain, repeated, texts
 
 if TYPE_CHECKING:
     from cantle.domain import Domain
@@ -93,17 +96,26 @@ class Schema:
             fail(where, "there is no such file", "check the path, or write one with `cantle init DATA`")
         except (OSError, UnicodeDecodeError):
             fail(where, "the file cannot be read as UTF-8 text", "check the path and its permissions")
-        return cls.from_dict(_parse(text, where, is_json=str(path).lower().endswith(".json")))
+        document = parse_document(text, where, is_json=str(path).lower().endswith(".json"))
+        return cls.from_dict(document, base_dir=Path(path).parent)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Schema:
-        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming field, rule and fix."""
+    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> Schema:
+        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming field, rule and fix.
+
+        The files of hierarchies are looked for from `base_dir`, by default the current folder.
+        """
         if not isinstance(document, Mapping) or not isinstance(document.get("fields"), list | tuple):
             fail("schema", "it has no list of `fields`", "start from `cantle init DATA`")
+        for number, entry in enumerate(document["fields"], 1):
+            name = entry.get("name") if isinstance(entry, Mapping) else None
+            measure(entry, f"field {name!r}" if isinstance(name, str) else f"field number {number}", 0, {})
+        measure({key: value for key, value in document.items() if key != "fields"}, "schema", 0, {})
         check_keys("schema", document, _SCHEMA_KEYS)
         _refuse_what_is_not_there_yet(document)
         missing = texts("schema", "missingValues", document.get("missingValues", [""]))
-        fields = tuple(parse_field(entry, number, missing) for number, entry in enumerate(document["fields"], 1))
+        entries = enumerate(document["fields"], 1)
+        fields = tuple(parse_field(entry, number, missing, base_dir) for number, entry in entries)
         _check_together(fields)
         if document.get("guarantee") not in (None, "none"):
             fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
@@ -156,9 +168,7 @@ def _refuse_what_is_not_there_yet(document: Mapping[str, Any]) -> None:
 
 
 def _check_together(fields: tuple[Field, ...]) -> None:
-    names = [one.name for one in fields]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    for twice in repeated(one.name for one in fields):
         fail(f"field {twice!r}", "two fields have this name", "rename or remove one")
     targets = [one.name for one in fields if one.role == "target"]
     if len(targets) > 1:
@@ -172,7 +182,7 @@ def _dialect(document: Mapping[str, Any]) -> Dialect:
     if not isinstance(nested, Mapping):
         fail("dialect", "it is not a mapping", "write `dialect: {delimiter: …}`")
     check_keys("dialect", nested, _DIALECT_KEYS)
-    foreign = sorted(set(nested) - set(_DIALECT_KEYS) - _HARMLESS)
+    foreign = sorted(map(str, set(nested) - set(_DIALECT_KEYS) - _HARMLESS))
     if foreign:
         fail("dialect", f"key {foreign[0]!r} is not supported", f"use {', '.join(_DIALECT_KEYS)}")
     given = {key: document.get(key, nested.get(key)) for key in _DIALECT_KEYS if key in document or key in nested}
@@ -193,41 +203,3 @@ def _dialect(document: Mapping[str, Any]) -> Dialect:
     if made.quote_char == (made.delimiter or ","):
         fail("dialect", "delimiter and quoteChar are the same", "change one")
     return made
-
-
-def _parse(text: str, where: str, is_json: bool) -> Any:
-    """The document in a text; the schema is public, so the message may say where it breaks."""
-    if is_json:
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError as broken:
-            fail(where, f"it is not valid JSON (line {broken.lineno}: {broken.msg})", "correct that line")
-    import yaml
-
-    try:
-        return yaml.load(text, Loader=_yaml_loader())
-    except yaml.YAMLError as broken:
-        mark = getattr(broken, "problem_mark", None)
-        place = f" (line {mark.line + 1}: {getattr(broken, 'problem', '')})" if mark else ""
-        fail(where, f"it is not valid YAML{place}", "correct that line")
-
-
-def _yaml_loader() -> Any:
-    """A safe loader in which only true/false, plain numbers and null are not text.
-
-    YAML 1.1 would turn the categories `yes` and `no` into booleans, 010 into 8 and 12:30 into 750.
-    """
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        yaml_implicit_resolvers: dict[str, Any] = {}
-
-    for tag, pattern, starts in (
-        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-        ("int", r"-?(0|[1-9][0-9]*)", "-0123456789"),
-        ("float", r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-0123456789"),
-        ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-        ("merge", r"<<", "<"),
-    ):
-        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(starts))
-    return Loader

@@ -9,7 +9,7 @@ import numpy as np
 
 from cantle.budget import words_of
 from cantle.release import Release
-from cantle.stored import domain_of
+from cantle.stored import domain_of, grid_and_domain
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -20,8 +20,16 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("epsilon", f"{m['epsilon']} for {m['unit']}"),
         ("method", f"{m['method']}, preset {m['parameters']['preset']}"),
         ("records", f"{m['summary']['records']} (synthetic)"),
-        ("regions", f"{m['summary']['leaves']} leaves, depth {m['summary']['depth']}"),
+        ("regions", regions(m)),
     ]
+
+
+def regions(manifest: dict[str, Any]) -> str:
+    """How many regions the records were drawn from."""
+    s = manifest["summary"]
+    if manifest["method"] == "diffgen":
+        return f"{s['listed']} of {s['cells']} cells listed, {s['rounds']} specialisations"
+    return f"{s['leaves']} leaves, depth {s['depth']}"
 
 
 def budget_lines(manifest: dict[str, Any], most: int = 12) -> Iterator[str]:
@@ -52,12 +60,27 @@ def _runs(charges: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{first['why']} ({first['verb']}, {levels}): {words_of(first['epsilon_nano'])}"
 
 
+def cut_lines(release: Release) -> Iterator[str]:
+    """The released cut of every attribute, and the taxonomy it was cut from."""
+    domain, grid = grid_and_domain(release)
+    for attribute, edge in zip(domain.attributes, grid.edges, strict=True):
+        labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edge[:-1], edge[1:], strict=True)]
+        yield f"{attribute.name}: {' · '.join(labels)}"
+    for attribute in domain.attributes:
+        if attribute.taxonomy is not None:
+            yield f"\ntaxonomy of {attribute.name}"
+            yield from attribute.taxonomy.preview()
+
+
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
     """The tree down to a depth: each region by the span that its cut left it, with its released count."""
+    if release.manifest["method"] == "diffgen":
+        yield from cut_lines(release)
+        return
     domain = domain_of(release.manifest)
     attributes = {attribute.name: attribute for attribute in domain.attributes}
     count = _node_counts(release)
-    tree = release.tree.select("parent", "attribute", "point").to_dicts()
+    tree = release.frames["tree"].select("parent", "attribute", "point").to_dicts()
     children: dict[int, list[int]] = {}
     for node, row in enumerate(tree):
         if row["parent"] >= 0:
@@ -81,10 +104,10 @@ def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
 
 def _node_counts(release: Release) -> Any:
     """Released counts of all nodes: leaves summed up to the root."""
-    count = np.zeros(len(release.tree), dtype=np.int64)
+    count = np.zeros(len(release.frames["tree"]), dtype=np.int64)
     np.add.at(count, release.groups["leaf"].to_numpy(), release.groups["count"].to_numpy())
-    parent = release.tree["parent"].to_numpy()
-    depths = release.tree["depth"].to_numpy()
+    parent = release.frames["tree"]["parent"].to_numpy()
+    depths = release.frames["tree"]["depth"].to_numpy()
     for depth in range(int(depths.max()), 0, -1):
         here = np.flatnonzero(depths == depth)
         np.add.at(count, parent[here], count[here])

@@ -53,13 +53,20 @@ they compute. For replacing {m["unit"]} by another, with the number of records f
 
 ## What came out
 
-{m["summary"]["records"]} synthetic records from {m["summary"]["leaves"]} regions. They are drawn from noisy counts;
-none of them is a record of a person.
+{m["summary"]["records"]} synthetic records, drawn from the noisy counts of {_regions(m)}; none of them is a record of a
+person.
 
 ## Software
 
 {", ".join(f"{name} {version}" for name, version in sorted(m["software"].items()))}. Schema sha256 {m["schema_sha256"]}.
 """
+
+
+def _regions(manifest: dict[str, Any]) -> str:
+    s = manifest["summary"]
+    if manifest["method"] != "diffgen":
+        return f"{s['leaves']} regions"
+    return f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"
 
 
 def _receipt_table(receipt: dict[str, Any]) -> str:

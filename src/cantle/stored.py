@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cantle import cells
+from cantle.cells import grid_of
 from cantle.domain import Domain
 from cantle.errors import ParameterError, VerifyError
 from cantle.frames import leaves_from, tables_from
+from cantle.grid import Grid
 from cantle.postprocess import fresh_seed, round_rows
+from cantle.readers import read_columns
+from cantle.regions import Ints
 from cantle.release import FILES, MARK, Release
 from cantle.schema import Schema
 from cantle.summaries import draw_generalised, draw_records
@@ -26,16 +32,12 @@ def load(folder: Path) -> Release:
 
     prefix = MARK if (folder / (MARK + FILES["manifest"])).exists() else ""
     manifest = read_manifest(folder)
-    schema = Schema.from_dict(manifest["schema"])
+    schema = schema_of(manifest)
     try:
-        marginals = folder / (prefix + FILES["marginals"])
-        return Release(
-            _records(folder, prefix, schema, manifest),
-            pl.read_parquet(folder / (prefix + FILES["groups"])),
-            pl.read_parquet(folder / (prefix + FILES["tree"])),
-            pl.read_parquet(marginals) if marginals.exists() else None,
-            manifest,
-        )
+        paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals")}
+        frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
+        groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
+        return Release(_records(folder, prefix, schema, manifest), groups, frames, manifest)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})") from None
 
@@ -55,11 +57,37 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     raise VerifyError(f"{folder} holds no release: there is no {FILES['manifest']}")
 
 
+def schema_of(manifest: dict[str, Any]) -> Schema:
+    """The schema of a release, which holds its hierarchies inline: a path would make us open a file of its choice."""
+    fields = manifest["schema"]["fields"]
+    if any(isinstance(field.get("hierarchy"), str) for field in fields):
+        raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
+    return Schema.from_dict(manifest["schema"])
+
+
 def domain_of(manifest: dict[str, Any]) -> Domain:
     """The domain the run used, rebuilt from public values."""
     parameters = manifest["parameters"]
-    domain = Schema.from_dict(manifest["schema"]).domain().coarsen(parameters["bins"])
+    domain = schema_of(manifest).domain()
+    if manifest["method"] == "diffgen":
+        return domain
+    domain = domain.coarsen(parameters["bins"])
     return domain.with_orders(parameters["order_seed"]) if parameters["order"] == "random" else domain
+
+
+def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
+    """The domain and the released cuts of a diffgen release."""
+    if release.manifest["method"] != "diffgen":
+        raise ParameterError("only a diffgen release has cuts to generalise with; this one is by another method")
+    domain = domain_of(release.manifest)
+    return domain, grid_of(domain, release.manifest["structure"]["cuts"])
+
+
+def generalise(release: Release, data: Any) -> pl.DataFrame:
+    """Another table in the words of the release."""
+    domain, grid = grid_and_domain(release)
+    schema = schema_of(release.manifest)
+    return cells.generalise(domain, grid, read_columns(data, schema).frame)
 
 
 def _records(folder: Path, prefix: str, schema: Schema, manifest: dict[str, Any]) -> pl.DataFrame:
@@ -71,7 +99,7 @@ def _records(folder: Path, prefix: str, schema: Schema, manifest: dict[str, Any]
     domain = schema.domain()
     nobody = np.zeros((0, len(domain.attributes)))
     kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
-    if manifest["parameters"]["values"] == "set":
+    if manifest["parameters"].get("values") == "set":
         kinds.update(dict.fromkeys((a.name for a in domain.attributes), pl.String()))
     return pl.read_csv(folder / f"{prefix}data.csv", schema=kinds)
 
@@ -80,17 +108,24 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     """n records in the proportions of the released counts."""
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
+    generator = np.random.default_rng(fresh_seed() if seed is None else seed)
+    if release.manifest["method"] == "diffgen":
+        domain, grid = grid_and_domain(release)
+        listed = cells.listed_cells(domain, release.groups)
+        return cells.draw_from_cells(domain, grid, listed, _scaled(release.groups["count"].to_numpy(), n), generator)
     domain = domain_of(release.manifest)
     leaves = leaves_from(domain, release.groups)
-    weight = leaves.count.astype(float)
-    if not weight.sum():
-        weight += 1.0
-    exact = (weight * (n / weight.sum())).reshape(1, -1)
-    count = round_rows(exact, np.array([n])).reshape(leaves.count.shape)
-    generator = np.random.default_rng(fresh_seed() if seed is None else seed)
-    scaled = type(leaves)(**{**leaves.__dict__, "count": count})
+    scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), n).reshape(leaves.count.shape))
     values = release.manifest["parameters"]["values"]
     if values == "set":
         return draw_generalised(domain, scaled, generator)
-    tables = tables_from(domain, release.marginals)
+    tables = tables_from(domain, release.frames.get("marginals"))
     return draw_records(domain, scaled, values=values, tables=tables, generator=generator)
+
+
+def _scaled(count: Ints, n: int) -> Ints:
+    """Counts in the same proportions that add up to n; equal ones if all are 0."""
+    weight = count.astype(float) if count.sum() else np.ones(len(count))
+    if not len(count):
+        return count.astype(np.int64)
+    return round_rows((weight * (n / weight.sum())).reshape(1, -1), np.array([n]))[0]

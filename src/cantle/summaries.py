@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cantle.answers import Noisy
 from cantle.domain import Attribute, Domain
+from cantle.frames import groups_frame, marginals_frame, tree_frame
+from cantle.leaves import Leaves
 from cantle.postprocess import (
     Floats,
     consistent,
@@ -20,27 +22,35 @@ from cantle.postprocess import (
     variance,
 )
 from cantle.regions import Ints
+from cantle.results import Results
 from cantle.tree import Tree
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """The summarised leaves of a table, ascending by id. `noisy` and `rate_num` are empty where nothing was asked."""
-
-    ids: Ints
-    parent: Ints
-    depth: Ints
-    path: Ints
-    lo: Ints
-    hi: Ints
-    noisy: Ints
-    rate_num: Ints
-    rate_den: int
-    estimate: Floats
-    count: Ints
+def tree_results(
+    domain: Domain,
+    tree: Tree,
+    oneways: Noisy | None,
+    settings: dict[str, Any],
+    depth: int,
+    generator: np.random.Generator,
+) -> Results:
+    """Everything a release of a tree holds."""
+    leaves = summarise(
+        tree, least_squares=settings["consistency"], by_depth=settings["summary"] == "depth", label=settings["label"]
+    )
+    frames = {"tree": tree_frame(domain, tree)}
+    if oneways is not None:
+        frames["marginals"] = marginals_frame(domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)
+    if settings["values"] == "set":
+        records = draw_generalised(domain, leaves, generator)
+    else:
+        tables = fitted_tables(domain, oneways)
+        records = draw_records(domain, leaves, values=settings["values"], tables=tables, generator=generator)
+    summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
+    return Results(records, groups_frame(domain, leaves), frames, summary)
 
 
 def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) -> Leaves:

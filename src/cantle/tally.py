@@ -10,10 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cantle.grid import Grid
 from cantle.regions import Cuts, Frontier, Ints, is_ints
 
 Domain = tuple[tuple[int, ...], int]
 """Sizes of the attributes, and the number of classes."""
+
+
+def _are_ints(numbers: object) -> bool:
+    """Whether this is a plain tuple of plain whole numbers; look-alikes may change while they are used."""
+    return type(numbers) is tuple and all(type(number) is int for number in numbers)
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Classes:
         return self.classes
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
-        return self.classes == domain[1]
+        return type(self.classes) is int and self.classes == domain[1]
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,8 @@ class OneWays:
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
         sizes, classes = domain
+        if not (_are_ints(self.attributes) and _are_ints(self.sizes) and _are_ints((self.classes,))):
+            return False
         known = all(0 <= attribute < len(sizes) for attribute in self.attributes)
         named = known and self.sizes == tuple(sizes[attribute] for attribute in self.attributes)
         return named and len(self.sizes) > 0 and self.classes in (1, classes)
@@ -81,7 +89,7 @@ class OneWayEach:
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         sizes, classes = domain
-        if not is_ints(self.attribute, len(nodes)) or not sizes:
+        if not (is_ints(self.attribute, len(nodes)) and sizes and _are_ints((self.width, self.classes))):
             return False
         known = (self.attribute >= 0).all() and (self.attribute < len(sizes)).all()
         return bool(known) and self.width >= max(sizes) and self.classes in (1, classes)
@@ -98,4 +106,34 @@ class ChildSizes:
         return type(self.cuts) is Cuts and self.cuts.fits(nodes)
 
 
+@dataclass(frozen=True, eq=False)
+class GridCells:
+    """The cells of a grid by class: entry cell * classes + class. Too many to list; occupied ones are."""
+
+    grid: Grid
+    classes: int
+
+    @property
+    def cells(self) -> int:
+        return self.grid.cells * self.classes
+
+    def fits(self, domain: Domain) -> bool:
+        sizes, classes = domain
+        return type(self.grid) is Grid and self.grid.fits(sizes) and self.classes == classes
+
+
+@dataclass(frozen=True, eq=False)
+class GridTable:
+    """The codes of one attribute by cell of a grid (None: no grid, one cell) and class.
+
+    Entry (cell * size + code) * classes + class; occupied ones are listed.
+    """
+
+    grid: Grid | None
+    attribute: int
+    size: int
+    classes: int
+
+
 Key = Sizes | Classes | OneWays | OneWayEach | ChildSizes
+TRUSTED_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)

@@ -1,4 +1,4 @@
-"""The public tree of a run as flat arrays: regions, cuts, noisy facts. `render` is the debugger."""
+"""The public tree of a run as flat arrays: regions, cuts, noisy facts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cantle.curator import Noisy
+from cantle.answers import Noisy
 from cantle.regions import Cuts, Frontier, Ints
 
 

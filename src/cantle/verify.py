@@ -13,15 +13,15 @@ import numpy as np
 import rfc8785
 
 from cantle.budget import NANO, words_of
+from cantle.cells import listed_cells
 from cantle.domain import Domain
 from cantle.errors import CantleError, VerifyError
-from cantle.frames import leaves_from
+from cantle.frames import leaves_from, span_columns
+from cantle.leaves import Leaves
 from cantle.regions import Ints
 from cantle.release import FILES, MARK, Release, as_polars, sha256
-from cantle.schema import Schema
 from cantle.statement import datapackage, statement
-from cantle.stored import domain_of, load, read_manifest
-from cantle.summaries import Leaves
+from cantle.stored import domain_of, grid_and_domain, load, read_manifest, schema_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,7 +89,7 @@ def _receipt(receipt: dict[str, Any]) -> Iterator[str]:
 
 
 def _schema(manifest: dict[str, Any]) -> Iterator[str]:
-    schema = Schema.from_dict(manifest["schema"])
+    schema = schema_of(manifest)
     if schema.hash() != manifest["schema_sha256"]:
         yield "the schema does not have the hash it states"
     if manifest["private"] != (not manifest["seeded"] and not schema.inferred):
@@ -101,16 +101,61 @@ def _schema(manifest: dict[str, Any]) -> Iterator[str]:
 def _leaves(release: Release) -> Iterator[str]:
     """Leaves cover the domain once, pay as the receipt says, and hold the records that were released."""
     manifest = release.manifest
+    if manifest["method"] == "diffgen":
+        yield from _cells(release)
+        return
     domain = domain_of(manifest)
     leaves = leaves_from(domain, release.groups)
     yield from _rates(manifest["receipt"], leaves)
-    if not _same_regions(domain, leaves, release.tree):
+    if not _same_regions(domain, leaves, release.frames["tree"]):
         yield "the regions of the leaves are not those the tree's cuts make"
         return
     if (leaves.count < 0).any() or int(leaves.count.sum()) != manifest["summary"]["records"]:
         yield "the counts of the leaves do not add up to the number of records"
     if manifest["parameters"]["values"] != "set":
         yield from _recount(release, domain, leaves)
+
+
+def _cells(release: Release) -> Iterator[str]:
+    """Cells have the spans of the released cuts, pay as the receipt says, and hold the records that were released."""
+    manifest, groups = release.manifest, release.groups
+    domain, grid = grid_and_domain(release)
+    if not grid.fits(tuple(a.size for a in domain.attributes)):
+        yield "the cuts do not cover the domain"
+        return
+    last = manifest["receipt"]["paths"][0]["charges"][-1]
+    rates = groups.select("rate_num", "rate_den").unique().rows()
+    if len(groups) and rates != [(last["epsilon_nano"], last["sensitivity"] * NANO)]:
+        yield "the noise of the cells is not what the receipt paid for"
+    listed, count = listed_cells(domain, groups), groups["count"].to_numpy()
+    size = grid.cells * (domain.target.size if domain.target else 1)
+    in_order = (np.diff(listed) > 0).all() and (listed >= 0).all() and (listed < size).all()
+    if size != manifest["summary"]["cells"] or not in_order:
+        yield "the cells are not those of the released cuts, each listed once in order"
+        return
+    place = grid.unravel(groups["leaf"].to_numpy())
+    for a, attribute in enumerate(domain.attributes):
+        edge = grid.edges[a]
+        for name, column in span_columns(attribute, edge[place[:, a]], edge[place[:, a] + 1]).items():
+            if not groups[name].equals(column.cast(groups[name].dtype)):
+                yield f"column {name} of the cells is not that of the released cuts"
+    if (groups["noisy"] < manifest["summary"]["at_least"]).any():
+        yield "a cell below the threshold is listed"
+    yield from _recount_cells(release, listed, count)
+
+
+def _recount_cells(release: Release, listed: Ints, count: Ints) -> Iterator[str]:
+    """Puts every released record into its cell and compares with the counts."""
+    domain, grid = grid_and_domain(release)
+    codes, classes = domain.encode(as_polars(release.records))
+    if len(codes) != release.manifest["summary"]["records"]:
+        yield "the records are not all in the schema's domain"
+        return
+    cell = grid.locate(list(codes.T)) if codes.shape[1] else np.zeros(len(codes), np.int64)
+    entry = cell * (domain.target.size if domain.target else 1) + classes.astype(np.int64)
+    held, numbers = np.unique(entry, return_counts=True)
+    if not np.array_equal(held, listed[count > 0]) or not np.array_equal(numbers, count[count > 0]):
+        yield "the records do not have the counts of the cells"
 
 
 def _rates(receipt: dict[str, Any], leaves: Leaves) -> Iterator[str]:
@@ -178,7 +223,7 @@ def _recount(release: Release, domain: Domain, leaves: Leaves) -> Iterator[str]:
 
 def _route(release: Release, domain: Domain, codes: Any) -> Ints:
     """The leaf of each record, level by level."""
-    attribute, point, first = _binary(release.tree, domain)
+    attribute, point, first = _binary(release.frames["tree"], domain)
     node = np.zeros(len(codes), dtype=np.int64)
     moving = np.flatnonzero(attribute[node] >= 0)
     while len(moving):

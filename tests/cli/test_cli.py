@@ -28,7 +28,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_publish_show_verify_sample(folder: Path) -> None:
-    done = cantle("publish", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "out", cwd=folder)
+    arguments = ("--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o", "out")
+    done = cantle("publish", "people.csv", *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "pure epsilon-differential privacy" in done.stdout
@@ -54,7 +55,18 @@ def test_publish_show_verify_sample(folder: Path) -> None:
 
 def test_parquet_in_and_out_with_settings_and_json(folder: Path) -> None:
     people().write_parquet(folder / "people.parquet")
-    arguments = ["--schema", "schema.yaml", "--epsilon", "0.5", "--set", "depth=3", "--set", "label=counts"]
+    arguments = [
+        "--schema",
+        "schema.yaml",
+        "--epsilon",
+        "0.5",
+        "--method",
+        "rps",
+        "--set",
+        "depth=3",
+        "--set",
+        "label=counts",
+    ]
     done = cantle("publish", "people.parquet", *arguments, "--format", "parquet", "-o", "out", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["private"] is True
@@ -94,7 +106,9 @@ def test_demo(tmp_path: Path) -> None:
 
 
 def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
-    heavy = "import sys; from cantle.cli import app; sys.exit(any(m in sys.modules for m in ('numpy', 'polars', 'yaml')))"
+    heavy = (
+        "import sys; from cantle.cli import app; sys.exit(any(m in sys.modules for m in ('numpy', 'polars', 'yaml')))"
+    )
     assert subprocess.run([sys.executable, "-c", heavy], cwd=tmp_path).returncode == 0
     for command in ("demo", "init", "publish", "show", "verify", "sample", "reproduce"):
         assert f"Example: cantle {command}" in cantle(command, "--help", cwd=tmp_path).stdout
@@ -108,10 +122,10 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "-1"], 2, "epsilon must be between"),
     (["people.csv", "--schema", "schema.yaml"], 2, "--epsilon"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "depth"], 2, "key=value"),
-    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "depth=x"], 2, "whole number"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "rounds=x"], 2, "whole number"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "deep=1"], 2, "Known: "),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "epsilon=2"], 2, "option of its own"),
-    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "depth=[1]"], 2, "YAML scalar"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "rounds=[1]"], 2, "YAML scalar"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "magic"], 2, "use one of"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--format", "xml"], 2, "csv or parquet"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "."], 1, "exists already"),

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engines.naive import NaiveEngine
-from tests.laws.strategies import Table, able, cuts_of, public_domain, tables
 
 from cantle.budget import Budget, Unit
 from cantle.curator import Curator
@@ -19,6 +17,8 @@ from cantle.methods.rps import RPS
 from cantle.noise import Seeded
 from cantle.regions import Cuts, Frontier
 from cantle.tally import ChildSizes, Classes, Key, OneWayEach, OneWays, Sizes
+from tests.engines.naive import NaiveEngine
+from tests.laws.strategies import Table, able, cuts_of, public_domain, tables
 
 
 def small_chunks(*args: Any, **options: Any) -> MemoryEngine:
@@ -29,9 +29,7 @@ ENGINES = {"naive": NaiveEngine, "memory": MemoryEngine, "memory, small chunks":
 
 
 def opened(build: Any, table: Table, dtype: Any = np.uint8) -> Any:
-    return build(
-        table.codes.astype(dtype), table.labels.astype(dtype), sizes=table.sizes, class_count=table.classes
-    )
+    return build(table.codes.astype(dtype), table.labels.astype(dtype), sizes=table.sizes, class_count=table.classes)
 
 
 def whole(engine: Any, positions: np.ndarray, key: Key) -> np.ndarray:
@@ -68,7 +66,10 @@ def keys(draw: st.DrawFn, table: Table, nodes: Frontier) -> list[Key]:
 @given(data=st.data())
 def test_every_engine_counts_like_the_naive_one(name: str, data) -> None:
     table = data.draw(tables(max_records=15))
-    engines = [opened(NaiveEngine, table), opened(ENGINES[name], table, data.draw(st.sampled_from([np.uint8, np.int64])))]
+    engines = [
+        opened(NaiveEngine, table),
+        opened(ENGINES[name], table, data.draw(st.sampled_from([np.uint8, np.int64]))),
+    ]
     nodes, first = Frontier.root(table.sizes), 1
     for _ in range(4):
         mask = [data.draw(st.booleans()) for _ in range(len(nodes))]

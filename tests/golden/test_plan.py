@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.laws.strategies import public_domain
 
 from cantle.budget import Unit
 from cantle.engines.memory import MemoryEngine
 from cantle.methods.rps import RPS
 from cantle.noise import Seeded
-from cantle.publish import run
+from cantle.publishing import run
+from tests.laws.strategies import public_domain
 
 NANO = 10**9
 
@@ -79,7 +79,11 @@ def test_what_rounding_leaves_goes_to_the_leaves() -> None:
 def test_without_stop_tests_the_splits_share_the_whole_trunk() -> None:
     _, paid = receipt(NANO, preset="paper", depth=2, stop="none", stop_share=0)
     for path in paid["paths"]:
-        assert charges(path) == [("split", 0, 250_000_000, 3), ("split", 1, 250_000_000, 3), ("leaf", 2, 500_000_000, 1)]
+        assert charges(path) == [
+            ("split", 0, 250_000_000, 3),
+            ("split", 1, 250_000_000, 3),
+            ("leaf", 2, 500_000_000, 1),
+        ]
 
 
 def test_the_default_pays_count_and_tables_before_the_tree() -> None:

@@ -13,7 +13,23 @@ from cantle.budget import MOST, Budget, Unit, prices
 from cantle.errors import BudgetExceeded, CantleError, ParameterError
 
 TOTAL = 1000
-WRONG_PRICES = (0, -1, -(10**30), 0.5, 1.0, np.float64(3), True, np.True_, None, "1", b"1", 1 + 0j, MOST + 1, 2**63, 2**64)
+WRONG_PRICES = (
+    0,
+    -1,
+    -(10**30),
+    0.5,
+    1.0,
+    np.float64(3),
+    True,
+    np.True_,
+    None,
+    "1",
+    b"1",
+    1 + 0j,
+    MOST + 1,
+    2**63,
+    2**64,
+)
 RIGHT_PRICES = (1, 7, 100, 400, TOTAL, np.int64(5), np.uint8(9), np.int32(11), np.uint64(13))
 
 

@@ -35,7 +35,13 @@ def sources(folder: Path) -> dict[str, Any]:
     table.write_csv(folder / "a.csv")
     table.write_parquet(folder / "a.parquet")
     text = (folder / "a.csv").read_bytes().splitlines()
-    ragged = [*text[:3], text[3] + b"," + WORD.encode() * 3, WORD.encode(), b'"' + WORD.encode(), b"\xff\xfe" + WORD.encode()]
+    ragged = [
+        *text[:3],
+        text[3] + b"," + WORD.encode() * 3,
+        WORD.encode(),
+        b'"' + WORD.encode(),
+        b"\xff\xfe" + WORD.encode(),
+    ]
     (folder / "ragged.csv").write_bytes(b"\n".join(ragged) + b"\n")
     return {
         "csv": folder / "a.csv",
@@ -51,18 +57,18 @@ def bad_calls() -> list[dict[str, Any]]:
     return [
         {},
         {"insecure_seed": 1},
-        {"preset": "paper", "depth": 6},
-        {"depth": 900, "epsilon": "0.000001"},
-        {"stop": "privtree:1", "stop_share": 0.000001},
-        {"values": "set"},
+        {"method": "rps"},
+        {"method": "rps", "preset": "paper", "depth": 6},
+        {"method": "rps", "depth": 900, "epsilon": "0.000001"},
+        {"method": "rps", "stop": "privtree:1", "stop_share": 0.000001},
+        {"method": "rps", "values": "set"},
+        {"method": "diffgen", "preset": "paper", "rounds": 900, "epsilon": "0.000001"},
     ]
 
 
 @pytest.mark.parametrize("call", bad_calls(), ids=str)
 @pytest.mark.parametrize("kind", ["csv", "parquet", "ragged", "polars", "pandas", "pyarrow"])
-def test_no_canary_sings(
-    call: dict[str, Any], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_canary_sings(call: dict[str, Any], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     heard = io.StringIO()
     handler = logging.StreamHandler(heard)
     logging.getLogger().addHandler(handler)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.strategies import public_domain
 
 from cantle.budget import Unit
 from cantle.engines.memory import MemoryEngine
 from cantle.errors import CantleError
 from cantle.methods.rps import RPS
 from cantle.noise import Seeded
-from cantle.publish import run
+from cantle.publishing import run
+from tests.laws.strategies import public_domain
 
 SETTINGS: list[dict[str, Any]] = [
     {"preset": "default", "depth": 4},
@@ -35,7 +35,13 @@ def records(plan: RPS, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def outcome(
-    setting: dict[str, Any], *, order: np.ndarray | None = None, dtype: Any = None, target: int = 3, seed: int = 11, **engine: Any
+    setting: dict[str, Any],
+    *,
+    order: np.ndarray | None = None,
+    dtype: Any = None,
+    target: int = 3,
+    seed: int = 11,
+    **engine: Any,
 ) -> list[Any]:
     """Everything a run gives away: receipt, regions, cuts, noisy counts."""
     plan = RPS(public_domain(target=target), **setting)

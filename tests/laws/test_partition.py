@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.laws.strategies import Table, able, cuts_of, tables
 
 from cantle.candidates import TRUSTED_CANDIDATES, AllCuts, CutsOf
 from cantle.regions import Cuts, Frontier, cut_counts
 from cantle.tally import Classes, OneWays, Sizes
+from tests.laws.strategies import Table, able, cuts_of, tables
 
 
 @st.composite
@@ -21,7 +21,9 @@ def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, Cuts, Frontier]
     nodes, walk, first = Frontier.root(table.sizes), [], 1
     for _ in range(draw(st.integers(1, 4))):
         nodes = nodes.take(able(nodes))
-        nodes = nodes.take(np.array(draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes))), dtype=bool))
+        nodes = nodes.take(
+            np.array(draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes))), dtype=bool)
+        )
         if not len(nodes):
             break
         cuts = cuts_of(draw, nodes)

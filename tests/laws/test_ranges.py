@@ -17,8 +17,12 @@ import pytest
 from cantle.errors import ParameterError
 from cantle.quality import BALANCE, CLASS_AWARE, SCALE, TRUSTED_QUALITIES, InfoGain, Mix
 
-MIXES = [Mix(1, 0), Mix(2, 1), Mix(1, 1), Mix(0, 1), Mix(3, 2)]
-QUALITIES = [q for kind in TRUSTED_QUALITIES for q in (MIXES if kind is Mix else [kind()])]
+INSTANCES = {
+    "Mix": [(1, 0), (2, 1), (1, 1), (0, 1), (3, 2)],
+    "WeightedMajority": [((3, 1),), ((1, 5, 2),)],
+}
+"""Arguments of those that take any; whatever else is trusted is tried as it comes."""
+QUALITIES = [kind(*arguments) for kind in TRUSTED_QUALITIES for arguments in INSTANCES.get(kind.__name__, [()])]
 MOST = {(2, 1): 8, (2, 2): 8, (2, 3): 6, (3, 1): 7, (3, 2): 6, (3, 3): 4}
 """Records by (children, classes)."""
 
@@ -53,7 +57,9 @@ def changes(quality, totals: tuple[int, ...], children: int, label: int) -> np.n
 
 
 def shapes(quality) -> list[tuple[int, int]]:
-    return [shape for shape in MOST if shape[0] == 2 or not isinstance(quality, Mix)]
+    classes = len(getattr(quality, "weights", ()))  # class weights fix the number of classes
+    both = [shape for shape in MOST if shape[0] == 2 or not isinstance(quality, Mix)]
+    return [shape for shape in both if classes in (0, shape[1])]
 
 
 @lru_cache
@@ -84,6 +90,10 @@ def test_the_range_is_attained(quality) -> None:
         # Up by SCALE exactly and down by 0.749 SCALE (privacy.md 2.1), but never both at the same class totals: the
         # reach is 1024 of the claimed 2050. The claim adds the worst up to the worst down; it is safe, not tight.
         assert (rho, low, high) == (SCALE, -767, SCALE)
+    elif quality.range == SCALE:
+        # HalfGini falls by n/(n+1) of SCALE when a pure part of n gets its first stranger: 0.86 of the claim at 8.
+        assert high == 0
+        assert rho >= 0.85 * quality.range
     else:
         # 1821 of 2050 with 8 records; test_gini_comes_near_its_claim goes to 0.998 with many.
         assert high == SCALE
@@ -93,7 +103,30 @@ def test_the_range_is_attained(quality) -> None:
 @pytest.mark.parametrize("quality", QUALITIES, ids=repr)
 def test_each_score_moves_within_half_its_range_or_is_monotone(quality) -> None:
     _, low, high = extremes(quality)
-    assert (low >= 0 and high <= quality.range) or max(-low, high) <= quality.range // 2
+    rises, falls = 0 <= low <= high <= quality.range, -quality.range <= low <= high <= 0
+    assert rises or falls or max(-low, high) <= quality.range // 2
+
+
+def test_half_gini_comes_near_its_claim_with_many_records() -> None:
+    kind = next((kind for kind in TRUSTED_QUALITIES if kind.__name__ == "HalfGini"), None)
+    if kind is None:
+        pytest.skip("not there")
+    pure = np.array([[[4000, 0], [0, 0]]])
+    joins, apart = pure + [[0, 1], [0, 0]], pure + [[0, 0], [0, 1]]
+    rho = int((score(kind(), apart) - score(kind(), joins))[0])
+    assert 0.998 * kind().range < rho <= kind().range
+
+
+def test_half_gini_holds_for_many_records() -> None:
+    """2^28 records in two equal classes of one part: one more must move the score by 0 to SCALE down."""
+    kind = next((kind for kind in TRUSTED_QUALITIES if kind.__name__ == "HalfGini"), None)
+    if kind is None:
+        pytest.skip("not there")
+    before = np.array([[[2**27, 2**27], [0, 0]], [[2**28, 0], [0, 0]]])
+    after = before + [[0, 1], [0, 0]]
+    d = score(kind(), after) - score(kind(), before)
+    assert ((d >= -SCALE) & (d <= 0)).all()
+    assert int(score(kind(), before)[0]) == -SCALE * 2**27 // 2
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -113,13 +146,15 @@ def test_gini_comes_near_its_claim_with_many_records(classes: int) -> None:
 @pytest.mark.parametrize("quality", QUALITIES, ids=repr)
 def test_candidates_are_scored_alone_and_in_any_shape(quality) -> None:
     """A batch is scored as each of its tables would be: no candidate sees another's counts."""
-    table = tables_of((2, 1, 1), 2)
+    classes = len(getattr(quality, "weights", (1, 1, 1)))
+    table = tables_of((2, 1, 1)[:classes], 2)
+    half = table[: len(table) // 2 * 2]
     together = score(quality, table)
     assert together.dtype == np.int64
     for i in range(len(table)):
         assert score(quality, table[i : i + 1])[0] == together[i]
-    stacked = quality.scores([table[:, 0].reshape(2, -1, 3), table[:, 1].reshape(2, -1, 3)])
-    assert stacked.reshape(-1).tolist() == together.tolist()
+    stacked = quality.scores([half[:, side].reshape(2, -1, classes) for side in (0, 1)])
+    assert stacked.reshape(-1).tolist() == together[: len(half)].tolist()
 
 
 @pytest.mark.parametrize("kind", TRUSTED_QUALITIES, ids=lambda kind: kind.__name__)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from tests.laws.strategies import Table, all_records, all_tables
 
 from cantle.budget import Unit
 from cantle.queries import TRUSTED_QUERIES, Children, Histogram, Marginals, Size
 from cantle.regions import Cuts
 from cantle.tally import OneWays
+from tests.laws.strategies import Table, all_records, all_tables
 
 SIZES, CLASSES, MOST = (2, 3), 2, 2
 CUT = Cuts(np.array([1]), np.array([1]))
@@ -40,7 +40,7 @@ CASES = [(kind, i) for kind in TRUSTED_QUERIES for i in range(len(INSTANCES.get(
 DATA = list(all_tables(SIZES, CLASSES, MOST))
 
 
-@lru_cache(maxsize=None)
+@cache
 def tally(kind: type, number: int, records: tuple[tuple[int, ...], ...], split: bool) -> np.ndarray:
     """All cells of all regions, as the engine counts them: of the root, or of both children of CUT."""
     engine = Table(SIZES, CLASSES, records).engine()

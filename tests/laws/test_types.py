@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cantle.domain import Attribute, Domain
+from cantle.domain import Attribute, Domain, Steps
 from cantle.readers import read_columns
 from cantle.schema import BLANK, Schema
 
@@ -58,7 +59,21 @@ def fields(draw: st.DrawFn) -> dict[str, Any]:
         made |= {"categories": draw(st.lists(WORDS, min_size=1, max_size=6, unique=True))}
     elif kind == "coded":
         made |= {"type": "integer", "categories": draw(st.lists(st.integers(-9, 99), min_size=1, unique=True))}
+    if "categories" in made and draw(st.booleans()):
+        made["hierarchy"] = draw(trees(draw(st.permutations(made["categories"]))))
     return made
+
+
+def trees(labels: list[Any]) -> st.SearchStrategy[Any]:
+    """Nested lists over the labels: each level cuts what is above it somewhere, or not at all."""
+
+    def cut(part: list[Any]) -> st.SearchStrategy[Any]:
+        if len(part) < 3:
+            return st.just(part)
+        halves = st.integers(1, len(part) - 1).flatmap(lambda at: st.tuples(cut(part[:at]), cut(part[at:])))
+        return st.just(part) | halves.map(list)
+
+    return cut(labels) | st.integers(2, 5).map(lambda fanout: {"fanout": fanout, "leaves": labels})
 
 
 def attribute(field: dict[str, Any]) -> Attribute:
@@ -93,6 +108,18 @@ def test_values_survive_the_trip_through_codes(field: dict[str, Any]) -> None:
 
 @laws
 @given(fields())
+def test_the_canonical_form_is_a_fixed_point(field: dict[str, Any]) -> None:
+    schema = Schema.from_dict({"fields": [field]})
+    again = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
+    assert again == schema
+    assert again.hash() == schema.hash()
+    assert again.domain() == schema.domain()
+    taxonomy = schema.domain().attributes[0].taxonomy
+    assert (taxonomy is None) == ("hierarchy" not in field)
+
+
+@laws
+@given(fields())
 def test_text_and_typed_values_agree(field: dict[str, Any]) -> None:
     attr = attribute(field)
     values = whole(attr)
@@ -119,7 +146,7 @@ def test_edges_are_where_codes_begin(field: dict[str, Any]) -> None:
     attr = attribute(field).coarsen(20)
     lower = [attr.edge(code) for code in range(attr.bins)]
     assert attr.encode(pl.Series(lower)).tolist() == list(range(attr.bins))
-    if attr.ordered:
+    if isinstance(attr.scale, Steps):
         assert [*lower, attr.edge(attr.bins)] == sorted({*lower, attr.edge(attr.bins)})
 
 
@@ -182,7 +209,7 @@ TABLE = Schema.from_dict(
             {"name": "whole", "type": "integer", "constraints": {"minimum": -5, "maximum": 10}},
             {"name": "real", "type": "number", "step": 0.25, "constraints": {"minimum": -1, "maximum": 2}},
             {"name": "word", "type": "string", "categories": ["a", "b c", 'q"', "é,"], "unknown": "b c"},
-            {"name": "code", "type": "integer", "categories": [1, 2, 7]},
+            {"name": "code", "type": "integer", "categories": [1, 2, 7], "hierarchy": {"odd": [7, 1], "even": [2]}},
             {"name": "flag", "type": "boolean"},
             {"name": "day", "type": "date", "constraints": {"minimum": "2020-01-01", "maximum": "2020-02-01"}},
             {
@@ -210,8 +237,16 @@ RECORD = st.tuples(
 
 
 def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
-    codes, classes = TABLE.domain().encode(read_columns(source, TABLE).frame)
+    domain, frame = TABLE.domain(), read_columns(source, TABLE).frame
+    codes, classes = domain.encode(frame)
     assert codes.flags.c_contiguous
+    columns, same = domain.encode_columns(frame)
+    assert np.array_equal(classes, same)
+    for j, (column, attr) in enumerate(zip(columns, domain.attributes, strict=True)):
+        assert np.array_equal(column, codes[:, j])
+        assert column.dtype == np.min_scalar_type(attr.size - 1)
+        assert column.flags.c_contiguous
+        assert column.flags.writeable
     return codes.tolist(), classes.tolist()
 
 

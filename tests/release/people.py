@@ -40,7 +40,9 @@ def people(n: int = 400, seed: int = 7) -> pl.DataFrame:
             "grade": dice.choice(["low", "mid", "high"], n),
             "member": dice.random(n) < 0.5,
             "joined": pl.Series(np.datetime64("2020-01-01") + dice.integers(0, 366, n)).cast(pl.Date),
-            "seen": pl.Series(np.datetime64("2020-01-01T00:00:00", "us") + dice.integers(0, 744, n) * np.timedelta64(1, "h")),
+            "seen": pl.Series(
+                np.datetime64("2020-01-01T00:00:00", "us") + dice.integers(0, 744, n) * np.timedelta64(1, "h")
+            ),
             "ill": np.where(dice.random(n) < age / 100, "yes", "no"),
         }
     ).with_columns(pl.col("seen").cast(pl.Datetime("us")))

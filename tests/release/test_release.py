@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.errors import OutputError, ParameterError, VerifyError
+from cantle.errors import OutputError, ParameterError, SchemaError, VerifyError
 from cantle.verify import verify_folder
 from tests.release.people import SCHEMA, people
 
@@ -31,12 +31,19 @@ SETTINGS = [
     {"records": 400, "quality": "balance"},
     {"bins": 16, "order": "random", "order_seed": 3},
     {"depth": 0},
+    {"method": "diffgen"},
+    {"method": "diffgen", "objective": "accuracy", "rounds": 3},
+    {"method": "diffgen", "objective": "balanced", "records": 400},
+    {"method": "diffgen", "rounds": 0},
+    {"method": "diffgen", "preset": "paper"},
+    {"method": "diffgen", "preset": "paper", "score": "infogain", "rounds": 4},
+    {"method": "diffgen", "preset": "paper", "score": "purity", "rounds": 60},
 ]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_setting_gives_a_release_that_adds_up_and_comes_back(settings: dict, tmp_path: Path) -> None:
-    release = cantle.publish(people(), SCHEMA, epsilon=2, **settings)
+    release = cantle.publish(people(), SCHEMA, epsilon=2, **({"method": "rps"} | settings))
     release.verify()
     assert release.private
     assert all(path["epsilon_nano"] <= 2 * 10**9 for path in release.manifest["receipt"]["paths"])
@@ -53,7 +60,7 @@ def test_every_setting_gives_a_release_that_adds_up_and_comes_back(settings: dic
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_no_budget_is_left_unused_where_leaves_are_counted(settings: dict) -> None:
-    release = cantle.publish(people(), SCHEMA, epsilon="0.7", **settings)
+    release = cantle.publish(people(), SCHEMA, epsilon="0.7", **({"method": "rps"} | settings))
     assert {path["epsilon_nano"] for path in release.manifest["receipt"]["paths"]} == {700_000_000}
 
 
@@ -81,7 +88,7 @@ def test_values_lie_inside_the_declared_domain() -> None:
 
 def test_a_large_budget_gives_nearly_the_truth() -> None:
     table = people(2000)
-    records = cantle.publish(table, SCHEMA, epsilon=10_000, depth=8, label="counts").records
+    records = cantle.publish(table, SCHEMA, epsilon=10_000, method="rps", depth=8, label="counts").records
     assert abs(len(records) - 2000) <= 1
     for column in ("town", "grade", "member", "ill"):
         true = dict(table[column].value_counts().iter_rows())
@@ -154,7 +161,11 @@ def test_bad_epsilon(epsilon: object, words: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"method": "magic"}, "use one of auto, rps"),
+        ({"method": "magic"}, "use one of auto, rps, diffgen"),
+        ({"method": "diffgen", "score": "max"}, "preset default takes"),
+        ({"method": "diffgen", "preset": "paper", "score": "gini"}, "preset paper takes"),
+        ({"method": "diffgen", "preset": "paper", "rounds": "auto"}, "needs a number"),
+        ({"method": "diffgen", "count_share": 0}, "needs the number of records"),
         ({"engine": "abacus"}, "use one of memory"),
         ({"preset": "best"}, "use one of default, paper"),
         ({"depht": 3}, "did you mean depth"),
@@ -175,7 +186,7 @@ def test_bad_epsilon(epsilon: object, words: str) -> None:
 )
 def test_bad_parameters_name_thing_rule_and_fix(settings: dict, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
-        cantle.publish(people(5), SCHEMA, epsilon=1, **settings)
+        cantle.publish(people(5), SCHEMA, epsilon=1, **({"method": "rps"} | settings))
 
 
 def _tampered(folder: Path, name: str, change: bytes, by: bytes) -> list[str]:
@@ -190,7 +201,7 @@ def _tampered(folder: Path, name: str, change: bytes, by: bytes) -> list[str]:
 
 
 def test_verify_notices_changed_files(tmp_path: Path) -> None:
-    folder = cantle.publish(people(), SCHEMA, epsilon=1).save(tmp_path / "r")
+    folder = cantle.publish(people(), SCHEMA, epsilon=1, method="rps").save(tmp_path / "r")
     assert verify_folder(folder) == []
     assert _tampered(folder, "data.csv", b"yes", b"no")
     assert _tampered(folder, "statement.md", b"epsilon | 1 ", b"epsilon | 0.1 ")
@@ -206,10 +217,10 @@ def test_verify_notices_changed_files(tmp_path: Path) -> None:
 
 
 def test_verify_notices_a_release_that_does_not_add_up() -> None:
-    release = cantle.publish(people(), SCHEMA, epsilon=1)
+    release = cantle.publish(people(), SCHEMA, epsilon=1, method="rps")
 
     def changed(**parts: object) -> cantle.Release:
-        fields = {name: getattr(release, name) for name in ("records", "groups", "tree", "marginals", "manifest")}
+        fields = {name: getattr(release, name) for name in ("records", "groups", "frames", "manifest")}
         return cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
 
     def refused(other: cantle.Release, words: str) -> None:
@@ -233,7 +244,7 @@ def test_verify_notices_a_release_that_does_not_add_up() -> None:
     refused(changed(groups=release.groups.with_columns(rate_num=pl.col("rate_num") + 1)), "paid for")
     refused(changed(groups=release.groups.with_columns(pl.col("age.hi") + 1)), "regions")
     refused(changed(groups=release.groups.with_columns(path=pl.lit(10**6))), "not in the receipt")
-    refused(changed(tree=release.tree.head(2)), "binary tree")
+    refused(changed(frames=release.frames | {"tree": release.frames["tree"].head(2)}), "binary tree")
 
 
 def test_sample_is_repeatable_and_follows_the_counts() -> None:
@@ -247,9 +258,60 @@ def test_sample_is_repeatable_and_follows_the_counts() -> None:
 
 
 def test_groups_have_the_contract_columns() -> None:
-    groups = cantle.publish(people(), SCHEMA, epsilon=1, label="counts").groups
+    groups = cantle.publish(people(), SCHEMA, epsilon=1, method="rps", label="counts").groups
     assert groups.columns[:4] == ["leaf", "parent", "depth", "path"]
-    assert {"age.lo", "age.hi", "age.null", "town", "town.lo", "ill", "noisy", "rate_num", "rate_den"} <= set(groups.columns)
+    assert {"age.lo", "age.hi", "age.null", "town", "town.lo", "ill", "noisy", "rate_num", "rate_den"} <= set(
+        groups.columns
+    )
     assert groups["joined.lo"].dtype == pl.Date
     assert groups["seen.hi"].dtype == pl.Datetime("us")
     assert np.all(groups["age.lo"].to_numpy() <= groups["age.hi"].to_numpy())
+
+
+def test_a_release_of_cells_that_does_not_add_up_is_noticed() -> None:
+    release = cantle.publish(people(), SCHEMA, epsilon=1, method="diffgen")
+
+    def refused(words: str, **parts: object) -> None:
+        fields = {name: getattr(release, name) for name in ("records", "groups", "frames")}
+        other = cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
+        with pytest.raises(VerifyError, match=words):
+            other.verify()
+
+    groups = release.groups
+    refused("paid for", groups=groups.with_columns(rate_num=pl.col("rate_num") * 2))
+    refused("listed once", groups=groups.reverse())
+    refused("age", groups=groups.with_columns(pl.col("age.hi") + 1))
+    refused("below the threshold", groups=groups.with_columns(noisy=pl.lit(0)))
+    refused("counts of the cells", groups=groups.with_columns(pl.col("count") + 1))
+    refused("domain", records=release.records.head(3))
+    manifest = copy.deepcopy(release.manifest)
+    manifest["structure"]["cuts"]["age"] = [0, 5, 4, 101]
+    refused("cover", manifest=manifest)
+
+
+def test_generalised_records_and_another_table_in_the_same_words() -> None:
+    release = cantle.publish(people(), SCHEMA, epsilon=5, method="diffgen")
+    made = release.generalised()
+    assert made["cantle.count"].sum() == len(release.records)
+    other = release.generalise(people(50, seed=8))
+    assert len(other) == 50
+    for column in ("age", "town", "grade", "member", "joined"):
+        assert set(other[column].unique()) <= set(made[column].unique()) | set(_labels(release, column)), column
+    with pytest.raises(ParameterError, match="only a diffgen release"):
+        cantle.publish(people(), SCHEMA, epsilon=1, method="rps").generalise(people())
+
+
+def _labels(release: cantle.Release, column: str) -> list[str]:
+    from cantle.stored import grid_and_domain
+
+    domain, grid = grid_and_domain(release)
+    number = [a.name for a in domain.attributes].index(column)
+    attribute = domain.attributes[number]
+    return [attribute.describe(lo, hi) for lo, hi in grid.spans(number)]
+
+
+def test_a_table_without_a_target_cannot_be_published_by_diffgen() -> None:
+    schema = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
+    with pytest.raises(SchemaError, match="role: target"):
+        cantle.publish(people().drop("ill"), schema, epsilon=1, method="diffgen")
+    assert cantle.publish(people().drop("ill"), schema, epsilon=1).manifest["method"] == "rps"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.laws.strategies import Table
 
 from cantle.budget import NANO, Unit
 from cantle.candidates import AllCuts, CutsOf
@@ -15,6 +14,7 @@ from cantle.quality import BALANCE, CLASS_AWARE
 from cantle.queries import Histogram, Marginals, Size
 from cantle.regions import Cuts
 from cantle.tally import OneWays
+from tests.laws.strategies import Table
 
 DATA = Table((4, 2), 2, ((0, 0, 0), (1, 0, 1), (1, 1, 1), (3, 1, 0), (3, 0, 1), (3, 1, 1)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from cantle.domain import Attribute
 from cantle.errors import ParameterError
 from cantle.schema import Schema
+from cantle.taxonomy import Taxonomy
 
 
 def attribute(**keys: Any) -> Attribute:
@@ -234,6 +236,81 @@ def test_a_domain_drops_records_and_picks_small_types() -> None:
     assert [part.shape for part in empty] == [(0, 2), (0,)]
     assert domain.decode(*empty, np.zeros((0, 2))).schema == back.schema
     assert domain.encode(frame.drop("c").with_columns(c=pl.lit(None)))[0].shape == (0, 2)
+
+
+TOWN = {"type": "string", "categories": ["Graz", "Oslo", "Linz", "Bonn", "Rome", "Bari"]}
+TREE = {"*": [{"Austria": ["Linz", "Graz"]}, {"Norway": ["Oslo"]}, ["Bonn", {"Italy": ["Rome", "Bari"]}]]}
+
+
+def test_a_taxonomy_gives_the_order_of_the_codes() -> None:
+    for more in ({}, {"categoriesOrdered": True}):
+        town = attribute(**TOWN, **more, hierarchy=TREE, unknown="Rome")
+        assert town.taxonomy == Taxonomy.from_nested(TREE)
+        assert [town.edge(code) for code in range(6)] == ["Linz", "Graz", "Oslo", "Bonn", "Rome", "Bari"]
+        assert (town.size, town.bins, town.ordered) == (7, 6, True)
+        assert encode(town, ["Graz", "Linz", "Bari", "Paris", None]) == [1, 0, 5, 4, 6]
+        assert town.decode(np.arange(7), np.zeros(7)).to_list() == [*town.taxonomy.leaves, None]
+        assert encode(attribute(**TOWN, hierarchy=TREE, constraints={"required": True}), ["Oslo", None]) == [2, -1]
+    assert attribute(**TOWN).taxonomy is None
+    coded = attribute(categories=[1, 2, 3], hierarchy=[[3, 1], 2])
+    assert encode(coded, ["1", 2, 3, 4]) == [1, 2, 0, 3]
+
+
+def test_nodes_are_described_by_name() -> None:
+    town = attribute(**TOWN, hierarchy=TREE)
+    assert [town.describe(*span) for span in ((0, 6), (0, 2), (2, 3), (4, 6))] == ["*", "Austria", "Oslo", "Italy"]
+    assert (town.describe(0, 7), town.describe(4, 7), town.describe(6, 7)) == ("* or null", "Italy or null", "null")
+    assert town.describe(3, 6) == "Bonn | Rome | Bari"
+    assert town.describe(1, 4) == "Graz | Oslo | Bonn"  # not a node
+    assert town.describe(2, 7) == "Oslo | Bonn | Rome | Bari or null"
+
+
+def test_coarser_codes_have_no_taxonomy() -> None:
+    town = attribute(**TOWN, hierarchy=TREE)
+    assert town.coarsen(7) is town
+    coarse = town.coarsen(4)
+    assert (coarse.taxonomy, coarse.width, coarse.bins) == (None, 2, 3)
+    assert coarse.describe(0, 1) == "Linz | Graz"
+    assert coarse.ordered  # its neighbours are still relatives
+
+
+def test_a_taxonomy_is_not_permuted() -> None:
+    fields = [{"name": name, **TOWN, **more} for name, more in (("a", {}), ("b", {"hierarchy": TREE}))]
+    domain = Schema.from_dict({"fields": fields}).domain()
+    turned = domain.with_orders(1)
+    assert turned.attributes[0] != domain.attributes[0]
+    assert turned.attributes[1] is domain.attributes[1]
+    with pytest.raises(ParameterError, match="ordered"):
+        domain.attributes[1].reordered(range(6))
+    small = Schema.from_dict({"fields": fields}).domain().coarsen(4).with_orders(1)
+    assert small.attributes[1] == domain.attributes[1].coarsen(4)
+
+
+def test_leaves_and_labels_must_agree() -> None:
+    town = attribute(**TOWN, hierarchy=TREE)
+    for wrong in ({"taxonomy": Taxonomy.flat("ab")}, {"width": 2}, {"scale": AGE.scale}):
+        with pytest.raises(ParameterError, match="'x'.*leaves"):
+            replace(town, **wrong)
+
+
+def test_columns_in_their_own_types() -> None:
+    fields = [
+        {"name": "a", "type": "integer", "constraints": span(0, 254)},
+        {"name": "b", "type": "integer", "constraints": span(0, 255)},
+        {"name": "c", "type": "integer", "constraints": span(0, 2**20, required=True)},
+        {"name": "d", "type": "integer", "constraints": span(0, 2**40)},
+        {"name": "y", "type": "boolean", "role": "target"},
+    ]
+    domain = Schema.from_dict({"fields": fields}).domain()
+    frame = pl.DataFrame({"a": [None, 1, 2], "b": [255, None, 3], "c": [7, None, 9], "d": [2**40, None, 4]})
+    frame = frame.with_columns(y=pl.Series([True, False, False]))
+    columns, classes = domain.encode_columns(frame)
+    assert [column.dtype for column in columns] == [np.uint8, np.uint16, np.uint32, np.uint64]
+    assert [column.tolist() for column in columns] == [[255, 2], [255, 3], [7, 9], [2**40, 4]]
+    assert (classes.dtype, classes.tolist()) == (np.uint8, [1, 0])
+    columns, classes = domain.encode_columns(frame.clear())
+    assert [len(column) for column in columns] == [0, 0, 0, 0]
+    assert len(classes) == 0
 
 
 def test_wider_types_and_no_target() -> None:

@@ -42,6 +42,11 @@ def test_a_csv_draft_has_names_and_blanks_only(tmp_path: Path) -> None:
         load(tmp_path, text)
 
 
+def test_a_draft_tells_of_hierarchies(tmp_path: Path) -> None:
+    pl.DataFrame({"word": ["SECRET"]}).write_parquet(tmp_path / "t.parquet")
+    assert '#   hierarchy   groups of categories, if any: {Group: ["a", "b"]' in draft(tmp_path / "t.parquet")
+
+
 def test_drafts_do_not_depend_on_the_values(tmp_path: Path) -> None:
     for name, write in (("t.csv", pl.DataFrame.write_csv), ("t.parquet", pl.DataFrame.write_parquet)):
         write(FRAME, tmp_path / name)

@@ -25,7 +25,9 @@ from cantle.postprocess import (
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def random_tree(generator: np.random.Generator, deepest: int = 4) -> tuple[list[np.ndarray], np.ndarray, dict[int, int]]:
+def random_tree(
+    generator: np.random.Generator, deepest: int = 4
+) -> tuple[list[np.ndarray], np.ndarray, dict[int, int]]:
     """Ids by level, leaves, and the parent of every node; children in pairs in the order of their parents."""
     levels, leaves, parent, first = [np.array([0])], [], {}, 1
     for depth in range(deepest + 1):
@@ -84,7 +86,9 @@ def test_consistency_is_weighted_least_squares(seed: int) -> None:
 def test_consistency_by_hand() -> None:
     """Root measured 10, leaves 2 and 4, all variances 1: the gap of 4 is shared by three."""
     cells = {"ids": np.array([1, 2]), "value": np.array([[2.0], [4.0]]), "variance": np.ones(2)}
-    estimate = consistent([np.array([0]), np.array([1, 2])], cells, np.array([10.0, 0, 0]), np.array([1, np.inf, np.inf]))
+    estimate = consistent(
+        [np.array([0]), np.array([1, 2])], cells, np.array([10.0, 0, 0]), np.array([1, np.inf, np.inf])
+    )
     assert estimate.reshape(-1).tolist() == pytest.approx([2 + 4 / 3, 4 + 4 / 3])
 
 
@@ -157,7 +161,7 @@ def test_integers_add_up_at_every_node(seed: int) -> None:
 
 
 def test_integers_divide_each_class_from_the_root_down() -> None:
-    """Root (4, 3) rounds as a whole; its children's first class -2 and 6 becomes 0 and 4, its second 1.4, 1.6: 1 and 2."""
+    """The root holds (4, 3). Of the first class -2 and 6 become 0 and 4; of the second 1.4 and 1.6 become 1 and 2."""
     cells = np.array([[-2.0, 1.4], [6.0, 1.6]])
     assert integers([np.array([0]), np.array([1, 2])], np.array([1, 2]), cells).tolist() == [[0, 1], [4, 2]]
 

@@ -160,14 +160,14 @@ def test_a_budget_too_small_for_any_test_is_refused(budget: int) -> None:
 
 @pytest.mark.parametrize(
     ("theta", "delta", "nano"),
-    [(0, 0, 5), (0, -1, 5), (0, 1.5, 5), (0.5, 1, 5), (2**70, 1, 5), (0, 2**63, 5), (0, 1, 0), (0, 1, -3), (0, 1, 2**62), (0, 1, True)],
+    [(0, 0, 5), (0, -1, 5), (0, 1.5, 5), (0.5, 1, 5), (2**70, 1, 5), (0, 2**63, 5), (0, 1, 0), (0, 1, -3)]
+    + [(0, 1, 2**62), (0, 1, True)],
 )  # fmt: skip
 def test_tests_need_whole_numbers_a_decay_and_a_price(theta: object, delta: object, nano: object) -> None:
     with pytest.raises(ParameterError, match="PrivTree tests need a (whole threshold|price)"):
         PrivTree(theta, delta, nano)
 
 
-@pytest.mark.xfail(strict=True, reason="src bug: after 2^20 tests the bias stands still while tests are free")
 def test_the_bias_never_stands_still_above_its_floor() -> None:
     """Claim 12 needs b to fall by delta at every test of a path, also the millionth (or a refusal)."""
     stop, many = PrivTree(-(2**30), 1, NANO), 1 << 20

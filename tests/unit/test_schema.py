@@ -26,7 +26,7 @@ fields:
     type: string
     categories: [yes, no, 010, 12:30, 7, null-ish]
     categoriesOrdered: true
-    hierarchy: answer.csv
+    hierarchy: trees/answer.csv
   - {name: sex, type: integer, categories: [{value: 1, label: m}, {value: 2, label: f}], unknown: 2}
   - {name: born, type: date, format: "%d/%m/%Y", constraints: {minimum: 1900-01-01, maximum: 2020-12-31}}
   - {name: seen, type: datetime, step: 15min, constraints: {minimum: 2020-01-01, maximum: 2020-01-02T00:00:00Z}}
@@ -39,6 +39,17 @@ dialect: {encoding: latin-1}
 """
 
 
+ARX = "yes;word;*\nno;word;*\n7;number;*\n010;number;*\n12:30;number;*\nnull-ish;word;*\n"
+NESTED = {"*": [{"word": ["yes", "no", "null-ish"]}, {"number": ["010", "12:30", "7"]}]}
+
+
+def load(folder: Path, text: str = YAML, name: str = "s.yaml") -> Schema:
+    (folder / "trees").mkdir(exist_ok=True)
+    (folder / "trees" / "answer.csv").write_text(ARX)
+    (folder / name).write_text(text)
+    return Schema.load(folder / name)
+
+
 def field(**keys: Any) -> dict[str, Any]:
     return {"name": "x", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, **keys}
 
@@ -48,8 +59,7 @@ def one(**keys: Any) -> Schema:
 
 
 def test_a_schema_from_yaml(tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(YAML)
-    schema = Schema.load(tmp_path / "s.yaml")
+    schema = load(tmp_path)
     by_name = {f.name: f for f in schema.fields}
     assert by_name["answer"].categories == ("yes", "no", "010", "12:30", "7", "null-ish")
     assert by_name["weight"].step == Fraction(1, 10)
@@ -69,8 +79,8 @@ def test_a_schema_from_yaml(tmp_path: Path) -> None:
 
 
 def test_the_canonical_form_gives_the_same_schema_back(tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(YAML)
-    schema = Schema.load(tmp_path / "s.yaml")
+    schema = load(tmp_path)
+    (tmp_path / "trees" / "answer.csv").unlink()
     (tmp_path / "s.json").write_text(json.dumps(schema.to_dict()))
     again = Schema.load(tmp_path / "s.json")
     assert again == schema
@@ -81,7 +91,144 @@ def test_the_canonical_form_gives_the_same_schema_back(tmp_path: Path) -> None:
     assert kept["title"] == "A census"
     assert kept["fields"][0]["title"] == "Age in years"
     assert kept["fields"][1]["constraints"] == {"minimum": 0, "maximum": 1, "unique": False}
-    assert kept["fields"][2]["hierarchy"] == "answer.csv"
+    assert kept["fields"][2]["hierarchy"] == NESTED
+
+
+# --------------------------------------------------------------------------------------------- hierarchies
+
+
+def test_a_hierarchy_is_part_of_the_schema_wherever_it_stands(tmp_path: Path) -> None:
+    schema = load(tmp_path)
+    inline = load(tmp_path, YAML.replace("trees/answer.csv", json.dumps(NESTED)))
+    (tmp_path / "trees" / "answer.yaml").write_text(json.dumps(NESTED))
+    other = load(tmp_path, YAML.replace("answer.csv", "answer.yaml"))
+    assert schema == inline == other
+    assert schema.hash() == inline.hash() == other.hash()
+    turned = load(tmp_path, YAML.replace("trees/answer.csv", json.dumps(NESTED).replace('"yes", "no"', '"no", "yes"')))
+    plain = load(tmp_path, YAML.replace("hierarchy: trees/answer.csv", ""))
+    assert len({schema.hash(), turned.hash(), plain.hash()}) == 3
+    attribute = schema.domain().attributes[2]
+    assert attribute.taxonomy == schema.fields[2].hierarchy
+    assert attribute.taxonomy is not None
+    assert attribute.taxonomy.leaves == ("yes", "no", "null-ish", "010", "12:30", "7")
+    assert schema.fields[2].categories == ("yes", "no", "010", "12:30", "7", "null-ish")
+
+
+def test_paths_start_at_the_schema_or_where_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = load(tmp_path)
+    document = {"fields": [{**schema.to_dict()["fields"][2], "hierarchy": "trees/answer.csv"}]}
+    here = Schema.from_dict(document, base_dir=tmp_path)
+    assert here.to_dict()["fields"][0]["hierarchy"] == NESTED
+    with pytest.raises(SchemaError, match="field 'answer', hierarchy: there is no file"):
+        Schema.from_dict(document)
+    monkeypatch.chdir(tmp_path)
+    assert Schema.from_dict(document) == here
+    assert Schema.load("s.yaml") == schema
+    monkeypatch.chdir("trees")
+    assert Schema.load("../s.yaml") == schema
+    with pytest.raises(SchemaError, match="field 'answer', hierarchy: there is no file"):
+        Schema.from_dict(document)
+
+
+def test_a_target_may_have_a_hierarchy_and_an_identifier_has_none() -> None:
+    keys = {"name": "x", "type": "string", "categories": ["a", "b", "c"], "hierarchy": [["c", "a"], "b"]}
+    other = {"name": "id", "role": "identifier", "hierarchy": "nowhere.csv"}
+    schema = Schema.from_dict({"fields": [{**keys, "role": "target"}, other]})
+    target = schema.domain().target
+    assert target is not None
+    assert (target.size, target.describe(0, 2), target.edge(0)) == (3, "c | a", "c")
+    assert schema.fields[1].hierarchy is None
+    assert one(type="string", categories=["a"], hierarchy=None).fields[0].hierarchy is None
+
+
+def test_two_fields_may_share_a_hierarchy(tmp_path: Path) -> None:
+    text = "fields:\n- {name: a, type: string, categories: &c [x, y], hierarchy: &h {g: [y, x]}}\n"
+    schema = load(tmp_path, text + "- &f {name: b, type: string, categories: *c, hierarchy: *h}\n- {<<: *f, name: c}")
+    assert [one.hierarchy for one in schema.fields] == [schema.fields[0].hierarchy] * 3
+
+
+# --------------------------------------------------------------------------------------------- hostile texts
+
+FIELDS = "fields:\n- {name: x, type: string, categories: [a, b]}\n"
+TREE = "fields:\n- {name: x, type: string, categories: [a, b], hierarchy: %s}\n"
+BOMB = "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9 if k else ''}x]\n" for k in range(30))
+MERGED = "".join(f"m{k}: &m{k} {{k{k}: 1, <<: [{f'*m{k - 1}, ' * 9 if k else ''}]}}\n" for k in range(30))
+CHAIN = "".join(f"a{k}: &a{k} [{f'*a{k - 1}' if k else 'x'}]\n" for k in range(3000))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("s.yaml", FIELDS + "x: " + "[" * 3000 + "]" * 3000, "100 levels"),
+        ("s.yaml", FIELDS + "x: " + "[" * 200_000, "100 levels"),
+        ("s.yaml", FIELDS + "x: " + "{a: " * 200_000, "100 levels"),
+        ("s.yaml", "? " * 200_000, "100 levels"),
+        ("s.yaml", "fields:\n  " + "- " * 200_000 + "a", "100 levels"),
+        ("s.yaml", FIELDS + CHAIN, "100 levels"),
+        ("s.yaml", TREE % ("[" * 101 + "a, b" + "]" * 101), "field 'x', hierarchy.*100 levels"),
+        ("s.yaml", TREE % ("[{g: " * 3000 + "a, b" + "}]" * 3000), "100 levels"),
+        ("s.yaml", TREE % "&h [a, b, *h]", "alias .h .*cycle"),
+        ("s.yaml", FIELDS + "x: &a [*a]", "alias .a .*cycle"),
+        ("s.yaml", FIELDS + "x: &a {<<: *a}", "alias .a .*cycle"),
+        ("s.yaml", "&a {fields: [*a]}", "alias .a .*cycle"),
+        ("s.yaml", FIELDS + BOMB, "aliases unfold"),
+        ("s.yaml", FIELDS + MERGED, "aliases unfold"),
+        ("s.yaml", BOMB + "fields: [{name: x, type: *a29}]", "aliases unfold"),
+        ("s.yaml", FIELDS + "x: *a", "undefined alias"),
+        ("s.yaml", FIELDS + "x: " + "9" * 5000, "digits"),
+        ("s.yaml", FIELDS + "x: !!bool perhaps", "tag"),
+        ("s.yaml", FIELDS + "x: !!int ''", "tag"),
+        ("s.yaml", FIELDS + "x: !!binary aGk=", "could not determine a constructor"),
+        ("s.yaml", FIELDS + "x: !!set {a, b}", "could not determine a constructor"),
+        ("s.yaml", FIELDS + "x: !!python/name:os.system", "could not determine a constructor"),
+        ("s.yaml", FIELDS + "? [a]\n: b", "unhashable key"),
+        ("s.yaml", FIELDS + "dialect: {1: 2, a: 3}", "key '1'"),
+        ("s.json", '{"fields": ' + "[" * 200_000, "100 levels"),
+        ("s.json", '{"fields": [{"name": "x", "type": ' + "[" * 400 + "]" * 400 + "}]}", "field 'x'.*100 levels"),
+        ("s.json", '{"fields": [], "x": ' + "[" * 400 + "]" * 400 + "}", "100 levels"),
+        ("s.json", '{"fields": ' + "9" * 5000 + "}", "digits"),
+    ],
+)
+def test_hostile_texts_are_refused_at_once(tmp_path: Path, name: str, text: str, says: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(SchemaError, match=says) as caught:
+        load(tmp_path, text, name)
+    assert time.perf_counter() - start < 2
+    assert len(str(caught.value)) < 500
+
+
+def nested(levels: int, inner: Any) -> Any:
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+def test_hostile_dictionaries_are_refused_at_once() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    bomb: Any = "x"
+    for _ in range(60):
+        bomb = {"a": bomb, "b": bomb}
+    for odd in (nested(3000, "a"), circle, bomb):
+        for keys in ({"type": odd}, {"categories": odd}, {"thing": odd}, {"constraints": {"thing": odd}}):
+            with pytest.raises(SchemaError, match="field 'x': it (is nested|has) more than"):
+                one(**keys)
+        with pytest.raises(SchemaError, match="schema: it (is nested|has) more than"):
+            Schema.from_dict({"fields": [field()], "thing": odd})
+    deep = nested(101, "a")
+    for tree in (deep, {"g": deep}, nested(3000, "a"), circle):
+        with pytest.raises(SchemaError, match="field 'x'.*(100 levels|cycle)"):
+            one(type="string", categories=["a", "b"], hierarchy=tree)
+    fine = one(type="string", categories=["a", "b"], hierarchy=nested(98, [{"g": ["b", "a"]}]))
+    assert fine.to_dict()["fields"][0]["hierarchy"] == {"g": ["b", "a"]}
+
+
+def test_a_value_twice_among_many_is_found_at_once() -> None:
+    labels = [f"c{k}" for k in range(200_000)]
+    start = time.perf_counter()
+    with pytest.raises(SchemaError, match="'c199999' is listed twice"):
+        one(type="string", categories=[*labels, labels[-1]], constraints={})
+    assert time.perf_counter() - start < 2
 
 
 def test_the_hash_sees_every_public_choice() -> None:
@@ -163,6 +310,14 @@ def test_an_inferred_schema_says_so() -> None:
         ({"type": "boolean", "categories": ["a"]}, "boolean"),
         ({"type": "boolean", "trueValues": ["a"], "falseValues": ["a"]}, "both"),
         ({"constraints": {"minimum": 0, "maximum": 9, "required": "yes"}}, "true or false"),
+        ({"hierarchy": [[1, 2], 3]}, "numeric attributes need none: split points are chosen from the grid"),
+        ({"hierarchy": {"fanout": 2}, "type": "number", "step": 1}, "numeric attributes need none"),
+        ({"hierarchy": "x.csv", "type": "boolean"}, "needs no hierarchy"),
+        ({"hierarchy": "???", "type": "string", "categories": ["a"]}, "`hierarchy` is still blank"),
+        ({"hierarchy": "none.csv", "type": "string", "categories": ["a"]}, "no file 'none.csv'"),
+        ({"hierarchy": ["a"], "type": "string", "categories": ["a", "b"]}, "'b' is missing"),
+        ({"hierarchy": ["a", "c"], "type": "string", "categories": ["a"]}, "'c' is not a declared category"),
+        ({"hierarchy": [[1, 2], 4], "categories": [1, 2, 3]}, "'4' is not a declared category"),
     ],
 )
 def test_a_bad_field_is_refused_by_name(keys: dict[str, Any], says: str) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.laws.strategies import public_domain
 
 from cantle.errors import ParameterError
 from cantle.methods.rps import PRESETS, RPS, RULES
 from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, share, whole
+from tests.laws.strategies import public_domain
 
 TOY = {"depth": maybe(whole(0, 9), "auto"), "share": share(), "mode": one_of("a", "b"), "on": flag()}
 TOY_PRESETS = {"default": {"depth": None, "share": "1/2", "mode": "a", "on": True}}
@@ -81,12 +81,10 @@ def test_refusals_name_method_parameter_rule_and_value(given: dict[str, Any], ru
     assert str(caught.value).endswith(f"got {value!r}")
 
 
-@pytest.mark.xfail(strict=True, reason="src bug: share() reads repr(np.float64), which is no number")
 def test_numpy_floats_are_shares_too() -> None:
     assert read(share=np.float64(0.25))["share"] == Fraction(1, 4)
 
 
-@pytest.mark.xfail(strict=True, reason="src bug: whole() compares with a float, which has 53 bits only")
 @pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1])
 def test_large_whole_numbers_are_whole(number: int) -> None:
     assert RPS(public_domain(), order_seed=number).settings["order_seed"] == number

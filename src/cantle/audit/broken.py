@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from cantle.answers import Noisy
 from cantle.audit import configs
 from cantle.audit.exact import Audit, Config, Finding, Record, Table, replaced, with_records
 from cantle.budget import NANO, Budget
-from cantle.curator import Curator, Noisy
+from cantle.curator import Curator
 from cantle.engines.memory import MemoryEngine
 from cantle.methods.rps import RPS
 from cantle.noise import Lanes, Rate

@@ -4,6 +4,7 @@
 * `tally(positions, key)` counts: chunks of (first, last, counts), where counts are exact integers of shape
   (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
 * `split(positions, cuts)` moves on to the children of the listed regions, in order; the records of all others go.
+* `occupied(key)` lists the occupied entries of a grid key over the whole data, ascending, with their counts.
 * `close()` forgets the records.
 
 Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from cantle.regions import Cuts, Ints
-from cantle.tally import Key
+from cantle.tally import GridCells, GridTable, Key
 
 Chunk = tuple[int, int, Ints]
 
@@ -35,5 +36,7 @@ class Engine(Protocol):
     def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]: ...
 
     def split(self, positions: Ints, cuts: Cuts) -> None: ...
+
+    def occupied(self, key: GridCells | GridTable) -> tuple[Ints, Ints]: ...
 
     def close(self) -> None: ...

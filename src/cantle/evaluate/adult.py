@@ -7,13 +7,14 @@ documentation of the data set (adult.names), not something read off the records.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import polars as pl
 
 from cantle.errors import DataError, ParameterError
+from cantle.hierarchies import parse_braces
+from cantle.taxonomy import Taxonomy
 
 Rows = Literal["paper", "all"]
 
@@ -87,18 +88,6 @@ PAPER = (
 )
 
 
-class Node(NamedTuple):
-    """A node of a taxonomy: its name and what is below it (nothing below a category)."""
-
-    name: str
-    below: tuple[Node, ...] = ()
-
-    @property
-    def leaves(self) -> list[str]:
-        """The categories below, in tree order."""
-        return [leaf for node in self.below for leaf in node.leaves] or [self.name]
-
-
 def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> dict[str, Any]:
     """The public schema (Frictionless fields) of the table `load` gives for the same `rows`.
 
@@ -114,15 +103,12 @@ def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> dict[
     fields = [_field(name) for name in names[:-1]]
     if hierarchies is not None:
         grown = trees(hierarchies)
-        fields = [_with_tree(field, grown[field["name"]]) if "categories" in field else field for field in fields]
+        fields = [_with_tree(field, grown.get(field["name"])) for field in fields]
     return {"fields": [*fields, target]}
 
 
-def trees(data_dir: str | Path) -> dict[str, Node]:
-    """The taxonomy trees of the 8 categories, as Fung, Wang and Yu (TKDE 2007) and the DiffGen paper use them.
-
-    Read from adult_hierarchies/fung_adultHierarchy.txt: a line `name:discrete`, then nested braces.
-    """
+def trees(data_dir: str | Path) -> dict[str, Taxonomy]:
+    """The taxonomy trees of the 8 categories, as Fung, Wang and Yu (TKDE 2007) and the DiffGen paper use them."""
     try:
         text = (Path(data_dir) / "adult_hierarchies" / "fung_adultHierarchy.txt").read_text(encoding="ascii")
     except OSError as missing:
@@ -130,36 +116,12 @@ def trees(data_dir: str | Path) -> dict[str, Node]:
             "cannot read adult_hierarchies/fung_adultHierarchy.txt in the data folder; "
             "name the folder that contains adult_hierarchies/"
         ) from missing
-    text = re.sub(r"\|.*", "", text).replace("martial-status", "marital-status")
-    found = {name: _parse(braces) for name, braces in re.findall(r"^([\w-]+):discrete\s*(\{[^:]*\})", text, re.M)}
-    for name in set(CATEGORIES) - {"class"}:
-        if name not in found or sorted(found[name].leaves) != sorted(CATEGORIES[name]):
-            raise DataError(f"the tree of {name} in adult_hierarchies/ is missing or has other values; get the file anew")
-    return {name: found[name] for name in CATEGORIES if name != "class"}
-
-
-def _parse(braces: str) -> Node:
-    """`{Any {a} {b {c} {d}}}` as nodes."""
-    stack: list[tuple[str, list[Node]]] = [("", [])]
-    for opened, name, closed in re.findall(r"(\{)|([^{}\s][^{}]*)|(\})", braces):
-        if opened:
-            stack.append(("", []))
-        elif name:
-            stack[-1] = (name.strip(), stack[-1][1])
-        elif closed:
-            label, below = stack.pop()
-            stack[-1][1].append(Node(label, tuple(below)))
-    return stack[0][1][0]
-
-
-def _with_tree(field: dict[str, Any], tree: Node) -> dict[str, Any]:
-    plain = {key: value for key, value in field.items() if key != "categoriesOrdered"}
-    return plain | {"categories": tree.leaves, "hierarchy": _nested(tree)}
-
-
-def _nested(tree: Node) -> Any:
-    """The tree as the schema writes it."""
-    return [tree.name, *(_nested(node) for node in tree.below)] if tree.below else tree.name
+    headed = {"marital-status": "martial-status"}  # as the file spells it
+    return {
+        name: parse_braces(text, values, name, headed.get(name))
+        for name, values in CATEGORIES.items()
+        if name != "class"
+    }
 
 
 def load(data_dir: str | Path, rows: Rows = "paper") -> pl.DataFrame:
@@ -191,6 +153,13 @@ def _field(name: str) -> dict[str, Any]:
     field: dict[str, Any] = {"name": name, "type": "string", "constraints": {"required": True}}
     field["categories"] = list(CATEGORIES[name])
     return field | ({"categoriesOrdered": True} if name in ORDERED else {})
+
+
+def _with_tree(field: dict[str, Any], tree: Taxonomy | None) -> dict[str, Any]:
+    if tree is None:
+        return field
+    plain = {key: value for key, value in field.items() if key != "categoriesOrdered"}
+    return plain | {"categories": list(tree.leaves), "hierarchy": tree.to_nested()}
 
 
 def _read(path: Path) -> pl.DataFrame:

@@ -100,8 +100,8 @@ class C45:
         if size < 4:  # too few for two leaves; an empty release is one leaf that knows nothing
             self._tree = Tree.leaf(np.bincount(table.labels, weights, self.coder.classes).astype(np.float64))
             return
-        # for whole weights, at least 2 in a leaf is more than 1.5, whatever the rounding of the fraction
-        rules = {"min_samples_leaf": 2} if weights is None else {"min_weight_fraction_leaf": 1.5 / size}
+        # for whole weights, at least 2 in a leaf (and 4 to split) is at least 1.9, whatever the fraction's rounding
+        rules = {"min_samples_leaf": 2} if weights is None else {"min_weight_fraction_leaf": 1.9 / size}
         grown = need("sklearn.tree").DecisionTreeClassifier(criterion="entropy", random_state=0, **rules)
         grown.fit(self._design(table.codes), table.labels, sample_weight=weights)
         self._tree = Tree.read(grown, self.coder.classes)

@@ -18,23 +18,30 @@ Bools = npt.NDArray[np.bool_]
 
 
 class DiffPC45:
-    """A tree grown top-down by noisy questions, each at epsilon / (2 (depth + 1)).
+    """A tree grown top-down by noisy questions, each at the same share of epsilon.
 
-    A node asks two questions of its records: their noisy number, and, if it goes on, one exponential mechanism
-    over all attributes by the Max score (the records of the majority class, summed over the children,
-    sensitivity 1), weight exp(epsilon' Max / 2). A category splits into all its values and is used up; a
-    number splits in two at a threshold of its public grid, drawn in the same mechanism: thresholds between two
-    neighbouring values score the same and weigh by how many they are, and each number has total base weight
-    1. A leaf asks for noisy class counts. A node is a leaf at `depth`, without attributes, or when its noisy
-    number, shared among the branches and classes it might have, is below the noise's deviation, sqrt(2) /
-    epsilon'. Nodes of one level hold different records, so a path costs 2 (depth + 1) questions.
+    A node asks for its noisy number of records and, if it goes on, picks an attribute by the exponential
+    mechanism with the Max score (the records of the majority class, summed over the children, sensitivity 1),
+    weight exp(share Max / 2). A category splits into all its values and is used up; a number splits in two at a
+    threshold of its public grid. Thresholds between two neighbouring values score the same and weigh by how
+    many they are. A leaf asks for noisy class counts. A node is a leaf at `depth`, without attributes, or when its
+    noisy number, shared among the branches and classes it might have, is below the noise's deviation, sqrt(2) /
+    share. Nodes of one level hold different records, so only the questions on a path add up.
+
+    `joint`: thresholds and categories stand in one mechanism, every number with total base weight 1, so that a
+    path asks 2 (depth + 1) questions. Otherwise each of the n numbers has its threshold drawn first, by a
+    mechanism of its own, and the attributes compete with those: (2 + n) depth + 2 questions, which is how
+    Friedman and Schuster treat continuous attributes. Their pruning of the noisy tree is left out.
     """
 
-    def __init__(self, coder: Coder, *, epsilon: float, depth: int = 5, rng: np.random.Generator) -> None:
+    def __init__(
+        self, coder: Coder, *, epsilon: float, depth: int = 5, joint: bool = True, rng: np.random.Generator
+    ) -> None:
         if not epsilon > 0 or depth < 0:
             raise ParameterError(f"epsilon is {epsilon:g}, depth {depth}; epsilon must be positive, depth 0 or more")
-        self.coder, self.depth, self.rng = coder, depth, rng
-        self.share = epsilon / (2 * (depth + 1))
+        self.coder, self.depth, self.joint, self.rng = coder, depth, joint, rng
+        numbers = 0 if joint else sum(grid.kind == "number" for grid in coder.attributes)
+        self.share = epsilon / ((2 + numbers) * depth + 2)
 
     def fit(self, table: Coded) -> None:
         """Grows the tree."""
@@ -71,22 +78,28 @@ class DiffPC45:
         return self._split(node, *self._choose(node, table.codes, labels, np.flatnonzero(usable)), table.codes)
 
     def _choose(self, node: _Open, codes: Ints, labels: Ints, usable: Ints) -> tuple[int, int]:
-        """(attribute, threshold) by one exponential mechanism; the threshold is -1 for a category."""
-        weights, offers = [], []
+        """(attribute, threshold); the threshold is -1 for a category."""
+        logs, offers = [], []
         for i in usable:
             values = codes[node.rows, i]
             if self._tree.number[i]:
                 score, first, wide = threshold_scores(values, labels, self.coder.classes, *node.bounds[i])
-                weights.append(self.share * score / 2 + np.log(wide / wide.sum()))
+                mine = self.share * score / 2 + np.log(wide / wide.sum())
+                if not self.joint:
+                    one = self._draw(mine)
+                    mine, first, wide = self.share * score[one : one + 1] / 2, first[one : one + 1], wide[one : one + 1]
             else:
-                cells = np.bincount(values * self.coder.classes + labels)
-                cells = np.pad(cells, (0, -len(cells) % self.coder.classes)).reshape(-1, self.coder.classes)
-                weights.append(np.array([self.share * cells.max(axis=1).sum() / 2]))
-                first, wide = np.array([-1]), np.array([1])
+                cells = np.zeros((self.coder.attributes[i].size, self.coder.classes), dtype=np.int64)
+                np.add.at(cells, (values, labels), 1)
+                mine, first, wide = np.array([self.share * cells.max(axis=1).sum() / 2]), np.array([-1]), np.array([1])
+            logs.append(mine)
             offers += [(int(i), int(a), int(w)) for a, w in zip(first, wide, strict=True)]
-        logs = np.concatenate(weights)
-        i, first_point, width = offers[int((logs + self.rng.gumbel(size=len(logs))).argmax())]
-        return i, first_point + (int(self.rng.integers(width)) if first_point >= 0 else 0)
+        i, start, width = offers[self._draw(np.concatenate(logs))]
+        return i, start + int(self.rng.integers(width))
+
+    def _draw(self, logs: Floats) -> int:
+        """A position with probability proportional to exp(logs)."""
+        return int((logs + self.rng.gumbel(size=len(logs))).argmax())
 
     def _split(self, node: _Open, i: int, threshold: int, codes: Ints) -> list[_Open]:
         values, (low, high) = codes[node.rows, i], node.bounds[i]

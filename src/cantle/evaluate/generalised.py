@@ -24,7 +24,7 @@ class Generalised(Protocol):
     """What is scored: released cells, and the same cut applied to other records."""
 
     def generalised(self) -> Any:
-        """Frame of released cells: a label for each attribute, the target, and `count`."""
+        """Frame of released cells: a label for each attribute, the target, and a last column, how many."""
 
     def generalise(self, frame: Any, /) -> Any:
         """Frame with a label for each attribute, one row for each record of `frame`, in its order."""
@@ -40,7 +40,7 @@ def measure(published: Generalised, test: pl.DataFrame, schema: Schema) -> dict[
     target = _target(schema)
     held = held.with_columns(test[target])
     model = C45(coder)
-    model.fit(coder.encode(cells), cells["count"].to_numpy().astype(np.int64))
+    model.fit(coder.encode(cells), cells[:, -1].to_numpy().astype(np.int64))
     return score(model, coder.encode(held))
 
 

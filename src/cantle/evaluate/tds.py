@@ -8,63 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
 from cantle.evaluate.coding import Coder, Floats, Grid, Ints
-
-Span = tuple[int, int]
-
-
-class Tree(Protocol):
-    """A taxonomy whose nodes are spans of its leaves in tree order."""
-
-    @property
-    def leaves(self) -> Sequence[str]:
-        """The categories in tree order."""
-
-    def children(self, lo: int, hi: int) -> Sequence[Span]:
-        """Spans of the children of a node; none for a leaf."""
-
-    def label(self, lo: int, hi: int) -> str:
-        """The node's name."""
+from cantle.hierarchies import load_hierarchy
+from cantle.taxonomy import Span, Taxonomy
 
 
-@dataclass(frozen=True)
-class Flat:
-    """The taxonomy of a category without one: `Any` above all values."""
-
-    leaves: tuple[str, ...]
-
-    def children(self, lo: int, hi: int) -> Sequence[Span]:
-        """The values below the root."""
-        return [(at, at + 1) for at in range(lo, hi)] if hi - lo > 1 else []
-
-    def label(self, lo: int, hi: int) -> str:
-        """The value's name, or Any."""
-        return self.leaves[lo] if hi - lo == 1 else "Any"
-
-
-def tds(
-    table: pl.DataFrame, schema: Mapping[str, Any], trees: Mapping[str, Tree] | None = None, *, k: int
-) -> Specialised:
+def tds(table: pl.DataFrame, schema: Mapping[str, Any], *, k: int) -> Specialised:
     """Specialises the most general table step by step, as long as every group keeps k records.
 
     Each step takes the valid candidate with the best information gain per anonymity loss, gain / (loss + 1):
-    the loss is by how much the smallest group of the table shrinks. Categories follow their taxonomy in
-    `trees` (flat without one), a number is cut in two where the gain of its own records is largest. A
-    candidate is valid if all groups that are not empty keep k records after it, and beneficial if it has any
-    gain; what is invalid once stays so, because groups only get smaller.
+    the loss is by how much the smallest group of the table shrinks. Categories follow the `hierarchy` of
+    their field (or what they have without one), a number is cut in two where the gain of its own records is
+    largest. A candidate is valid if all groups that are not empty keep k records after it, and beneficial if
+    it has any gain; what is invalid once stays so, because groups only get smaller.
     """
     if not 1 <= k <= table.height:
         raise ParameterError(f"k is {k}; it must be between 1 and the number of records")
     coder = Coder(schema)
     raw = coder.encode(table)
+    specs = {field["name"]: field.get("hierarchy") for field in schema["fields"]}
     axes = [
-        _axis(grid, (trees or {}).get(grid.name), raw.codes[:, i], raw.labels, coder.classes)
+        _axis(grid, specs[grid.name], raw.codes[:, i], raw.labels, coder.classes)
         for i, grid in enumerate(coder.attributes)
     ]
     codes = np.column_stack([axis.encode(raw.codes[:, i]) for i, axis in enumerate(axes)])
@@ -111,7 +81,7 @@ class _Axis:
     """
 
     grid: Grid
-    tree: Tree | None
+    tree: Taxonomy | None
     points: Ints  # numbers: the codes of the grid that occur; categories: the code of each leaf in tree order
     counts: Floats  # records by code (rows) and class (columns)
     spans: list[Span] = field(default_factory=list)
@@ -187,19 +157,19 @@ class _Axis:
     def labels(self) -> list[str]:
         """The text of each value of the cut."""
         if self.tree is not None:
-            return [self.tree.label(lo, hi) for lo, hi in self.spans]
+            return [self.tree.name(lo, hi) for lo, hi in self.spans]
         ends = [0, *self.points[1:], self.grid.size]  # the outer intervals reach to the public bounds
         edges = [f"{self.grid.low + self.grid.step * int(end):.15g}" for end in ends]
         return [f"[{edges[lo]}, {edges[hi]})" for lo, hi in self.spans]
 
 
-def _axis(grid: Grid, tree: Tree | None, codes: Ints, labels: Ints, classes: int) -> _Axis:
+def _axis(grid: Grid, spec: Any, codes: Ints, labels: Ints, classes: int) -> _Axis:
     if grid.kind == "number":
         tree, points = None, np.unique(codes)
     else:
-        tree = tree or Flat(grid.categories)
-        code_of = {category: code for code, category in enumerate(grid.categories)}
-        points = np.array([code_of[leaf] for leaf in tree.leaves], dtype=np.int64)
+        names = grid.categories
+        tree = Taxonomy.default(names) if spec is None else load_hierarchy(spec, names, grid.name)
+        points = np.array(tree.order_of(names), dtype=np.int64)
     bare = _Axis(grid, tree, points, np.zeros((len(points), classes)))
     cells = bare.encode(codes) * classes + labels
     counts = np.bincount(cells, minlength=len(points) * classes).reshape(-1, classes).astype(np.float64)

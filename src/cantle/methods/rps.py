@@ -13,16 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from cantle.answers import Noisy
 from cantle.budget import NANO, Unit
 from cantle.candidates import AllCuts, CutsOf
-from cantle.curator import Curator, Noisy
+from cantle.curator import Curator
 from cantle.domain import Domain
 from cantle.errors import ParameterError
-from cantle.methods.settings import Rule, echo, flag, maybe, one_of, read_settings, share, whole
+from cantle.grow import grow
+from cantle.methods.settings import Rule, echo, flag, maybe, one_of, portion, read_settings, share, whole
 from cantle.privtree import PrivTree
 from cantle.quality import BALANCE, CLASS_AWARE, Mix
 from cantle.queries import Histogram, Marginals, Size
 from cantle.regions import Bools, Cuts, Frontier, Ints, cut_counts
+from cantle.results import Results
+from cantle.summaries import tree_results
 from cantle.tally import OneWays
 from cantle.tree import Tree
 
@@ -38,8 +42,12 @@ def _quality(text: str) -> str:
     if text in ("balance", "class"):
         return text
     word, even, apart = str(text).split(":")
-    if word != "mix" or int(even) < 0 or int(apart) < 0 or int(even) + int(apart) < 1:
+    if word != "mix":
         raise ValueError
+    try:
+        Mix(int(even), int(apart))
+    except ParameterError:
+        raise ValueError from None
     return text
 
 
@@ -101,6 +109,7 @@ class RPS:
     """One run: settings, the plan made from them, and the tree as it grows. All public."""
 
     name = "rps"
+    layout = "rows"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
         presets = dict(PRESETS)
@@ -142,6 +151,14 @@ class RPS:
     def parameters(self) -> dict[str, Any]:
         return {"preset": self.preset, **echo(self.settings)}
 
+    def run(self, curator: Curator) -> None:
+        """All questions, level by level."""
+        grow(self, curator)
+
+    def results(self, generator: np.random.Generator) -> Results:
+        """Records and groups from the noisy tree."""
+        return tree_results(self.domain, self.tree, self.oneways, self.settings, self.depth, generator)
+
     # ---- budget -------------------------------------------------------------------------------------------
 
     def begin(self, root: Frontier, curator: Curator) -> None:
@@ -149,7 +166,7 @@ class RPS:
         s, total = self.settings, int(curator.left(root)[0])
         noisy_records = s["records"]
         if s["records"] is None and s["count_share"]:
-            counted = curator.measure(root, Size(), _portion(total, s["count_share"]), why="number of records")
+            counted = curator.measure(root, Size(), portion(total, s["count_share"]), why="number of records")
             self.tree.note_sizes(root, counted)
             noisy_records = int(counted.value[0, 0])
         elif s["records"] is not None:
@@ -157,21 +174,21 @@ class RPS:
         if s["oneway_share"] and self.sizes:
             tables = OneWays(tuple(range(len(self.sizes))), self.sizes, 1)
             self.oneways = curator.measure(
-                root, Marginals(tables), _portion(total, s["oneway_share"]), why="one-way tables"
+                root, Marginals(tables), portion(total, s["oneway_share"]), why="one-way tables"
             )
         self._plan(int(curator.left(root)[0]), noisy_records, curator.unit)
 
     def _plan(self, rest: int, noisy_records: int | None, unit: Unit) -> None:
         """Fixes depth and prices from public values: what is left, the settings, the charged or declared count."""
         s = self.settings
-        leaf = 0 if self._free_leaves() else _portion(rest, self._leaf_share())
+        leaf = 0 if self._free_leaves() else portion(rest, self._leaf_share())
         if s["depth"] is not None:
             self.depth = s["depth"]
         else:
             useful = max(2.0, (noisy_records or 0) * leaf / (NANO * KAPPA))
             self.depth = min(DEEPEST, int(math.log2(useful)))
         trunk = rest - leaf
-        tests = _portion(trunk, s["stop_share"]) if {"count", "privtree"} & set(self.tests) else 0
+        tests = portion(trunk, s["stop_share"]) if {"count", "privtree"} & set(self.tests) else 0
         self.privtree: PrivTree | None = None
         if "privtree" in self.tests:
             self.privtree = PrivTree.within(tests, int(self.tests["privtree"]), records=unit.max_records)
@@ -275,13 +292,8 @@ class RPS:
         return self.classes if self._score().apart else 1
 
 
-def _portion(total: int, fraction: Fraction) -> int:
-    """A share of a whole number of nano-units, rounded down."""
-    return total * fraction.numerator // fraction.denominator
-
-
 def _spread(total: int, levels: int, how: str) -> list[int]:
     """The total over the levels, each rounded down; what rounding leaves goes to the leaves."""
     ratio = Fraction(1) if how == "equal" else Fraction(how.split(":")[1])
     weights = [ratio**level for level in range(levels)]
-    return [_portion(total, weight / sum(weights)) for weight in weights]
+    return [portion(total, weight / sum(weights)) for weight in weights]

@@ -28,9 +28,10 @@ def whole(low: int, high: int) -> Rule:
     """A whole number within bounds."""
 
     def read(value: Any) -> int:
-        if isinstance(value, bool) or int(value) != float(value) or not low <= int(value) <= high:
+        number = int(value)
+        if isinstance(value, bool) or not (isinstance(value, str) or number == value) or not low <= number <= high:
             raise ValueError
-        return int(value)
+        return number
 
     return read, f"a whole number from {low} to {high}"
 
@@ -47,7 +48,7 @@ def share(*, positive: bool = False) -> Rule:
     def read(value: Any) -> Fraction:
         if isinstance(value, bool):
             raise ValueError
-        fraction = Fraction(repr(value) if isinstance(value, float) else value)
+        fraction = Fraction(repr(float(value)) if isinstance(value, float) else value)
         if not 0 <= fraction < 1 or (positive and not fraction):
             raise ValueError
         return fraction
@@ -79,8 +80,8 @@ def read_settings(
     for name in given:
         if name not in rules:
             near = difflib.get_close_matches(name, list(rules), 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ParameterError(f"{method} has no parameter {name!r}{hint} Known: {', '.join(sorted(rules))}")
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise ParameterError(f"{method} has no parameter {name!r}; {hint}Known: {', '.join(sorted(rules))}")
     settings = {**presets[preset], **given}
     for name, value in settings.items():
         read, text = rules[name]
@@ -94,3 +95,8 @@ def read_settings(
 def echo(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as JSON values; fractions as exact text."""
     return {name: str(value) if isinstance(value, Fraction) else value for name, value in settings.items()}
+
+
+def portion(total: int, fraction: Fraction) -> int:
+    """A share of a whole number of nano-units, rounded down."""
+    return total * fraction.numerator // fraction.denominator

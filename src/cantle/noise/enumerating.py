@@ -47,7 +47,15 @@ class Enumerating(Noise):
         answers = [self._level(first, first, c, rate.exact(i)) for i, (first, c) in enumerate(pairs)]
         return np.array(answers, dtype=np.bool_)
 
-    def select(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse_weights: Ints | None = None) -> Ints:
+    def select(
+        self,
+        lanes: Lanes,
+        scores: Ints,
+        starts: Ints,
+        rate: Rate,
+        inverse_weights: Ints | None = None,
+        multiplicities: Ints | None = None,
+    ) -> Ints:
         chosen = []
         for s in range(len(lanes)):
             inside = slice(int(starts[s]), int(starts[s + 1]))
@@ -56,7 +64,8 @@ class Enumerating(Noise):
             if inverse_weights is None:
                 law = _permute_and_flip(powers)
             else:
-                weights = [p / int(w) for p, w in zip(powers, inverse_weights[inside], strict=True)]
+                times = np.ones(len(mine), dtype=np.int64) if multiplicities is None else multiplicities[inside]
+                weights = [p * int(m) / int(w) for p, w, m in zip(powers, inverse_weights[inside], times, strict=True)]
                 law = [w / sum(weights) for w in weights]
             chosen.append(self._branch(law))
         return np.array(chosen, dtype=np.int64)

@@ -91,20 +91,20 @@ def tail(uniform: Uniform, num: int, den: int, two_sided: bool) -> int:
     return k
 
 
-def choice(uniform: Uniform, gaps: Sequence[int], inverse: Sequence[int], num: int, den: int) -> int:
-    """The index i with C(i-1) <= V C(n-1) < C(i), C the running sums of exp(-num/den * gaps) / inverse.
+def choice(uniform: Uniform, gaps: Sequence[int], weights: Sequence[tuple[int, int]], num: int, den: int) -> int:
+    """The index i with C(i-1) <= V C(n-1) < C(i), C the running sums of m exp(-num/den * gap) / w, (m, w) the weights.
 
-    Each weight in units of 2**-bits lies in [w, w + 4] for the integer w computed, so sums in [C, C + 4n].
+    Each term in units of 2**-bits lies in [t, t + 4m] for the integer t computed, so sums in [C, C + 4 sum(m)].
     """
-    n = len(gaps)
+    n, slack = len(gaps), 4 * sum(m for m, _ in weights)
     while True:
-        bits = uniform.bits + 128  # beyond the digits of V also those an inverse weight of 2**63 shifts out
+        bits = uniform.bits + 192  # beyond the digits of V also those a weight of 1 / 2**63 shifts out
         powers = {gap: exp_bounds(num * gap, den, bits)[0] for gap in set(gaps)}
-        sums = list(accumulate(powers[gap] // w for gap, w in zip(gaps, inverse, strict=True)))
+        sums = list(accumulate(powers[gap] * m // w for gap, (m, w) in zip(gaps, weights, strict=True)))
         low = uniform.digits * sums[-1] >> uniform.bits
-        high = ((uniform.digits + 1) * (sums[-1] + 4 * n) >> uniform.bits) + 1
+        high = ((uniform.digits + 1) * (sums[-1] + slack) >> uniform.bits) + 1
         i = bisect_right(sums, low)
-        if (i == 0 or sums[i - 1] + 4 * n <= low) and (i == n - 1 or high <= sums[i]):
+        if (i == 0 or sums[i - 1] + slack <= low) and (i == n - 1 or high <= sums[i]):
             return i
         uniform.extend()
 

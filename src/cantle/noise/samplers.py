@@ -1,9 +1,11 @@
-"""The five verbs over random words: exact samplers in two stages.
+"""The five verbs over random words: exact samplers in two stages. Trusted.
+
+Claim 16. Given ideal words every verb has exactly the law stated in verbs.py.
 
 Every draw is a fixed function of a uniform number V of [0, 1) whose first 64 binary digits are one word. The
 first stage looks at that word with float enclosures, a block of draws at a time; where the enclosure cannot
 decide, `exact` finishes the draw with more words. The proofs of the margins stand beside the comparisons.
-Given ideal words the outputs have exactly the stated laws; the time and memory used are not protected.
+The time and memory used are not protected.
 """
 
 from __future__ import annotations
@@ -48,10 +50,22 @@ class Sampler(Noise):
     def above(self, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
         return np.asarray(self.laplace(lanes, counts, rate) > thresholds)
 
-    def select(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse_weights: Ints | None = None) -> Ints:
+    def select(
+        self,
+        lanes: Lanes,
+        scores: Ints,
+        starts: Ints,
+        rate: Rate,
+        inverse_weights: Ints | None = None,
+        multiplicities: Ints | None = None,
+    ) -> Ints:
         _same_length(lanes, starts[1:])
         if np.any(np.diff(starts) < 1) or (inverse_weights is not None and np.any(inverse_weights < 1)):
             raise ValueError("a selection needs a candidate in every segment, and inverse weights >= 1")
+        if multiplicities is not None and (
+            inverse_weights is None or np.any(multiplicities < 1) or np.any(multiplicities > 2**53)
+        ):
+            raise ValueError("multiplicities go with inverse weights and lie between 1 and 2**53")
         scores = scores.astype(np.int64, casting="same_kind", copy=False)
         chosen = np.empty(len(lanes), dtype=np.int64)
         for part, inside in _segment_blocks(starts):
@@ -63,7 +77,8 @@ class Sampler(Noise):
             if inverse_weights is None:
                 chosen[part] = self._permute_and_flip(near, gaps, heads, sizes, rates)
             else:
-                chosen[part] = self._exponential(near, gaps, heads, sizes, rates, inverse_weights[inside])
+                many = None if multiplicities is None else multiplicities[inside]
+                chosen[part] = self._exponential(near, gaps, heads, sizes, rates, inverse_weights[inside], many)
         return chosen
 
     def coin(self, lanes: Lanes, sides: Ints | int) -> Ints:
@@ -81,7 +96,7 @@ class Sampler(Noise):
     ) -> tuple[Ints, Ints, Ints]:
         """As `Noise.sparse`, with work proportional to what is occupied or released.
 
-        Claim. The law is that of noising all cells. Because cells are independent, listed ones are drawn as
+        Claim 17. The law is that of noising all cells. Because cells are independent, listed ones are drawn as
         usual; of the others K ~ Binomial(total - listed, p) reach the threshold, p = P[Z >= at_least], by
         symmetry any K of them equally likely, and what they have above the threshold is geometric.
         """
@@ -159,16 +174,20 @@ class Sampler(Noise):
         picks = self._coin(lanes, numbers, _PICK)
         return np.asarray(np.flatnonzero(flags)[_starts(numbers)[:-1] + picks] - heads)
 
-    def _exponential(self, lanes: Lanes, gaps: Words, heads: Ints, sizes: Ints, rate: Rate, inverse: Ints) -> Ints:
+    def _exponential(
+        self, lanes: Lanes, gaps: Words, heads: Ints, sizes: Ints, rate: Rate, inverse: Ints, many: Ints | None
+    ) -> Ints:
         """Inversion of V over running sums of weights in fixed point, exact as integers modulo 2**64.
 
         A segment's weights are scaled by a power of two to a sum S in [2**59, 2**62) and rounded down, so
-        each is within 1 + 2**-42.9 * weight of the true one (SPREAD, two roundings; what exp_minus cuts off
-        is below 2**-184 * 2**126 < 1), and all n sums within E = 2n + S * 2**-42 + 1 of the true ones.
+        each is within 1 + 2**-42.9 * weight of the true one (SPREAD, three roundings; what exp_minus cuts off
+        is below 2**-184 * 2**(53 + 126) < 1), and all n sums within E = 2n + S * 2**-42 + 1 of the true ones.
         V times the true total lies in [target - E, target + E + 2) for target = floor(word * S / 2**64): if
         the target is 2E + 2 away from both neighbouring sums, it decides.
         """
         weights = exp_minus(gaps * rate.repeat(sizes).floats()) / inverse
+        if many is not None:
+            weights *= many
         exponents = np.frexp(np.add.reduceat(weights, heads))[1]
         weights *= np.repeat(np.ldexp(1.0, 61 - exponents), sizes)
         fixed = weights.astype(np.int64).view(np.uint64)
@@ -185,7 +204,9 @@ class Sampler(Noise):
         for s in np.flatnonzero(~sure).tolist():
             inside = slice(heads[s], heads[s] + sizes[s])
             uniform = self._uniform(lanes, s, _MAIN, int(words[s]))
-            chosen[s] = exact.choice(uniform, gaps[inside].tolist(), inverse[inside].tolist(), *rate.exact(s))
+            times = [1] * int(sizes[s]) if many is None else many[inside].tolist()
+            weights_of = list(zip(times, inverse[inside].tolist(), strict=True))
+            chosen[s] = exact.choice(uniform, gaps[inside].tolist(), weights_of, *rate.exact(s))
         return chosen
 
     def _coin(self, lanes: Lanes, sides: Ints, use: int) -> Ints:

@@ -95,9 +95,18 @@ class Noise(ABC):
         """counts + Z with P[Z = k] proportional to exp(-rate * |k|)."""
 
     @abstractmethod
-    def select(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse_weights: Ints | None = None) -> Ints:
+    def select(
+        self,
+        lanes: Lanes,
+        scores: Ints,
+        starts: Ints,
+        rate: Rate,
+        inverse_weights: Ints | None = None,
+        multiplicities: Ints | None = None,
+    ) -> Ints:
         """Per segment, the index within it of one candidate: permute-and-flip, or with inverse weights the
-        exponential mechanism, P[i] proportional to exp(rate * scores[i]) / inverse_weights[i]."""
+        exponential mechanism, P[i] proportional to multiplicities[i] * exp(rate * scores[i]) / inverse_weights[i].
+        A multiplicity (1 to 2**53, default 1) stands for so many candidates of the same score and weight."""
 
     @abstractmethod
     def above(self, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:

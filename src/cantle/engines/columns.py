@@ -1,0 +1,101 @@
+"""Records by column, never moved: for questions about one region and the cells of a grid (DiffGen).
+
+Grid tables are counted densely where the table is not much larger than the data, else by sorting the entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.engines.base import Chunk
+from cantle.grid import Grid
+from cantle.regions import Cuts, Ints
+from cantle.tally import Classes, GridCells, GridTable, Key, OneWays, Sizes
+
+DENSE = 1 << 20
+"""Tables of up to so many entries, or twice the records, are counted in an array of that size."""
+
+
+class ColumnEngine:
+    """Counts over one array of codes an attribute; there is one region, the whole domain."""
+
+    def __init__(
+        self, columns: list[npt.NDArray[Any]], classes: npt.NDArray[Any], *, sizes: tuple[int, ...], class_count: int
+    ) -> None:
+        self.sizes, self.classes = sizes, class_count
+        self._columns, self._class = columns, classes
+        self._grid: Grid | None = None
+        self._cell: Ints = np.zeros(0, np.int64)
+        self._tables: dict[int, tuple[Ints, Ints]] = {}
+
+    def __repr__(self) -> str:
+        return "ColumnEngine()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        del self._columns, self._class, self._cell, self._tables
+
+    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+        if not len(positions):
+            return
+        match key:
+            case Sizes():
+                yield 0, 1, np.array([[len(self._class)]], dtype=np.int64)
+            case Classes():
+                yield 0, 1, np.bincount(self._class, minlength=key.classes).reshape(1, -1)
+            case OneWays():
+                parts = [self._one_way(a, size, key.classes) for a, size in zip(key.attributes, key.sizes, strict=True)]
+                yield 0, 1, np.concatenate(parts).reshape(1, -1)
+            case _:
+                raise NotImplementedError("a column engine has one region, which is never split")
+
+    def _one_way(self, attribute: int, size: int, classes: int) -> Ints:
+        column = self._columns[attribute]
+        entry = column if classes == 1 else column.astype(np.int64) * classes + self._class
+        return np.bincount(entry, minlength=size * classes)
+
+    def split(self, positions: Ints, cuts: Cuts) -> None:
+        raise NotImplementedError("a column engine has one region, which is never split")
+
+    def occupied(self, key: GridCells | GridTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a grid key, ascending, and their counts."""
+        if isinstance(key, GridCells):
+            return _occupied(self._cells(key.grid) * key.classes + self._class, key.cells)
+        if key.grid is None:
+            if key.attribute not in self._tables:  # asked again every round, and never changes
+                self._tables[key.attribute] = self._table(key)
+            return self._tables[key.attribute]
+        return self._table(key)
+
+    def _table(self, key: GridTable) -> tuple[Ints, Ints]:
+        cells, entry = 1, np.zeros(len(self._class), dtype=np.int64)
+        if key.grid is not None:
+            cells = key.grid.cells
+            entry = self._cells(key.grid) * key.size
+        entry = entry + self._columns[key.attribute]
+        entry *= key.classes
+        entry += self._class
+        return _occupied(entry, cells * key.size * key.classes)
+
+    def _cells(self, grid: Grid) -> Ints:
+        """The cell of each record; kept, for all attributes of a round are asked about the same grid."""
+        if grid is not self._grid:
+            nowhere = np.zeros(len(self._class), dtype=np.int64)
+            self._grid, self._cell = grid, grid.locate(self._columns) if self._columns else nowhere
+        return self._cell
+
+
+def _occupied(entry: Ints, entries: int) -> tuple[Ints, Ints]:
+    if entries <= max(DENSE, 2 * len(entry)):
+        counts = np.bincount(entry, minlength=entries)
+        listed = np.flatnonzero(counts)
+        return listed, counts[listed]
+    entry = np.sort(entry)
+    first = np.flatnonzero(np.diff(entry, prepend=-1))
+    return entry[first], np.diff(first, append=len(entry))

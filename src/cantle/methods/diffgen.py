@@ -1,0 +1,247 @@
+"""DiffGen: tables that train classifiers (Mohammed, Chen, Fung & Yu 2011).
+
+Start with every attribute fully general; specialise one value a round, chosen with noise; count the cells with noise.
+Preset `paper` is Algorithm 1 with the exact prices of its selections; `default` makes one selection a round over all
+(value, split) pairs, scored on all cells of the current table at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cantle.answers import NoisyCells
+from cantle.budget import NANO
+from cantle.cells import cell_results
+from cantle.curator import Curator
+from cantle.domain import Domain, Labels
+from cantle.errors import ParameterError, SchemaError
+from cantle.grid import Grid
+from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
+from cantle.quality import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
+from cantle.queries import Cells, Histogram, Size
+from cantle.regions import Frontier
+from cantle.results import Results
+from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
+from cantle.taxonomy import Taxonomy
+
+KAPPA = 10
+"""Noise scales of records an average cell should hold; sets the number of rounds and of cells."""
+
+ENOUGH = 5000
+"""records * epsilon from which on the Gini score carries; below it the majority score does better."""
+
+MOST_SPURIOUS = 10**6
+"""Empty cells a release may be expected to list; beyond, the threshold of counts rises."""
+
+LISTED = 10**7
+"""Cells that may be listed one by one."""
+
+WEIGHT = 1 << 10
+
+RULES: Mapping[str, Rule] = {
+    "rounds": maybe(whole(0, 1000), "auto"),
+    "cells": maybe(whole(1, LISTED), "auto"),
+    "score": one_of("auto", "majority", "gini", "weighted", "max", "infogain", "purity"),
+    "objective": one_of("auto", "accuracy", "balanced"),
+    "structure_share": share(positive=True),
+    "count_share": share(),
+    "class_share": share(),
+    "records": maybe(whole(0, 2**53), "private"),
+}
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "default": {"rounds": None, "cells": None, "score": "auto", "objective": "auto", "structure_share": "1/2",
+                "count_share": "1/100", "class_share": "1/50", "records": None},
+    "paper": {"rounds": 10, "cells": None, "score": "max", "objective": "accuracy", "structure_share": "1/2",
+              "count_share": 0, "class_share": 0, "records": None},
+}  # fmt: skip
+LOCAL: Mapping[str, Quality] = {"max": Max(), "infogain": InfoGain(), "purity": Gini()}
+
+
+class DiffGen:
+    """One run: settings, the cuts as they are pushed down, and the noisy cells. All public."""
+
+    name = "diffgen"
+    layout = "columns"
+
+    def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
+        self.settings = read_settings("diffgen", RULES, PRESETS, preset, given)
+        self.preset = preset
+        if domain.target is None:
+            raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method rps")
+        self._check()
+        self.domain = domain
+        self.sizes = tuple(attribute.size for attribute in domain.attributes)
+        self.classes = domain.target.size
+        self.taxonomies = [_taxonomy(attribute) for attribute in domain.attributes]
+        self.grid = Grid.top(self.sizes)
+        self.rounds = 0
+        self.noisy_records: int | None = self.settings["records"]
+        self.noisy: NoisyCells | None = None
+
+    def _check(self) -> None:
+        s = self.settings
+        if (self.preset == "paper") != (s["score"] in LOCAL):
+            known = "max, infogain or purity" if self.preset == "paper" else "auto, majority, gini or weighted"
+            raise ParameterError(f"diffgen parameter score: preset {self.preset} takes {known}, got {s['score']!r}")
+        if self.preset == "paper" and s["rounds"] is None:
+            raise ParameterError("diffgen parameter rounds: preset paper needs a number, for example rounds=10")
+        if self.preset == "default" and s["records"] is None and not s["count_share"]:
+            raise ParameterError("diffgen needs the number of records: declare records=N or pay count_share=0.01")
+
+    def parameters(self) -> dict[str, Any]:
+        return {"preset": self.preset, **echo(self.settings)}
+
+    def run(self, curator: Curator) -> None:
+        """All questions, asked of the one region there is."""
+        root = curator.root()
+        if self.preset == "paper":
+            self._specialise_as_published(root, curator)
+        else:
+            self._specialise_jointly(root, curator)
+        left = int(curator.left(root)[0])
+        at_least = self._threshold(left)
+        self.noisy = curator.measure_cells(root, Cells(self.grid, self.classes), left, at_least=at_least, why="cells")
+
+    def results(self, generator: np.random.Generator) -> Results:
+        """Records and groups from the noisy cells."""
+        assert self.noisy is not None
+        total = self.noisy_records if self.preset == "default" else None
+        return cell_results(self.domain, self.grid, self.noisy, total, self.rounds, generator)
+
+    # ---- default ------------------------------------------------------------------------------------------
+
+    def _specialise_jointly(self, root: Frontier, curator: Curator) -> None:
+        """One selection a round over all (value, split) pairs; rounds and cells from public values."""
+        s, total = self.settings, int(curator.left(root)[0])
+        if self.noisy_records is None:
+            price = max(1, portion(total, s["count_share"]))
+            self.noisy_records = int(curator.measure(root, Size(), price, why="number of records").value[0, 0])
+        score = self._score(root, curator, total)
+        rest = int(curator.left(root)[0])
+        structure = portion(rest, s["structure_share"])
+        useful = max(2.0, self.noisy_records * (rest - structure) / (NANO * KAPPA))
+        rounds = s["rounds"] if s["rounds"] is not None else int(math.log2(useful))
+        most = s["cells"] or max(2, min(LISTED // self.classes, int(useful)))
+        price = structure // max(1, rounds)
+        while self.rounds < rounds and self.grid.cells < most and price:
+            values = self._values(4 * most)
+            if not values:
+                break
+            pick = curator.specialise(
+                root, JointSplits(self.grid, values, self.classes), score, price, why="specialise"
+            )[0]
+            self._push(values[pick.value], pick.point)
+
+    def _score(self, root: Frontier, curator: Curator, total: int) -> Quality:
+        """The joint-cell score: by name, or by objective and the size of the task."""
+        s = self.settings
+        records = self.noisy_records or 0
+        name = s["score"]
+        if name == "auto":
+            large = records * total >= ENOUGH * NANO
+            name = {"accuracy": "majority", "balanced": "weighted"}.get(s["objective"], "gini" if large else "majority")
+        if name == "weighted":
+            price = max(1, portion(total, s["class_share"]))
+            totals = curator.measure(root, Histogram(self.classes), price, why="class totals").value[0]
+            counts = np.maximum(totals, 1)
+            return WeightedMajority(tuple(max(1, int(WEIGHT * counts.min() // count)) for count in counts.tolist()))
+        return HalfGini() if name == "gini" else JointMajority()
+
+    def _values(self, most: int) -> tuple[Value, ...]:
+        """What can still be specialised without passing so many cells; judged on taxonomy and grid alone."""
+        values = []
+        for attribute, cut in enumerate(self.grid.shape):
+            room = most * cut // self.grid.cells - cut + 1  # children that fit
+            for lo, hi in self.grid.spans(attribute):
+                children = self._children(attribute, lo, hi)
+                if hi - lo > 1 and (2 if children is None else len(children)) <= max(2, room):
+                    values.append(Value(attribute, (lo, hi), children))
+        return tuple(values)
+
+    def _children(self, attribute: int, lo: int, hi: int) -> tuple[tuple[int, int], ...] | None:
+        """The children of a category's span (null beside them at the top); None for numbers, cut at a point."""
+        taxonomy, nullable = self.taxonomies[attribute], self.domain.attributes[attribute].nullable
+        if taxonomy is None:
+            return None
+        if nullable and (lo, hi) == (0, self.sizes[attribute]):
+            top = taxonomy.children(0, hi - 1) or ((0, hi - 1),)
+            return (*top, (hi - 1, hi))
+        return taxonomy.children(lo, hi) if hi - lo > 1 else ()
+
+    def _push(self, value: Value, point: int) -> None:
+        """Specialises a value: the cut is pushed down."""
+        points = (point,) if value.children is None else tuple(lo for lo, _ in value.children[1:])
+        self.grid = self.grid.refine(value.attribute, points)
+        self.rounds += 1
+
+    # ---- paper --------------------------------------------------------------------------------------------
+
+    def _specialise_as_published(self, root: Frontier, curator: Curator) -> None:
+        """Algorithm 1: split points first, then a value a round, and new split points after numeric rounds.
+
+        Deviation: |A_n| + 2h - 1 selections instead of |A_n| + 2h (the last round needs no new points), weight
+        exp(e' u) for Max, whose range is 1; what categorical rounds leave goes to the counts.
+        """
+        s, h = self.settings, self.settings["rounds"]
+        score = LOCAL[s["score"]]
+        numeric = [a for a, taxonomy in enumerate(self.taxonomies) if taxonomy is None and self.sizes[a] > 1]
+        structure = portion(int(curator.left(root)[0]), s["structure_share"])
+        price = structure // max(1, len(numeric) + 2 * h - 1)
+        if h and not price:
+            raise ParameterError(f"epsilon is too small for {h} rounds; lower rounds or raise epsilon")
+        points: dict[tuple[int, int, int], int] = {}
+
+        def find_points(values: list[Value]) -> None:
+            if values:
+                asked = SplitPoints(tuple(values), self.sizes[values[0].attribute], self.classes)
+                for pick in curator.specialise(root, asked, score, price, why="split point"):
+                    value = values[pick.value]
+                    points[value.attribute, *value.span] = pick.point
+
+        for a in numeric if h else ():
+            find_points([Value(a, (0, self.sizes[a]), None)])
+        while self.rounds < h:
+            values = self._known(points)
+            if not values:
+                break
+            asked = OneValue(values, self.sizes, self.classes)
+            pick = curator.specialise(root, asked, score, price, why="specialise")[0]
+            chosen = values[pick.value]
+            self._push(chosen, 0)
+            if self.taxonomies[chosen.attribute] is None and self.rounds < h:
+                sides = [span for span in chosen.children or () if span[1] - span[0] > 1]
+                find_points([Value(chosen.attribute, span, None) for span in sides])
+
+    def _known(self, points: dict[tuple[int, int, int], int]) -> tuple[Value, ...]:
+        """All values that can be specialised, numbers at the point drawn for them."""
+        values = []
+        for value in self._values(2**50):
+            lo, hi = value.span
+            point = points.get((value.attribute, lo, hi), 0)
+            children = value.children or ((lo, point), (point, hi))
+            values.append(Value(value.attribute, value.span, children))
+        return tuple(values)
+
+    # ---- counts -------------------------------------------------------------------------------------------
+
+    def _threshold(self, epsilon_nano: int) -> int:
+        """Counts below it are withheld: 1, or what keeps the expected number of listed empty cells in bounds.
+
+        From the public number of cells alone; one threshold for all cells and classes.
+        """
+        cells = self.grid.cells * self.classes
+        if cells <= LISTED:
+            return 1
+        rate = epsilon_nano / NANO
+        return max(1, math.ceil(math.log(cells / ((1 + math.exp(-rate)) * MOST_SPURIOUS)) / rate))
+
+
+def _taxonomy(attribute: Any) -> Taxonomy | None:
+    """The taxonomy of a category, given or by default; None for numbers."""
+    if not isinstance(attribute.scale, Labels):
+        return None
+    return attribute.taxonomy or Taxonomy.default(attribute.scale.labels)

@@ -1,0 +1,420 @@
+"""A tree of generalisations over the values of one column; every node is a half-open span of codes.
+
+The leaves are numbered depth first, so that a node *is* the span `(lo, hi)` of the leaves below it (style.md
+3.2, DiffGen section 3.2). A chain of nodes with a single child would give several nodes one span: it
+collapses into one node, which has two children or more, or is a leaf. Of the names in a chain the most
+specific one stays (`*` only where there is no other); a leaf keeps its own label.
+
+A name stands for one node: it may not occur in two places, nor below itself. The one exception is a name
+repeated one level down, as ARX files do (`Other;Other;*`).
+
+Everything here is public, so messages may quote it.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice, pairwise
+from typing import Any, NoReturn
+
+from cantle.errors import ParameterError, SchemaError
+
+Span = tuple[int, int]
+Row = tuple[int, Any]  # depth and label of a node, depth first; a group without a name has the label None
+
+ANY = "*"
+MAX_DEPTH = 100
+GENERATORS = ("fanout", "prefixes", "bands", "dateparts")  # as the only key of a mapping: a rule, not a group
+_SHOWN = 3  # labels written out in the name of a nameless node
+_quoting = reprlib.Repr()
+_quoting.maxstring = _quoting.maxother = 80
+
+
+def refuse(where: str, rule: str, fix: str) -> NoReturn:
+    """Refuse a taxonomy."""
+    raise SchemaError(f"{where}: {rule}; {fix}.")
+
+
+def quote(value: Any) -> str:
+    """The value as a message shows it, cut where it is long."""
+    try:
+        return _quoting.repr(value)
+    except ValueError:  # an integer too long to be written
+        return f"a very long {type(value).__name__}"
+
+
+def text_of(label: Any) -> str:
+    """A label as people write it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+@dataclass(frozen=True, repr=False)
+class Taxonomy:
+    """A tree over the codes 0, …, len(leaves) - 1; made by `from_nested`, `flat`, `balanced` or `default`.
+
+    >>> job = Taxonomy.from_nested({"Any": [{"Professional": ["Engineer", "Lawyer"]}, ["Dancer", "Writer"]]})
+    >>> job.leaves
+    ('Engineer', 'Lawyer', 'Dancer', 'Writer')
+    >>> [(span, job.name(*span)) for span in job.children(*job.root)]
+    [((0, 2), 'Professional'), ((2, 4), 'Dancer | Writer')]
+    """
+
+    leaves: tuple[Any, ...]
+    fanout: int = 0  # children of every inner node where they are computed; 0 where `spans` lists them
+    spans: Mapping[Span, tuple[Span, ...]] = field(default_factory=dict, hash=False)
+    names: Mapping[Span, str] = field(default_factory=dict, hash=False)
+
+    # ------------------------------------------------------------------------------------------------ making
+
+    @classmethod
+    def flat(cls, leaves: Iterable[Any]) -> Taxonomy:
+        """The taxonomy in which every value is a child of the root."""
+        labels = tuple(leaves)
+        return cls.balanced(labels, max(2, len(labels)))
+
+    @classmethod
+    def balanced(cls, leaves: Iterable[Any], fanout: int) -> Taxonomy:
+        """The taxonomy that cuts every span into `fanout` parts as equal as can be, in the given order.
+
+        Children are computed when asked for: beyond the labels it needs no memory.
+
+        >>> Taxonomy.balanced("abcdefg", 3).children(0, 7)
+        ((0, 2), (2, 4), (4, 7))
+        """
+        labels = tuple(leaves)
+        if not labels:
+            raise ParameterError("a taxonomy has no leaves; give at least one value.")
+        if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
+            raise ParameterError(f"the fan-out of a taxonomy is {quote(fanout)}; it must be a whole number from 2 on.")
+        if len(set(labels)) < len(labels):
+            twice = Counter(labels).most_common(1)[0][0]
+            raise ParameterError(f"the value {quote(twice)} is twice in a taxonomy; keep it once.")
+        return cls(labels, fanout=min(fanout, max(2, len(labels))))
+
+    @classmethod
+    def default(cls, leaves: Iterable[Any]) -> Taxonomy:
+        """What a category gets without a taxonomy: flat up to five values, else halves in the listed order."""
+        labels = tuple(leaves)
+        return cls.flat(labels) if len(labels) <= 5 else cls.balanced(labels, 2)
+
+    @classmethod
+    def from_nested(cls, nested: Any, where: str = "taxonomy") -> Taxonomy:
+        """The taxonomy in nested lists and mappings: what `to_nested` gives, and what people write.
+
+        A list is a group without a name, a mapping gives each of its keys as a group, the rest are leaves.
+        """
+        even = isinstance(nested, Mapping) and set(nested) == {"fanout", "leaves"}
+        if even and not isinstance(nested["fanout"], list | tuple | Mapping):
+            return _even(nested["leaves"], nested["fanout"], where)
+        return cls.from_rows(_nested_rows(nested, where), where)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row], where: str = "taxonomy") -> Taxonomy:
+        """The taxonomy in an outline: depth (from 0) and label of every node, depth first; leaves have none below.
+
+        >>> Taxonomy.from_rows([(0, "A"), (1, "a"), (1, "b"), (0, "c")]).to_nested()
+        [{'A': ['a', 'b']}, 'c']
+        """
+        grower = _Grower(where)
+        sentinel: Row = (0, None)
+        for (depth, label), (after, _) in pairwise(chain(rows, [sentinel])):
+            grower.add(depth, label, leaf=after <= depth)
+        return grower.finish()
+
+    # ----------------------------------------------------------------------------------------------- reading
+
+    @property
+    def root(self) -> Span:
+        """The span of all codes."""
+        return 0, len(self.leaves)
+
+    def children(self, lo: int, hi: int) -> tuple[Span, ...]:
+        """The spans of the children of a node, two or more; none for a leaf."""
+        self._check_node(lo, hi)
+        return tuple(self._parts(lo, hi))
+
+    def has(self, lo: int, hi: int) -> bool:
+        """Whether a span is a node."""
+        return 0 <= lo < hi <= len(self.leaves) and (hi - lo == 1 or self._is_inner(lo, hi))
+
+    def name(self, lo: int, hi: int) -> str:
+        """The label of a node; of a nameless one its values, or the first and last of them."""
+        self._check_node(lo, hi)
+        return self._name(lo, hi)
+
+    def path(self, code: int) -> Iterator[Span]:
+        """The nodes from the root to the leaf of a code."""
+        if not 0 <= code < len(self.leaves):
+            raise ParameterError(f"code {code} is not in the taxonomy; it has the codes 0 to {len(self.leaves) - 1}.")
+        node = self.root
+        yield node
+        while node[1] - node[0] > 1:
+            node = self._part_with(node, code)
+            yield node
+
+    def height(self, lo: int, hi: int) -> int:
+        """Number of levels below a node: 0 for a leaf."""
+        self._check_node(lo, hi)
+        return self._sum_up(lo, hi, max)
+
+    def inner(self, lo: int, hi: int) -> int:
+        """Number of nodes from this one down that are not leaves."""
+        self._check_node(lo, hi)
+        return self._sum_up(lo, hi, sum)
+
+    @property
+    def widest(self) -> int:
+        """The largest number of children of a node; 0 for a single value."""
+        if self.fanout:
+            return min(self.fanout, len(self.leaves)) if len(self.leaves) > 1 else 0
+        return max(map(len, self.spans.values()))
+
+    def order_of(self, categories: Sequence[Any]) -> tuple[int, ...]:
+        """For every leaf its place in the declared list, as `Attribute.reordered` takes it."""
+        place = {value: k for k, value in enumerate(categories)}
+        return tuple(place[leaf] for leaf in self.leaves)
+
+    def preview(self, most: int = 40) -> Iterator[str]:
+        """The tree as lines of text, cut after `most` of them.
+
+        >>> print(*Taxonomy.from_nested({"Any": [{"A": ["a", "b"]}, "c"]}).preview(), sep="\\n")
+        Any
+        ├─ A
+        │  ├─ a
+        │  └─ b
+        └─ c
+        """
+        yield from islice(self._lines(*self.root, ""), most)
+        total = len(self.leaves) + self._sum_up(*self.root, sum)
+        if total > most:
+            yield f"… {total - most} more"
+
+    def to_nested(self) -> Any:
+        """The taxonomy as JSON holds it; `from_nested` and the schema's `hierarchy` read it back."""
+        if 0 < self.fanout < len(self.leaves):
+            return {"fanout": self.fanout, "leaves": list(self.leaves)}
+        nested = self._nested(*self.root)
+        reserved = isinstance(nested, dict) and set(nested) <= set(GENERATORS)
+        return nested if isinstance(nested, list | dict) and not reserved else [nested]
+
+    def __repr__(self) -> str:
+        return f"Taxonomy({len(self.leaves)} leaves, height {self._sum_up(*self.root, max)})"
+
+    # ---------------------------------------------------------------------------------------------- geometry
+
+    def _check_node(self, lo: int, hi: int) -> None:
+        if not self.has(lo, hi):
+            raise ParameterError(f"the codes {lo} to {hi} are not a node of the taxonomy; start from its root.")
+
+    def _is_inner(self, lo: int, hi: int) -> bool:
+        return (lo, hi) in (self.path(lo) if self.fanout else self.spans)
+
+    def _parts(self, lo: int, hi: int) -> Iterable[Span]:
+        """The children of a node, unchecked."""
+        size = hi - lo
+        if size == 1:
+            return ()
+        if not self.fanout:
+            return self.spans[lo, hi]
+        parts = min(self.fanout, size)
+        return ((lo + i * size // parts, lo + (i + 1) * size // parts) for i in range(parts))
+
+    def _part_with(self, node: Span, code: int) -> Span:
+        """The child of a node that has the code."""
+        lo, hi = node
+        if not self.fanout:
+            kids = self.spans[node]
+            return kids[bisect_right(kids, code, key=lambda span: span[0]) - 1]
+        size = hi - lo
+        parts = min(self.fanout, size)
+        i = ((code - lo + 1) * parts - 1) // size  # the largest i with i * size // parts <= code - lo
+        return lo + i * size // parts, lo + (i + 1) * size // parts
+
+    def _sum_up(self, lo: int, hi: int, join: Callable[[Iterable[int]], int]) -> int:
+        """0 at the leaves, and 1 + join(children) above them."""
+        if not self.fanout:
+            return 1 + join(self._sum_up(*part, join) for part in self.spans[lo, hi]) if hi - lo > 1 else 0
+        known: dict[int, int] = {1: 0}  # by size: all that matters where parts are equal
+
+        def of(size: int) -> int:
+            if size not in known:
+                parts = min(self.fanout, size)
+                small, large = divmod(size, parts)
+                known[size] = 1 + join(of(small + (i < large)) for i in range(parts))
+            return known[size]
+
+        return of(hi - lo)
+
+    def _name(self, lo: int, hi: int) -> str:
+        if (lo, hi) in self.names:
+            return self.names[lo, hi]
+        if hi - lo <= _SHOWN:
+            return " | ".join(map(text_of, self.leaves[lo:hi]))
+        return f"{text_of(self.leaves[lo])} … {text_of(self.leaves[hi - 1])} ({hi - lo} values)"
+
+    def _lines(self, lo: int, hi: int, bars: str) -> Iterator[str]:
+        yield "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in self._name(lo, hi))
+        for part in self._parts(lo, hi):
+            last = part[1] == hi
+            branch = self._lines(*part, bars + ("   " if last else "│  "))
+            yield bars + ("└─ " if last else "├─ ") + next(branch)
+            yield from branch
+
+    def _nested(self, lo: int, hi: int) -> Any:
+        if hi - lo == 1:
+            return self.leaves[lo]
+        kids = [self._nested(*part) for part in self._parts(lo, hi)]
+        return {self.names[lo, hi]: kids} if (lo, hi) in self.names else kids
+
+
+# ------------------------------------------------------------------------------------------ from an outline
+
+
+@dataclass
+class _Group:
+    """A group whose children are still coming."""
+
+    name: str | None
+    lo: int
+    parts: list[Span] = field(default_factory=list)
+    echoed: bool = False  # a child has the same name
+
+
+class _Grower:
+    """A taxonomy that grows by one node at a time, depth first; memory is that of the tree, not of the input."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.leaves: list[Any] = []
+        self.spans: dict[Span, tuple[Span, ...]] = {}
+        self.names: dict[Span, str] = {}
+        self.open = [_Group(None, 0)]
+        self.parents: dict[str, str | None] = {}
+        self.values: set[str] = set()
+
+    def add(self, depth: int, label: Any, leaf: bool) -> None:
+        """Take the next node."""
+        if depth >= MAX_DEPTH:
+            refuse(self.where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
+        self._close(depth + 1)
+        text = None if label is None else text_of(label)
+        if text is not None:
+            self._check(text, leaf)
+        if leaf:
+            self.open[-1].parts.append((len(self.leaves), len(self.leaves) + 1))
+            self.leaves.append(label)
+        else:
+            self.open.append(_Group(text, len(self.leaves)))
+
+    def finish(self) -> Taxonomy:
+        """The taxonomy of the nodes so far."""
+        self._close(1)
+        if not self.leaves:
+            refuse(self.where, "it has no values", "list the declared categories in it")
+        root = (0, len(self.leaves))
+        self._settle(root, self.open[0])
+        flat = len(self.spans.get(root, "1")) == len(self.leaves)
+        fanout = max(2, len(self.leaves)) if flat else 0
+        return Taxonomy(tuple(self.leaves), fanout, {} if flat else self.spans, self.names)
+
+    def _check(self, text: str, leaf: bool) -> None:
+        """Refuse a name that is in use, unless it repeats the group's own."""
+        parent = self.open[-1]
+        if leaf and text in self.values:
+            refuse(self.where, f"the value {quote(text)} is a leaf twice", "keep it in one place")
+        if text == parent.name and not parent.echoed:
+            parent.echoed = True
+        elif text in (path := [group.name for group in self.open]):
+            around = " > ".join([quote(name) for name in path[path.index(text) :] if name] + [quote(text)])
+            refuse(self.where, f"{quote(text)} lies below itself (a cycle: {around})", "take it out in one place")
+        elif text in self.parents:
+            places = " and ".join(_place(name) for name in (self.parents[text], parent.name))
+            rule = f"{quote(text)} stands in two places, {places} (two parents or a cycle)"
+            refuse(self.where, rule, "keep it in one, or give each its own name")
+        self.parents.setdefault(text, parent.name)
+        if leaf:
+            self.values.add(text)
+
+    def _close(self, keep: int) -> None:
+        while len(self.open) > keep:
+            group = self.open.pop()
+            span = (group.lo, len(self.leaves))
+            self._settle(span, group)
+            self.open[-1].parts.append(span)
+
+    def _settle(self, span: Span, group: _Group) -> None:
+        """Note a finished group; one with a single child has that child's span, and leaves it its name."""
+        if len(group.parts) > 1:
+            self.spans[span] = tuple(group.parts)
+        if group.name is not None and span[1] - span[0] > 1 and self.names.get(span, ANY) == ANY:
+            self.names[span] = group.name
+
+
+def _place(parent: str | None) -> str:
+    return "under a group without a name or at the top" if parent is None else f"under {quote(parent)}"
+
+
+# ------------------------------------------------------------------------------------------ nested lists
+
+
+def _even(leaves: Any, fanout: Any, where: str) -> Taxonomy:
+    """The balanced taxonomy of a checked list."""
+    labels = [_label(leaf, where) for leaf in _filled(leaves, "the list of leaves", where)]
+    try:
+        return Taxonomy.balanced(labels, fanout)
+    except ParameterError as wrong:
+        raise SchemaError(f"{where}: {wrong}") from None
+
+
+def _nested_rows(nested: Any, where: str) -> Iterator[Row]:
+    """The outline of nested lists and mappings, one node at a time and without recursion."""
+    if not isinstance(nested, list | tuple | Mapping):
+        refuse(where, f"{quote(nested)} is not a nested list", "write [[a, b], [c, d]] or {Group: [a, b], …}")
+    path, stack = [id(nested)], [_members(nested, where)]
+    while stack:
+        entry = next(stack[-1], None)
+        if entry is None:
+            stack.pop()
+            path.pop()
+            continue
+        label, inside = entry
+        yield len(stack) - 1, label
+        if inside is not None:
+            if id(inside) in path:
+                rule = "a group contains itself (a cycle, through a YAML anchor)"
+                refuse(where, rule, "write its values out")
+            stack.append(_members(inside, where))
+            path.append(id(inside))
+
+
+def _members(group: Any, where: str) -> Iterator[tuple[Any, Any]]:
+    """What stands in a group: (label, None) for a leaf, (name or None, content) for a group."""
+    for item in [group] if isinstance(group, Mapping) else group:
+        if isinstance(item, list | tuple):
+            yield None, _filled(item, "a group", where)
+        elif isinstance(item, Mapping):
+            for key, inside in _filled(item, "a group", where).items():
+                yield _label(key, where), _filled(inside, f"the group {quote(key)}", where)
+        else:
+            yield _label(item, where), None
+
+
+def _filled(inside: Any, what: str, where: str) -> Any:
+    """The content of a group, if it has any."""
+    if inside is None or (isinstance(inside, list | tuple | Mapping) and not inside):
+        refuse(where, f"{what} is empty", "list its values, or take it out (a value stands without a colon)")
+    if not isinstance(inside, list | tuple | Mapping):
+        refuse(where, f"{what} has {quote(inside)} in place of a list", "write its values in square brackets")
+    return inside
+
+
+def _label(label: Any, where: str) -> Any:
+    """A label, if it is text, a 64-bit integer or a boolean."""
+    if isinstance(label, str | bool) or (isinstance(label, int) and -(2**63) <= label < 2**63):
+        return label
+    shown = "a number of more than 64 bits" if isinstance(label, int) else quote(label)
+    refuse(where, f"the label {shown} is not text", "put it in quotes")

@@ -1,0 +1,59 @@
+"""The sources as syntax trees: who imports whom, what is documented, where randomness is named."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import cantle
+
+ROOT = Path(cantle.__file__).parent
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Syntax trees by name without `cantle.`: `curator`, `noise.words`; a package is `noise`, the top is ''."""
+    trees = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts).removesuffix("__init__").removesuffix(".")
+        trees[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return trees
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Full names of all modules imported: at the top, inside functions, for types, or by import_module."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            module = node.module or ""
+            # `from cantle.noise import exact` imports a module, `from cantle.noise import Rate` does not.
+            inside = {f"{module}.{alias.name}" for alias in node.names}
+            known = {name for name in inside if name.removeprefix("cantle.") in modules() and name != "cantle."}
+            found |= known
+            if len(known) < len(inside):
+                found.add(module)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module":
+            found |= {str(a.value) for a in node.args[:1] if isinstance(a, ast.Constant)}
+    return found
+
+
+def ours(tree: ast.Module) -> set[str]:
+    """Modules of cantle among the imported ones, without `cantle.`."""
+    return {name.removeprefix("cantle").removeprefix(".") for name in imported(tree) if name.split(".")[0] == "cantle"}
+
+
+def others(tree: ast.Module) -> set[str]:
+    """Top-level packages that are not cantle."""
+    return {name.split(".")[0] for name in imported(tree)} - {"cantle"}
+
+
+def dotted(node: ast.AST) -> str:
+    """`np.random.default_rng` as text; empty for what is no chain of names."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
