@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cantle.estimators import RPS as RPS
+    from cantle.estimators import DiffGen as DiffGen
     from cantle.publishing import publish as publish
     from cantle.release import Release as Release
     from cantle.schema import Schema as Schema
 
-__all__ = ["Release", "Schema", "publish"]
+__all__ = ["DiffGen", "RPS", "Release", "Schema", "publish"]
 
-_HOMES = {"publish": "cantle.publishing", "Release": "cantle.release", "Schema": "cantle.schema"}
+_HOMES = {
+    "DiffGen": "cantle.estimators",
+    "RPS": "cantle.estimators",
+    "Release": "cantle.release",
+    "Schema": "cantle.schema",
+    "publish": "cantle.publishing",
+}
 
 
 def __getattr__(name: str) -> Any:

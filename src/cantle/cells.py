@@ -78,14 +78,19 @@ def draw_from_cells(
     domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: np.random.Generator
 ) -> pl.DataFrame:
     """Records on the original grid, each value uniform in its cell's span, shuffled."""
-    order = generator.permutation(int(count.sum()))
-    cell, label = np.divmod(np.repeat(cells, count)[order], _classes(domain))
+    total = int(count.sum())
+    row = np.repeat(np.arange(len(cells)), count)[generator.permutation(total)]
+    cell, label = np.divmod(cells, _classes(domain))
     place = grid.unravel(cell)
-    codes = np.empty((len(cell), len(domain.attributes)), dtype=np.int64)
+    codes = np.empty((total, len(domain.attributes)), dtype=np.int64, order="F")
     for a, edge in enumerate(grid.edges):
-        lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
-        codes[:, a] = lo + np.minimum((generator.random(len(cell)) * (hi - lo)).astype(np.int64), hi - lo - 1)
-    return domain.decode(codes, label, np.zeros((len(cell), len(domain.attributes) + 1)))
+        lo, width = edge[place[:, a]], edge[place[:, a] + 1] - edge[place[:, a]]
+        codes[:, a] = lo[row]
+        if width.max(initial=1) > 1:
+            fine = np.float32 if width.max() <= 1 << 16 else np.float64
+            within = (generator.random(total, dtype=fine) * width[row]).astype(np.int64)
+            codes[:, a] += np.minimum(within, width[row] - 1)
+    return domain.decode(codes, label[row], np.broadcast_to(0.0, (total, len(domain.attributes) + 1)))
 
 
 def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:

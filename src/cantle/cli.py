@@ -305,6 +305,36 @@ def sample_command(
     _tell(as_json, {"records": len(records), "file": str(output)}, lambda: print(f"wrote {output}: {n} records"))
 
 
+@app.command("apply")
+def apply_command(
+    folder: ReleaseDir,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table of the same schema.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Named *.internal.csv.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Generalise another file (a test set, next year's data) with the cuts of a diffgen release. NOT PRIVATE.
+
+    Example: cantle apply release test.csv -o test.internal.csv
+    """
+    from cantle.errors import OutputError
+    from cantle.release import Release
+
+    target = output or Path(f"{data.stem}.internal.csv")
+    if not target.name.endswith(".internal.csv"):
+        raise ParameterError(f"the output is not private and must be named *.internal.csv, got {target.name!r}")
+    if target.exists():
+        raise OutputError(f"{target} exists already; choose another -o file")
+    if folder.resolve() in target.resolve().parents:
+        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
+    print("NOT PRIVATE: made from the records of the data without noise; for internal use", file=sys.stderr)
+    table = Release.load(folder).generalise(data)
+    try:
+        table.write_csv(target)
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+    _tell(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))
+
+
 @app.command("reproduce")
 def reproduce_command(
     figures: Annotated[

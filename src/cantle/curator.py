@@ -147,7 +147,7 @@ class Curator:
             raise ParameterError("the candidates are not those of this domain, or this score has no proof for them")
         rho = quality.range * self.__budget.unit.max_records
         self.__charge(nodes, cost, why, "choose", rho)
-        exact_runs = candidates.score(engine.occupied, quality)
+        exact_runs = candidates.score(engine, quality)
         selections = len(exact_runs.starts) - 1
         lanes = Lanes(self.__calls, np.repeat(nodes.ids, selections), np.arange(selections))
         chosen = exact_runs.starts[:-1] + self.__noise.select(
@@ -155,13 +155,14 @@ class Curator:
             exact_runs.scores,
             exact_runs.starts,
             Rate(int(cost[0]), rho * NANO),
-            exact_runs.inverse,
+            None if exact_runs.many is None else np.ones_like(exact_runs.many),
             exact_runs.many,
         )
-        self.__calls += 1  # the point inside the run is another draw
-        lanes = Lanes(self.__calls, lanes.keys, lanes.cells)
-        within = self.__noise.coin(lanes, exact_runs.many[chosen])
-        points = np.where(exact_runs.point[chosen] > 0, exact_runs.point[chosen] + within, 0)
+        points = exact_runs.point[chosen]
+        if exact_runs.many is not None:
+            self.__calls += 1  # the point inside the run is another draw
+            within = self.__noise.coin(Lanes(self.__calls, lanes.keys, lanes.cells), exact_runs.many[chosen])
+            points = np.where(points > 0, points + within, 0)
         values = exact_runs.value[chosen]
         return [Pick(value, point) for value, point in zip(values.tolist(), points.tolist(), strict=True)]
 

@@ -80,8 +80,9 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints) -> dict[str, pl.Serie
         columns[name] = labels.gather(inverse.reshape(-1))
         columns[f"{name}.lo"], columns[f"{name}.hi"] = pl.Series(values[0]), pl.Series(values[1])
     else:
-        edges = _edges(attribute)
-        columns[f"{name}.lo"], columns[f"{name}.hi"] = edges.gather(values[0]), edges.gather(values[1])
+        used, inverse = np.unique(np.concatenate(values), return_inverse=True)
+        edges = pl.Series([attribute.edge(code) for code in used.tolist()]).gather(inverse)
+        columns[f"{name}.lo"], columns[f"{name}.hi"] = edges[: len(lo)], edges[len(lo) :]
     if attribute.nullable:
         columns[f"{name}.null"] = pl.Series(hi > attribute.bins)
     return columns

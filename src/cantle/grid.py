@@ -16,6 +16,7 @@ import numpy.typing as npt
 from cantle.regions import Ints
 
 MOST_CELLS = 1 << 60
+LOOKED_UP = 1 << 22  # codes that a table of all of them is made for
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +74,11 @@ class Grid:
         cell = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
         for edge, column in zip(self.edges, columns, strict=True):
             if len(edge) > 2:  # an attribute in one span adds nothing
-                place = np.repeat(np.arange(len(edge) - 1), np.diff(edge))
                 cell *= len(edge) - 1
-                cell += place[column]
+                if edge[-1] <= LOOKED_UP:
+                    cell += np.repeat(np.arange(len(edge) - 1), np.diff(edge))[column]
+                else:
+                    cell += np.searchsorted(edge, column, side="right") - 1
         return cell
 
     def unravel(self, cell: Ints) -> Ints:

@@ -3,17 +3,18 @@
 A candidate replaces one span v of one attribute's cut by its children: of a category the children of v in the
 taxonomy, of a number the two sides of a grid point strictly inside v. All are public.
 
-Scores come from tables of (cell, code, class) that list occupied entries only. A number's grid points between two
-neighbouring occupied codes have the same counts on both sides, hence the same score: they are weighed as one run, and
-the point inside the chosen run is drawn uniformly, which is the law of choosing among all points. The runs cover the
-whole grid, end runs beyond the smallest and largest occupied code included; the runs themselves are never shown.
+Where a number's points all compete (`SplitPoints`), those between two neighbouring occupied codes have the same counts
+on both sides, hence the same score: they are weighed as one run, and the point inside the chosen run is drawn
+uniformly, which is the law of choosing among all points. The runs cover the whole grid, end runs beyond the smallest and
+largest occupied code included; the runs themselves are never shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -21,11 +22,22 @@ import numpy as np
 from cantle.grid import Grid
 from cantle.quality import Additive, Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
 from cantle.regions import Ints
-from cantle.tally import Domain, GridTable
+from cantle.tally import CodeTable, Domain, GridBins
+
+MOST_HANDICAP = 1 << 60
+MOST_TABLE = 1 << 30
 
 Span = tuple[int, int]
-Look = Callable[[GridTable], tuple[Ints, Ints]]
-"""Gives the occupied (cell, code, class) entries of a table, sorted, and their counts."""
+
+
+class Look(Protocol):
+    """What candidates may see of an engine: exact counts of their own tables."""
+
+    def occupied(self, key: CodeTable) -> tuple[Ints, Ints]:
+        """Occupied entries, ascending, and their counts."""
+
+    def dense(self, key: GridBins) -> Ints:
+        """All counts, shape (cells, classes, width)."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +65,10 @@ class Runs:
     """Scored candidates, one selection a segment. Private: where runs begin depends on the records."""
 
     scores: Ints
-    many: Ints  # candidates in the run, all of this score
-    inverse: Ints  # inverse weight of one candidate
     starts: Ints
     value: Ints  # which value it specialises
     point: Ints  # first point of the run; 0 for fixed children
+    many: Ints | None = None  # points in the run, all of this score: exponential mechanism; None: permute-and-flip
 
 
 class Scored(Protocol):
@@ -72,44 +83,19 @@ class Scored(Protocol):
 # ---- from tables to scores ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Occupied (cell, code) entries of one attribute in order, with their class counts (entries, classes)."""
-
-    cell: Ints
-    code: Ints
-    counts: Ints
-
-    @staticmethod
-    def of(look: Look, key: GridTable) -> Table:
-        entries, exact_counts = look(key)
-        pair, label = np.divmod(entries, key.classes)
-        first = _firsts(pair)
-        counts = np.zeros((len(first), key.classes), dtype=np.int64)
-        counts[np.repeat(np.arange(len(first)), np.diff(first, append=len(pair))), label] = exact_counts
-        cell, code = np.divmod(pair[first], key.size)
-        return Table(cell, code, counts)
+def code_table(look: Look, key: CodeTable) -> tuple[Ints, Ints]:
+    """The occupied codes of an attribute in order, and their class counts (codes, classes)."""
+    entries, exact_counts = look.occupied(key)
+    codes, label = np.divmod(entries, key.classes)
+    found, row = np.unique(codes, return_inverse=True)
+    counts = np.zeros((len(found), key.classes), dtype=np.int64)
+    counts[row, label] = exact_counts
+    return found, counts
 
 
-def _firsts(group: Ints) -> Ints:
-    """The first position of each run of equal numbers (all at least 0)."""
-    return np.flatnonzero(np.diff(group, prepend=-1))
-
-
-def _steps(table: Table, quality: Additive) -> tuple[Ints, Ints]:
-    """The distinct occupied codes, and what passing each from right to left adds to the score, over all cells."""
-    first = _firsts(table.cell)
-    sizes = np.diff(first, append=len(table.cell))
-    below = np.cumsum(table.counts, axis=0)
-    left = below - np.repeat(below[first] - table.counts[first], sizes, axis=0)
-    whole = left[first + sizes - 1]
-    score = quality.value(left) + quality.value(np.repeat(whole, sizes, axis=0) - left)
-    before = np.concatenate([np.zeros(1, np.int64), score[:-1]])[: len(score)]
-    before[first] = quality.value(whole)  # with all of a cell on the right it is undivided
-    order = np.argsort(table.code, kind="stable")
-    code, gain = table.code[order], (score - before)[order]
-    start = _firsts(code)
-    return code[start], np.add.reduceat(gain, start) if len(start) else gain
+def _running(counts: Ints) -> Ints:
+    """Class counts of the first 0, 1, 2, ... codes."""
+    return np.cumsum(np.vstack([np.zeros((1, counts.shape[1]), np.int64), counts]), axis=0)
 
 
 def _runs(code: Ints, span: Span) -> tuple[Ints, Ints, Ints]:
@@ -121,21 +107,15 @@ def _runs(code: Ints, span: Span) -> tuple[Ints, Ints, Ints]:
     return left, many[left], point[left]
 
 
-def _child_gains(table: Table, values: Sequence[Value], size: int, quality: Additive) -> Ints:
-    """For values with fixed children, the score of the children less that of the undivided value, over all cells."""
-    owner, child = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for i, value in enumerate(values):
-        for number, (lo, hi) in enumerate(value.children or ()):
-            owner[lo:hi], child[lo:hi] = i, lo + number  # ascending over the whole attribute
-    inside = owner[table.code] >= 0
-    cell, code, counts = table.cell[inside], table.code[inside], table.counts[inside]
-    gains = np.zeros(len(values), dtype=np.int64)
-    if len(cell):
-        for group, sign in ((cell * 2 * size + child[code], 1), (cell, -1)):
-            first = _firsts(group)
-            worth = quality.value(np.add.reduceat(counts, first, axis=0))
-            np.add.at(gains, owner[code[first]], sign * worth)
-    return gains
+def even_points(lo: int, hi: int, most: int) -> Ints:
+    """At most so many of the points lo + 1 to hi - 1, evenly spaced.
+
+    >>> even_points(0, 10, 3).tolist(), even_points(4, 7, 3).tolist()
+    ([2, 5, 8], [5, 6])
+    """
+    inside = hi - lo - 1
+    number = min(most, inside)
+    return lo + 1 + (2 * np.arange(number, dtype=np.int64) + 1) * inside // (2 * number)
 
 
 # ---- candidates -----------------------------------------------------------------------------------------------
@@ -143,26 +123,34 @@ def _child_gains(table: Table, values: Sequence[Value], size: int, quality: Addi
 
 @dataclass(frozen=True, eq=False)
 class JointSplits:
-    """All (value, split) pairs of a grid at once, scored over all its cells; every value has total weight 1.
+    """All (value, split) pairs of a grid at once, scored over all its cells; permute-and-flip.
 
-    Claim 20. The score of a candidate is, up to a number common to all, the sum of the quality's value over all cells
-    after the split. The added record lies in one cell and has one code and class, so it changes one part of each
-    candidate's partition: the quality's range (Claims 4, 18, 19) holds.
+    Of a value split at a point at most `points` evenly spaced points compete; later rounds refine. Each value has a
+    public handicap that is taken from its scores, so that one with many points is not favoured for their number.
+
+    Claim 20. The score of a candidate is, up to a number common to all and its handicap, the sum of the quality's value
+    over all cells after the split. The added record lies in one cell and has one code and class, so it changes one part
+    of each candidate's partition: the quality's range (Claims 4, 18, 19) holds. Public numbers change no difference.
     """
 
     grid: Grid
     values: tuple[Value, ...]
+    handicaps: tuple[int, ...]
+    points: int
     classes: int
 
     def fits(self, domain: Domain, quality: Quality) -> bool:
         sizes, classes = domain
         weights_fit = not isinstance(quality, WeightedMajority) or len(quality.weights) == classes
+        numbers = type(self.points) is int and self.points > 0 and len(self.handicaps) == len(self.values)
         return (
             type(quality) in (JointMajority, WeightedMajority, HalfGini)
             and weights_fit
+            and numbers
+            and all(type(h) is int and 0 <= h < MOST_HANDICAP for h in self.handicaps)
             and type(self.grid) is Grid
             and self.grid.fits(sizes)
-            and self.grid.cells * 2 * max(sizes, default=1) * classes <= 2**62
+            and self.grid.cells <= MOST_TABLE // (classes * (self.points + 1))
             and self.classes == classes
             and len(self.values) > 0
             and all(type(v) is Value and v.fits(sizes) and v.span in self.grid.spans(v.attribute) for v in self.values)
@@ -172,32 +160,51 @@ class JointSplits:
         assert isinstance(quality, Additive)
         parts = []
         for attribute in sorted({v.attribute for v in self.values}):
-            size = int(self.grid.edges[attribute][-1])
-            table = Table.of(look, GridTable(self.grid, attribute, size, self.classes))
-            fixed = [i for i, v in enumerate(self.values) if v.attribute == attribute and v.children is not None]
-            if fixed:
-                gains = _child_gains(table, [self.values[i] for i in fixed], size, quality)
-                one = np.ones(len(fixed), np.int64)
-                parts.append((gains, one, one, np.array(fixed), 0 * one))
-            open_ = [i for i, v in enumerate(self.values) if v.attribute == attribute and v.children is None]
-            if open_:
-                code, step = _steps(table, quality)
-                parts += [self._points(i, code, step) for i in open_]
-        return _gathered(parts, [sum(len(part[0]) for part in parts)])
+            mine = {v.span: i for i, v in enumerate(self.values) if v.attribute == attribute}
+            spans = self.grid.spans(attribute)
+            inner = [self._inner(mine.get(span), span) for span in spans]
+            exact_counts = self._by_span(look, attribute, inner)
+            for number, span in enumerate(spans):
+                if span in mine:
+                    points = inner[number]
+                    part = np.moveaxis(exact_counts[:, number, :, :, : len(points) + 1], 2, 3)
+                    parts.append(self._gains(mine[span], points, part, quality))
+        scores, value, point = (np.concatenate(column) for column in zip(*parts, strict=True))
+        scores = scores - np.array(self.handicaps, dtype=np.int64)[value]
+        return Runs(scores, np.array([0, len(scores)]), value, point)
 
-    def _points(self, i: int, code: Ints, step: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        """The points inside one value."""
-        lo, hi = self.values[i].span
-        here = slice(*np.searchsorted(code, (lo, hi)))
-        left, many, point = _runs(code[here], (lo, hi))
-        scores = np.concatenate([[0], np.cumsum(step[here])])[left]
-        return scores, many, np.full(len(left), hi - lo - 1), np.full(len(left), i), point
+    def _inner(self, value: int | None, span: Span) -> Ints:
+        """The points inside a span at which its bins begin, the span's own start left out."""
+        if value is None:
+            return np.zeros(0, dtype=np.int64)
+        children = self.values[value].children
+        return even_points(*span, self.points) if children is None else np.array([lo for lo, _ in children[1:]])
+
+    def _by_span(self, look: Look, attribute: int, inner: list[Ints]) -> Ints:
+        """Counts (cells before, spans, cells after, classes, bins), before and after in the order of attributes."""
+        shape = self.grid.shape
+        starts = np.union1d(self.grid.edges[attribute][:-1], np.concatenate(inner))
+        number = np.concatenate([np.arange(len(points) + 1) for points in inner])
+        width = max(len(points) for points in inner) + 1
+        exact_counts = look.dense(GridBins(self.grid, attribute, starts, number, width, self.classes))
+        before = prod(shape[:attribute])
+        return exact_counts.reshape(before, shape[attribute], -1, self.classes, width)
+
+    def _gains(self, i: int, points: Ints, exact_part: Ints, quality: Additive) -> tuple[Ints, Ints, Ints]:
+        """Scores of a value's candidates less that of the undivided value; `exact_part` is (.., .., bins, classes)."""
+        whole = exact_part.sum(axis=2)
+        undivided = quality.value(whole).sum()
+        if self.values[i].children is not None:
+            return np.array([quality.value(exact_part).sum() - undivided]), np.array([i]), np.zeros(1, np.int64)
+        left = np.cumsum(exact_part, axis=2)[:, :, :-1]
+        sides = quality.value(left) + quality.value(whole[:, :, None] - left)
+        return sides.sum(axis=(0, 1)) - undivided, np.full(len(points), i), points
 
 
-def _gathered(parts: Sequence[tuple[Ints, Ints, Ints, Ints, Ints]], sizes: Sequence[int]) -> Runs:
-    scores, many, inverse, value, point = (np.concatenate(column) for column in zip(*parts, strict=True))
+def _gathered(parts: Sequence[tuple[Ints, Ints, Ints, Ints]], sizes: Sequence[int]) -> Runs:
+    scores, many, value, point = (np.concatenate(column) for column in zip(*parts, strict=True))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Runs(scores, many, inverse, starts, value, point)
+    return Runs(scores, starts, value, point, many)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,14 +230,14 @@ class SplitPoints:
         return apart and self.size == sizes[attribute] and all(v.attribute == attribute for v in self.values)
 
     def score(self, look: Look, quality: Quality) -> Runs:
-        table = Table.of(look, GridTable(None, self.values[0].attribute, self.size, self.classes))
+        code, counts = code_table(look, CodeTable(self.values[0].attribute, self.size, self.classes))
         parts = []
         for i, v in enumerate(self.values):
-            here = slice(*np.searchsorted(table.code, v.span))
-            below = np.cumsum(np.vstack([np.zeros((1, self.classes), np.int64), table.counts[here]]), axis=0)
-            left, many, point = _runs(table.code[here], v.span)
+            here = slice(*np.searchsorted(code, v.span))
+            below = _running(counts[here])
+            left, many, point = _runs(code[here], v.span)
             scores = quality.scores([below[left], below[-1] - below[left]])
-            parts.append((scores, many, np.ones(len(left), np.int64), np.full(len(left), i), point))
+            parts.append((scores, many, np.full(len(left), i), point))
         return _gathered(parts, [len(part[0]) for part in parts])
 
 
@@ -255,16 +262,15 @@ class OneValue:
     def score(self, look: Look, quality: Quality) -> Runs:
         below: dict[int, tuple[Ints, Ints]] = {}
         for attribute in {v.attribute for v in self.values}:
-            table = Table.of(look, GridTable(None, attribute, self.sizes[attribute], self.classes))
-            nothing = np.zeros((1, self.classes), np.int64)
-            below[attribute] = table.code, np.cumsum(np.vstack([nothing, table.counts]), axis=0)
+            code, counts = code_table(look, CodeTable(attribute, self.sizes[attribute], self.classes))
+            below[attribute] = code, _running(counts)
         scores = np.zeros(len(self.values), dtype=np.int64)
         for i, v in enumerate(self.values):
             code, sums = below[v.attribute]
             ends = [np.searchsorted(code, span) for span in v.children or ()]
             scores[i] = quality.scores([sums[hi] - sums[lo] for lo, hi in ends])
         one = np.ones(len(scores), np.int64)
-        return Runs(scores, one, one, np.array([0, len(scores)]), np.arange(len(scores)), 0 * one)
+        return Runs(scores, np.array([0, len(scores)]), np.arange(len(scores)), 0 * one, one)
 
 
 TRUSTED_SCORED = (JointSplits, SplitPoints, OneValue)

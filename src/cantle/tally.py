@@ -123,15 +123,26 @@ class GridCells:
 
 
 @dataclass(frozen=True, eq=False)
-class GridTable:
-    """The codes of one attribute by cell of a grid (None: no grid, one cell) and class.
+class CodeTable:
+    """The codes of one attribute by class: entry code * classes + class; occupied ones are listed."""
 
-    Entry (cell * size + code) * classes + class; occupied ones are listed.
-    """
-
-    grid: Grid | None
     attribute: int
     size: int
+    classes: int
+
+
+@dataclass(frozen=True, eq=False)
+class GridBins:
+    """Every cell of a grid by class and by bin of one attribute, all listed: shape (cells, classes, width).
+
+    `starts` are the first codes of the bins, ascending from 0; `number` is each bin's place within its own cell's span.
+    """
+
+    grid: Grid
+    attribute: int
+    starts: Ints
+    number: Ints
+    width: int
     classes: int
 
 

@@ -70,13 +70,14 @@ PICTURE: dict[str, str] = {
     "show": f"{PUBLIC} {RELEASED} budget regions",
     # the front door and those outside it
     "publishing": f"{CORE} {PUBLIC} {RELEASED} readers curator tree grow methods.* noise engines.*",
+    "estimators": "errors publishing release",
     "audit": "audit.*",
     "audit.*": f"{CORE} {PUBLIC} audit audit.* answers curator tree grow methods.* noise noise.* engines.* publishing",
     "evaluate": "",
     "evaluate.*": f"evaluate.* {PUBLIC} {RELEASED} {CORE} readers publishing curator engines.memory noise methods.*",
     "demo": f"evaluate.* {PUBLIC} {RELEASED} publishing readers",
     "cli": "*",
-    "": "publishing release schema",
+    "": "estimators publishing release schema",
 }
 BACKWARDS = {
     # Release is the class users hold; its methods load, verify and sample when called, and only then.

@@ -150,3 +150,21 @@ def test_errors_as_json(folder: Path) -> None:
     arguments = ("--schema", "schema.yaml", "--epsilon", "0", "--json")
     done = cantle("publish", "people.csv", *arguments, cwd=folder)
     assert json.loads(done.stdout)["error"] == "ParameterError"
+
+
+def test_apply_generalises_another_file_outside_the_release(folder: Path) -> None:
+    people(30, seed=3).write_csv(folder / "next.csv")
+    arguments = ("--schema", "schema.yaml", "--epsilon", "5", "--method", "diffgen", "-o", "out")
+    assert cantle("publish", "people.csv", *arguments, cwd=folder).returncode == 0
+    assert "specialisations" in cantle("show", "out", cwd=folder).stdout
+    done = cantle("apply", "out", "next.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("NOT PRIVATE")
+    assert len(pl.read_csv(folder / "next.internal.csv")) == 30
+    assert cantle("apply", "out", "next.csv", cwd=folder).returncode == 1  # never overwritten
+    assert cantle("apply", "out", "next.csv", "-o", "x.csv", cwd=folder).returncode == 2
+    assert cantle("apply", "out", "next.csv", "-o", "out/x.internal.csv", cwd=folder).returncode == 1
+    assert cantle("verify", "out", cwd=folder).returncode == 0
+    rps = ("--schema", "schema.yaml", "--epsilon", "5", "--method", "rps", "-o", "tree")
+    assert cantle("publish", "people.csv", *rps, cwd=folder).returncode == 0
+    assert "diffgen" in cantle("apply", "tree", "next.csv", "-o", "y.internal.csv", cwd=folder).stderr

@@ -140,6 +140,8 @@ def test_fig5(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
     assert f"{name} a: paper, h = 15: seconds\n     records        reading" in said
     assert f"\n       {size:,}" in said
     assert "eps" not in said.replace("epsilon", "")
+    assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
+    assert paths[2].read_text(encoding="utf-8") == said + "\n"
     assert paths[3].read_bytes().startswith(b"\x89PNG")
 
 

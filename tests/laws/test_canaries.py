@@ -102,7 +102,7 @@ def test_the_canaries_would_be_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test can fail: a curator that shows a count in its repr is caught by the same look."""
     seen: list[str] = []
 
-    def talkative(self: Curator) -> str:
+    def talkative(_: Curator) -> str:
         return f"Curator(first={NUMBER})"
 
     monkeypatch.setattr(Curator, "__repr__", talkative)

@@ -4,7 +4,8 @@
 * `tally(positions, key)` counts: chunks of (first, last, counts), where counts are exact integers of shape
   (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
 * `split(positions, cuts)` moves on to the children of the listed regions, in order; the records of all others go.
-* `occupied(key)` lists the occupied entries of a grid key over the whole data, ascending, with their counts.
+* `occupied(key)` lists the occupied entries of a grid or table over the whole data, ascending, with their counts;
+  `dense(key)` gives all counts of a binned grid.
 * `close()` forgets the records.
 
 Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from cantle.regions import Cuts, Ints
-from cantle.tally import GridCells, GridTable, Key
+from cantle.tally import CodeTable, GridBins, GridCells, Key
 
 Chunk = tuple[int, int, Ints]
 
@@ -37,6 +38,8 @@ class Engine(Protocol):
 
     def split(self, positions: Ints, cuts: Cuts) -> None: ...
 
-    def occupied(self, key: GridCells | GridTable) -> tuple[Ints, Ints]: ...
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]: ...
+
+    def dense(self, key: GridBins) -> Ints: ...
 
     def close(self) -> None: ...

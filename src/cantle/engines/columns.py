@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.engines.base import Chunk
-from cantle.grid import Grid
+from cantle.grid import LOOKED_UP, Grid
 from cantle.regions import Cuts, Ints
-from cantle.tally import Classes, GridCells, GridTable, Key, OneWays, Sizes
+from cantle.tally import Classes, CodeTable, GridBins, GridCells, Key, OneWays, Sizes
 
 DENSE = 1 << 20
 """Tables of up to so many entries, or twice the records, are counted in an array of that size."""
@@ -30,6 +30,8 @@ class ColumnEngine:
         self._columns, self._class = columns, classes
         self._grid: Grid | None = None
         self._cell: Ints = np.zeros(0, np.int64)
+        self._based: Grid | None = None
+        self._base: npt.NDArray[np.int32] | None = None
         self._tables: dict[int, tuple[Ints, Ints]] = {}
 
     def __repr__(self) -> str:
@@ -39,7 +41,7 @@ class ColumnEngine:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._columns, self._class, self._cell, self._tables
+        del self._columns, self._class, self._cell, self._base, self._tables
 
     def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
         if not len(positions):
@@ -63,25 +65,24 @@ class ColumnEngine:
     def split(self, positions: Ints, cuts: Cuts) -> None:
         raise NotImplementedError("a column engine has one region, which is never split")
 
-    def occupied(self, key: GridCells | GridTable) -> tuple[Ints, Ints]:
-        """The occupied entries of a grid key, ascending, and their counts."""
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
             return _occupied(self._cells(key.grid) * key.classes + self._class, key.cells)
-        if key.grid is None:
-            if key.attribute not in self._tables:  # asked again every round, and never changes
-                self._tables[key.attribute] = self._table(key)
-            return self._tables[key.attribute]
-        return self._table(key)
+        if key.attribute not in self._tables:  # asked again every round, and never changes
+            entry = self._columns[key.attribute].astype(np.int64) * key.classes + self._class
+            self._tables[key.attribute] = _occupied(entry, key.size * key.classes)
+        return self._tables[key.attribute]
 
-    def _table(self, key: GridTable) -> tuple[Ints, Ints]:
-        cells, entry = 1, np.zeros(len(self._class), dtype=np.int64)
-        if key.grid is not None:
-            cells = key.grid.cells
-            entry = self._cells(key.grid) * key.size
-        entry = entry + self._columns[key.attribute]
-        entry *= key.classes
-        entry += self._class
-        return _occupied(entry, cells * key.size * key.classes)
+    def dense(self, key: GridBins) -> Ints:
+        """All counts of a binned grid, shape (cells, classes, width)."""
+        if key.grid is not self._based or self._base is None:
+            self._based = key.grid
+            self._base = (self._cells(key.grid) * key.classes + self._class).astype(np.int32)
+        entry = self._base * np.int32(key.width)  # a binned grid has at most 2^30 entries (JointSplits.fits)
+        entry += _bins(key, self.sizes[key.attribute], self._columns[key.attribute])
+        cells = key.grid.cells
+        return np.bincount(entry, minlength=cells * key.classes * key.width).reshape(cells, key.classes, key.width)
 
     def _cells(self, grid: Grid) -> Ints:
         """The cell of each record; kept, for all attributes of a round are asked about the same grid."""
@@ -89,6 +90,14 @@ class ColumnEngine:
             nowhere = np.zeros(len(self._class), dtype=np.int64)
             self._grid, self._cell = grid, grid.locate(self._columns) if self._columns else nowhere
         return self._cell
+
+
+def _bins(key: GridBins, size: int, column: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """The place of each record's code within its span, by a table of all codes where that is small."""
+    if size <= LOOKED_UP:
+        table = np.repeat(key.number.astype(np.int32), np.diff(key.starts, append=size))
+        return np.take(table, column, mode="clip")  # codes are below size; "clip" only saves the check
+    return key.number[np.searchsorted(key.starts, column, side="right") - 1].astype(np.int32)
 
 
 def _occupied(entry: Ints, entries: int) -> tuple[Ints, Ints]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cantle.engines.base import Chunk
 from cantle.regions import Cuts, Ints
-from cantle.tally import ChildSizes, Classes, GridCells, GridTable, Key, OneWayEach, OneWays, Sizes
+from cantle.tally import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts held at once: two megabytes, about what a core keeps close."""
@@ -96,7 +96,10 @@ class MemoryEngine:
             counts[:, offset * key.classes : (offset + size) * key.classes] = table
         return counts
 
-    def occupied(self, key: GridCells | GridTable) -> tuple[Ints, Ints]:
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        raise NotImplementedError("grids are counted by the column engine")
+
+    def dense(self, key: GridBins) -> Ints:
         raise NotImplementedError("grids are counted by the column engine")
 
     def split(self, positions: Ints, cuts: Cuts) -> None:

@@ -194,6 +194,17 @@ def runtime_table(summary: pl.DataFrame) -> str:
     return "\n\n".join(blocks)
 
 
+def runtime_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
+    """The files of one figure as `report.write` names them, with a picture that has records across."""
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [out / f"{rows['figure'][0]}{ending}" for ending in (".csv", "-summary.csv", ".txt", ".png")]
+    rows.write_csv(paths[0])
+    summary.write_csv(paths[1])
+    paths[2].write_text(text + "\n", encoding="utf-8")
+    runtime_picture(summary, paths[3])
+    return paths
+
+
 def runtime_picture(summary: pl.DataFrame, path: Path) -> None:
     """The picture of the run times: records across, seconds up, a line for each stage."""
     panels = summary.partition_by("panel", maintain_order=True)
