@@ -5,8 +5,8 @@ taxonomy, of a number the two sides of a grid point strictly inside v. All are p
 
 Where a number's points all compete (`SplitPoints`), those between two neighbouring occupied codes have the same counts
 on both sides, hence the same score: they are weighed as one run, and the point inside the chosen run is drawn
-uniformly, which is the law of choosing among all points. The runs cover the whole grid, end runs beyond the smallest and
-largest occupied code included; the runs themselves are never shown.
+uniformly, which is the law of choosing among all points. The runs cover the whole grid, end runs beyond the smallest
+and largest occupied code included; the runs themselves are never shown.
 """
 
 from __future__ import annotations

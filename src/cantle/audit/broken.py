@@ -58,22 +58,22 @@ class Breakage:
 # ---- how the flaws reach inside -----------------------------------------------------------------------------------
 
 
-def _inside(curator: Curator, name: str) -> Any:
+def inside(curator: Curator, name: str) -> Any:
     return getattr(curator, f"_Curator__{name}")
 
 
-def _exact(curator: Curator, nodes: Frontier, key: Any) -> Ints:
+def exact_of(curator: Curator, nodes: Frontier, key: Any) -> Ints:
     """Exact counts of open regions, past the curator."""
-    positions = np.searchsorted(_inside(curator, "frontier").ids, nodes.ids)
-    return np.concatenate([part for _, _, part in _inside(curator, "engine").tally(positions, key)])
+    positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
+    return np.concatenate([part for _, _, part in inside(curator, "engine").tally(positions, key)])
 
 
 def _codes(curator: Curator, nodes: Frontier, method: RPS) -> Ints:
     """Exact one-way tables of open regions."""
-    return _exact(curator, nodes, OneWays(tuple(range(len(method.sizes))), method.sizes, 1))
+    return exact_of(curator, nodes, OneWays(tuple(range(len(method.sizes))), method.sizes, 1))
 
 
-def _instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
+def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
     """A patch that puts make(original) in place of owner.name."""
     return lambda: replaced(owner, name, make(owner.__dict__[name]))
 
@@ -163,19 +163,19 @@ def _parent_again() -> AbstractContextManager[None]:
     split = Curator.__dict__["split"]
 
     def split_and_ask(self: Curator, nodes: Frontier, cuts: Cuts) -> Frontier:
-        exact_size = _exact(self, nodes, Sizes())[:, 0]
+        exact_size = exact_of(self, nodes, Sizes())[:, 0]
         children: Frontier = split(self, nodes, cuts)
-        budget, noise = _inside(self, "budget"), _inside(self, "noise")
+        budget, noise = inside(self, "budget"), inside(self, "noise")
         cost = budget.left(nodes.ids)
         with replaced(Budget, "require_open", lambda _self, _ids: None):
             budget.charge(nodes.ids, cost, why="again", verb="measure", sensitivity=1, depth=nodes.depth)
-        _leak(noise, noise.laplace(Lanes(99, nodes.ids), exact_size, Rate(cost, NANO)).tolist())
+        leak(noise, noise.laplace(Lanes(99, nodes.ids), exact_size, Rate(cost, NANO)).tolist())
         return children
 
     return replaced(Curator, "split", split_and_ask)
 
 
-def _leak(noise: Any, values: list[int]) -> None:
+def leak(noise: Any, values: list[int]) -> None:
     """Values that the run shows although no question gave them away."""
     noise.leaked = [*getattr(noise, "leaked", ()), *values]
 
@@ -212,7 +212,7 @@ def _attribute_by_data(_original: Any) -> Any:
 def _exact_records(original: Any) -> Any:
     def begin(self: RPS, root: Frontier, curator: Curator) -> None:
         original(self, root, curator)
-        self.tree.declare(int(_exact(curator, root, Sizes())[0, 0]))
+        self.tree.declare(int(exact_of(curator, root, Sizes())[0, 0]))
 
     return begin
 
@@ -220,14 +220,14 @@ def _exact_records(original: Any) -> Any:
 def _exact_depth(original: Any) -> Any:
     def begin(self: RPS, root: Frontier, curator: Curator) -> None:
         original(self, root, curator)
-        self._plan(int(curator.left(root)[0]), int(_exact(curator, root, Sizes())[0, 0]), curator.unit)
+        self._plan(int(curator.left(root)[0]), int(exact_of(curator, root, Sizes())[0, 0]), curator.unit)
 
     return begin
 
 
 def _occupied_leaves_only(original: Any) -> Any:
     def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
-        occupied = leaves.take(_exact(curator, leaves, Sizes())[:, 0] > 0)
+        occupied = leaves.take(exact_of(curator, leaves, Sizes())[:, 0] > 0)
         if len(occupied):
             original(self, occupied, curator)
 
@@ -239,9 +239,9 @@ def _unpaid_vote(_original: Any) -> Any:
 
     def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
         counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
-        votes = _exact(curator, leaves, Classes(self.classes))
+        votes = exact_of(curator, leaves, Classes(self.classes))
         lanes = Lanes(99, leaves.ids)
-        label = _inside(curator, "noise").laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
+        label = inside(curator, "noise").laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
         both = Noisy(np.column_stack([counted.value, label]), counted.rate_num, counted.rate_den)
         self.tree.note_leaves(leaves, both, curator.path(leaves))
 
@@ -274,7 +274,7 @@ def _values_shown(_original: Any) -> Any:
         public, self.window = self.window, (int(thresholds[0]), int(thresholds[0]) + 3)
         noisy = self.laplace(lanes, counts, rate)
         self.window = public
-        _leak(self, noisy.tolist())
+        leak(self, noisy.tolist())
         return np.asarray(noisy > thresholds, dtype=np.bool_)
 
     return above
@@ -299,49 +299,49 @@ _SEEN = Config("cuts of ten values", (10,), configs.CHOICE.settings, 3)
 
 BREAKAGES: tuple[Breakage, ...] = (
     Breakage("selection weight doubled", "2.1, Claim 13: exp(epsilon score / range)", configs.CHOICE, _EIGHT, (2, 0),
-             4.99, _instead(Mix, "scores", _doubled_scores)),
+             4.99, instead(Mix, "scores", _doubled_scores)),
     Breakage("class-aware score with the range of balance", "2.1, Claim 2: range 3", configs.CLASSES, _SIX, (0, 1, 0),
-             9.99, _instead(Mix, "range", _range_of_balance)),
+             9.99, instead(Mix, "range", _range_of_balance)),
     Breakage("permute-and-flip at twice its rate", "2.1, Claim 1", configs.PICK, ((0, 0, 0),), (1, 0, 0),
-             5, _instead(Enumerating, "select", _doubled_flip)),
+             5, instead(Enumerating, "select", _doubled_flip)),
     Breakage("Laplace noise at twice its rate", "2.2, Claim 14", configs.LEAF, (), (0, 0),
-             4, _instead(Enumerating, "laplace", _doubled_laplace)),
+             4, instead(Enumerating, "laplace", _doubled_laplace)),
     Breakage("one-way tables with the sensitivity of one", "Claim 9: one for each table", configs.ONE_WAYS,
-             ((0, 0, 0),), (0, 1, 0), 7.3, _instead(Marginals, "sensitivity", _one_table_only)),
+             ((0, 0, 0),), (0, 1, 0), 7.3, instead(Marginals, "sensitivity", _one_table_only)),
     Breakage("split not charged", "2.3, Claim 11: every question is paid", configs.CHOICE, _EIGHT, (2, 0),
-             4.98, _instead(Budget, "charge", _free("split"))),
+             4.98, instead(Budget, "charge", _free("split"))),
     Breakage("stop test not charged", "2.3, Claim 11", configs.COUNTED, (), (0, 0),
-             6, _instead(Budget, "charge", _free("stop test"))),
+             6, instead(Budget, "charge", _free("stop test"))),
     Breakage("only the first sibling charged", "2.3 (d): every path pays", configs.COUNTED_MIDDLE, (), (3, 0),
-             9, _instead(Budget, "charge", _first_sibling_pays)),
+             9, instead(Budget, "charge", _first_sibling_pays)),
     Breakage("balance moved between siblings", "2.3 (e)", configs.COUNTED_MIDDLE, (), (3, 0),
-             10, _instead(Budget, "inherit", _moved)),
+             10, instead(Budget, "inherit", _moved)),
     Breakage("parent asked again after its split", "2.3, Claim 11: only open regions", configs.COUNTED_MIDDLE, (),
              (0, 0), 23, _parent_again),
     Breakage("records at the border in both children", "2.3 (b): exactly one child", configs.COUNTED_MIDDLE, (),
-             (1, 0), 16, _instead(MemoryEngine, "split", _in_both_children)),
+             (1, 0), 16, instead(MemoryEngine, "split", _in_both_children)),
     Breakage("cuts from observed values", "2.1: public candidates (I7)", _SEEN, ((5, 0),), (7, 0),
-             INFINITE, _instead(RPS, "_best_of_all", _observed_cuts)),
+             INFINITE, instead(RPS, "_best_of_all", _observed_cuts)),
     Breakage("attribute picked by the data", "2.1: drawn by a public coin", configs.PICK, ((0, 0, 0),), (1, 0, 0),
-             INFINITE, _instead(RPS, "_random_attribute", _attribute_by_data)),
+             INFINITE, instead(RPS, "_random_attribute", _attribute_by_data)),
     Breakage("narrow judged on the data", "3.3: the width of the region (I6)", configs.CHOICE, ((0, 0),), (1, 0),
-             INFINITE, _instead(RPS, "stop", _narrow_by_data)),
+             INFINITE, instead(RPS, "stop", _narrow_by_data)),
     Breakage("exact number of records released", "3.3: N/2^d needs a charged N (I4)", configs.SIZED, (), (0, 0),
-             INFINITE, _instead(RPS, "begin", _exact_records)),
+             INFINITE, instead(RPS, "begin", _exact_records)),
     Breakage("depth planned from the exact number of records", "2.3 (a)", configs.AUTO, (), (0, 0),
-             INFINITE, _instead(RPS, "begin", _exact_depth)),
+             INFINITE, instead(RPS, "begin", _exact_depth)),
     Breakage("empty leaves dropped", "1.1: same support on the empty table (I9)", configs.CHOICE, (), (0, 0),
-             INFINITE, _instead(RPS, "summarize", _occupied_leaves_only)),
+             INFINITE, instead(RPS, "summarize", _occupied_leaves_only)),
     Breakage("noisy counts cut to a window of the data", "1.2: public bounds", configs.COUNTED, (), (0, 0),
-             INFINITE, _instead(Enumerating, "laplace", _window_of_the_data)),
+             INFINITE, instead(Enumerating, "laplace", _window_of_the_data)),
     Breakage("unpaid majority vote", "3.3: count and label (I5)", configs.LEAF, (), (0, 0),
-             3, _instead(RPS, "summarize", _unpaid_vote), enumerate_leaves=True),
+             3, instead(RPS, "summarize", _unpaid_vote), enumerate_leaves=True),
     Breakage("PrivTree's noisy values released", "2.4, Claim 12: yes or no only (I17)", configs.CHAIN,
-             (_FAR, _FAR), _FAR, 5.4, _instead(Enumerating, "above", _values_shown)),
+             (_FAR, _FAR), _FAR, 5.4, instead(Enumerating, "above", _values_shown)),
     Breakage("PrivTree without decay", "2.4, Claim 12", configs.CHAIN, (_FAR,), _FAR,
-             5.4, _instead(PrivTree, "biased", _no_decay)),
+             5.4, instead(PrivTree, "biased", _no_decay)),
     Breakage("PrivTree's lifetime price that of one test", "2.4, Claim 12: L > 2 epsilon_t", configs.CHAIN,
-             (_FAR, _FAR), _FAR, 6.3, _instead(PrivTree, "cost", _at_most(1))),
+             (_FAR, _FAR), _FAR, 6.3, instead(PrivTree, "cost", _at_most(1))),
     Breakage("PrivTree's lifetime price without its series", "2.4, Claim 12: L > 2 epsilon_t", configs.CHAIN,
-             (_FAR, _FAR), _FAR, 5.3, _instead(PrivTree, "cost", _at_most(2))),
+             (_FAR, _FAR), _FAR, 5.3, instead(PrivTree, "cost", _at_most(2))),
 )  # fmt: skip

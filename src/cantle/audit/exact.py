@@ -93,6 +93,27 @@ class Config:
             for joined in (n for k in range(1, self.unit + 1) for n in combinations_with_replacement(self.points(), k)):
                 yield table, with_records(table, *joined)
 
+    def runner(
+        self, table: Table, *, enumerate_leaves: bool, chunk_cells: int
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        """One run of RPS on this table, as a function of its noise."""
+        domain = self.domain()
+        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
+
+        def run(noise: Enumerating) -> tuple[Shown, Drawn]:
+            method = RPS(domain, preset=self.preset, **self.settings)
+            closing = Closing(method, enumerate_leaves=enumerate_leaves)
+            noise.closed = closing.closed
+            engine = MemoryEngine(
+                rows[:, :-1], rows[:, -1], sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells
+            )
+            with Curator(engine, Budget(self.units * NANO, Unit(self.unit)), noise) as curator:
+                grow(closing, curator)
+                receipt = curator.seal()
+            return shown(method, noise, receipt, leaves=enumerate_leaves), drawn_by(noise)
+
+        return run
+
 
 def with_records(table: Table, *more: Record) -> Table:
     return tuple(sorted((*table, *more)))
@@ -185,7 +206,8 @@ def shown(method: RPS, noise: Enumerating, receipt: Mapping[str, Any], *, leaves
     return (*lines, f"receipt {receipt}"), tuple(cells)
 
 
-def _drawn(noise: Enumerating) -> Drawn:
+def drawn_by(noise: Enumerating) -> Drawn:
+    """Exact count and rate of every draw that a run did not enumerate."""
     return tuple(pair for counts, rates in noise.recorded for pair in zip(counts, rates, strict=True))
 
 
@@ -229,34 +251,13 @@ class Audit:
         """The exact law of what is shown for this table."""
         if table not in self.laws:
             with base_two():
-                found = law(self._runner(table), window=self.config.window)
+                run = self.config.runner(table, enumerate_leaves=self.enumerate_leaves, chunk_cells=self.chunk_cells)
+                found = law(run, window=self.config.window)
             self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in found.items() if p}
             # The counts behind a leaf belong to the table and to what was shown: they never split an event.
             if len(self.laws[table]) != sum(1 for p in found.values() if p):
                 raise AssertionError("one transcript came with two sets of leaf counts")
         return self.laws[table]
-
-    def _runner(self, table: Table) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
-        config, domain = self.config, self.config.domain()
-        rows = np.array(table, dtype=np.int64).reshape(len(table), len(config.sizes) + 1)
-
-        def run(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = RPS(domain, preset=config.preset, **config.settings)
-            closing = Closing(method, enumerate_leaves=self.enumerate_leaves)
-            noise.closed = closing.closed
-            engine = MemoryEngine(
-                rows[:, :-1],
-                rows[:, -1],
-                sizes=method.sizes,
-                class_count=method.classes,
-                chunk_cells=self.chunk_cells,
-            )
-            with Curator(engine, Budget(config.units * NANO, Unit(config.unit)), noise) as curator:
-                grow(closing, curator)
-                receipt = curator.seal()
-            return shown(method, noise, receipt, leaves=self.enumerate_leaves), _drawn(noise)
-
-        return run
 
     def compare(self, before: Table, after: Table, *, leaves: bool = True) -> Finding:
         """The worst event of one pair; a transcript that only one of them can show loses infinitely.

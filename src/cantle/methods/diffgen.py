@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from cantle.errors import ParameterError, SchemaError
 from cantle.grid import Grid
 from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
 from cantle.quality import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
-from cantle.queries import Cells, Histogram, Size
+from cantle.queries import Cells, Histogram
 from cantle.regions import Frontier
 from cantle.results import Results
 from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
@@ -32,7 +33,7 @@ KAPPA = 10
 """Noise scales of records an average cell should hold; sets the number of rounds and of cells."""
 
 ENOUGH = 5000
-"""records * epsilon from which on the Gini score carries; below it the majority score does better."""
+"""records * epsilon from which on a task is large: see `_score`."""
 
 MOST_SPURIOUS = 10**6
 """Empty cells a release may be expected to list; beyond, the threshold of counts rises."""
@@ -45,24 +46,23 @@ WEIGHT = 1 << 10
 MOST_ROUNDS, MOST_CELLS = 12, 1 << 13
 """Automatic rounds and cells end here: more time, no more accuracy (measured on Adult up to 10^6 records)."""
 
-POINTS = 32
+POINTS = 64
 """Evenly spaced points of a number that compete in a round."""
 
 RULES: Mapping[str, Rule] = {
     "rounds": maybe(whole(0, 1000), "auto"),
     "cells": maybe(whole(1, LISTED), "auto"),
-    "score": one_of("auto", "majority", "gini", "weighted", "max", "infogain", "purity"),
+    "score": one_of("auto", "majority", "tempered", "weighted", "gini", "max", "infogain", "purity"),
     "objective": one_of("auto", "accuracy", "balanced"),
-    "structure_share": share(positive=True),
+    "structure_share": maybe(share(positive=True), "auto"),
     "count_share": share(),
-    "class_share": share(),
     "records": maybe(whole(0, 2**53), "private"),
 }
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "default": {"rounds": None, "cells": None, "score": "auto", "objective": "auto", "structure_share": "1/2",
-                "count_share": "1/100", "class_share": "1/50", "records": None},
+    "default": {"rounds": None, "cells": None, "score": "auto", "objective": "auto", "structure_share": None,
+                "count_share": "1/50", "records": None},
     "paper": {"rounds": 10, "cells": None, "score": "max", "objective": "accuracy", "structure_share": "1/2",
-              "count_share": 0, "class_share": 0, "records": None},
+              "count_share": 0, "records": None},
 }  # fmt: skip
 LOCAL: Mapping[str, Quality] = {"max": Max(), "infogain": InfoGain(), "purity": Gini()}
 
@@ -91,10 +91,12 @@ class DiffGen:
     def _check(self) -> None:
         s = self.settings
         if (self.preset == "paper") != (s["score"] in LOCAL):
-            known = "max, infogain or purity" if self.preset == "paper" else "auto, majority, gini or weighted"
+            known = (
+                "max, infogain or purity" if self.preset == "paper" else "auto, majority, tempered, weighted or gini"
+            )
             raise ParameterError(f"diffgen parameter score: preset {self.preset} takes {known}, got {s['score']!r}")
-        if self.preset == "paper" and s["rounds"] is None:
-            raise ParameterError("diffgen parameter rounds: preset paper needs a number, for example rounds=10")
+        if self.preset == "paper" and None in (s["rounds"], s["structure_share"]):
+            raise ParameterError("diffgen parameters rounds and structure_share: preset paper needs numbers, not auto")
         if self.preset == "default" and s["records"] is None and not s["count_share"]:
             raise ParameterError("diffgen needs the number of records: declare records=N or pay count_share=0.01")
 
@@ -123,14 +125,12 @@ class DiffGen:
     def _specialise_jointly(self, root: Frontier, curator: Curator) -> None:
         """One selection a round over all (value, split) pairs; rounds and cells from public values."""
         s, total = self.settings, int(curator.left(root)[0])
-        if self.noisy_records is None:
-            price = max(1, portion(total, s["count_share"]))
-            self.noisy_records = int(curator.measure(root, Size(), price, why="number of records").value[0, 0])
-        score = self._score(root, curator, total)
+        totals = self._class_totals(root, curator, total)
+        score, small = self._score(totals, total)
         rest = int(curator.left(root)[0])
-        structure = portion(rest, s["structure_share"])
-        useful = max(2.0, self.noisy_records * (rest - structure) / (NANO * KAPPA))
-        rounds = s["rounds"] if s["rounds"] is not None else min(MOST_ROUNDS, int(math.log2(useful)))
+        structure = portion(rest, s["structure_share"] or (Fraction(3, 4) if small else Fraction(1, 2)))
+        useful = max(2.0, (self.noisy_records or 0) * (rest - structure) / (NANO * KAPPA))
+        rounds = s["rounds"] if s["rounds"] is not None else min(MOST_ROUNDS, int(math.log2(useful)) - 1)
         most = s["cells"] or max(2, min(MOST_CELLS, int(useful)))
         price = structure // max(1, rounds)
         while self.rounds < rounds and self.grid.cells < most and price:
@@ -142,20 +142,33 @@ class DiffGen:
             pick = curator.specialise(root, asked, score, price, why="specialise")[0]
             self._push(values[pick.value], pick.point)
 
-    def _score(self, root: Frontier, curator: Curator, total: int) -> Quality:
-        """The joint-cell score: by name, or by objective and the size of the task."""
+    def _class_totals(self, root: Frontier, curator: Curator, total: int) -> list[int]:
+        """Noisy class totals, at least two noise scales each; their sum is the number of records if not declared."""
+        if not self.settings["count_share"]:
+            return [1] * self.classes
+        price = max(1, portion(total, self.settings["count_share"]))
+        totals = curator.measure(root, Histogram(self.classes), price, why="class totals").value[0]
+        if self.noisy_records is None:
+            self.noisy_records = int(totals.sum())
+        return np.maximum(totals, 2 * NANO // price + 1).tolist()
+
+    def _score(self, totals: list[int], total: int) -> tuple[Quality, bool]:
+        """The joint-cell score, by name or by objective and size of the task; and whether the task is small.
+
+        Where records * epsilon is small, majorities rarely change and say little. Weights between equal ones and those
+        that balance the classes let the score see shares of a rare class below one half.
+        """
         s = self.settings
-        records = self.noisy_records or 0
+        small = (self.noisy_records or 0) * total < ENOUGH * NANO
         name = s["score"]
         if name == "auto":
-            large = records * total >= ENOUGH * NANO
-            name = {"accuracy": "majority", "balanced": "weighted"}.get(s["objective"], "gini" if large else "majority")
-        if name == "weighted":
-            price = max(1, portion(total, s["class_share"]))
-            totals = curator.measure(root, Histogram(self.classes), price, why="class totals").value[0]
-            counts = np.maximum(totals, 1)
-            return WeightedMajority(tuple(max(1, int(WEIGHT * counts.min() // count)) for count in counts.tolist()))
-        return HalfGini() if name == "gini" else JointMajority()
+            name = "majority" if s["objective"] == "accuracy" else "gini"
+            name = "tempered" if small and s["objective"] != "balanced" else name
+        if name in ("tempered", "weighted"):
+            power = 0.5 if name == "tempered" else 1.0
+            weights = (WEIGHT * (min(totals) / count) ** power for count in totals)
+            return WeightedMajority(tuple(max(1, int(weight)) for weight in weights)), small
+        return HalfGini() if name == "gini" else JointMajority(), small
 
     def _handicap(self, value: Value, score: Quality, price: int) -> int:
         """What makes the points of a value weigh as much as one candidate: ln(points) noise scales of the choice."""

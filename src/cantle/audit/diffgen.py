@@ -1,0 +1,217 @@
+"""What the exact audit runs DiffGen over: both presets, every score, tiny domains, through the shipped code.
+
+Every selection pays whole units for each point of its score's range (1 for the majority scores), so that exponents in
+base 2 are whole. The scores in steps of 1/1024 keep their code but not their step: `SCALE` is 2 here, so the range is 2
+for half Gini and 6 for information gain and purity; the proofs hold for any step. In the same way class weights go up
+to 2 instead of 1024, and the threshold of counts starts at a few cells instead of millions.
+
+The final counts of cells are not enumerated (`Audit.enumerate_leaves`): nothing depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cantle import quality, specialise
+from cantle.answers import Pick
+from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
+from cantle.budget import NANO, Budget, Unit
+from cantle.curator import Curator
+from cantle.domain import Attribute, Domain, Labels, Steps
+from cantle.engines.columns import ColumnEngine
+from cantle.methods import diffgen
+from cantle.methods.diffgen import DiffGen
+from cantle.noise import Lanes
+from cantle.noise.enumerating import Enumerating
+from cantle.publishing import run
+from cantle.taxonomy import Taxonomy
+
+OWNERS: Mapping[str, Any] = {
+    "SCALE": quality, "WEIGHT": diffgen, "KAPPA": diffgen, "POINTS": diffgen, "LISTED": diffgen,
+    "MOST_SPURIOUS": diffgen, "MOST_HANDICAP": specialise,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class DiffGenConfig(Config):
+    """DiffGen over numbers and categories; `trees` gives the taxonomy of each category, by attribute."""
+
+    classes: int = 2
+    trees: Mapping[int, Any] = ()  # type: ignore[assignment]
+    constants: Mapping[str, int] = ()  # type: ignore[assignment]
+    """Constants of the code that are smaller here, see OWNERS."""
+
+    def domain(self) -> Domain:
+        trees = dict(self.trees)
+        attributes = []
+        for a, size in enumerate(self.sizes):
+            tree = Taxonomy.from_nested(trees[a]) if a in trees else None
+            steps = Steps(type="integer", first=0, step=1, grid=size)
+            scale = steps if tree is None else Labels(type="string", labels=tree.leaves)
+            attributes.append(Attribute(f"a{a}", scale, nullable=False, taxonomy=tree))
+        target = Attribute("y", Labels(type="string", labels=tuple("klmn"[: self.classes])), nullable=False)
+        return Domain(tuple(attributes), target, (*(a.name for a in attributes), "y"))
+
+    def runner(
+        self,
+        table: Table,
+        *,
+        enumerate_leaves: bool,
+        chunk_cells: int,  # noqa: ARG002 (no chunks here)
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        domain = self.domain()
+        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
+
+        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
+            method = DiffGen(domain, preset=self.preset, **self.settings)
+            noise.closed = None if enumerate_leaves else _counts_all_cells
+            engine = ColumnEngine(list(rows[:, :-1].T), rows[:, -1], sizes=method.sizes, class_count=method.classes)
+            with picks_noted() as picks, ExitStack() as stack:
+                for name, value in dict(self.constants).items():
+                    stack.enter_context(replaced(OWNERS[name], name, value))
+                budget = Budget(self.units * NANO, Unit(self.unit))
+                receipt = run(method, engine, epsilon_nano=budget.total, unit=budget.unit, noise=noise)
+            return shown(method, picks, noise, receipt), drawn_by(noise)
+
+        return once
+
+
+def _counts_all_cells(lanes: Lanes) -> bool:
+    """Only the last question has one lane for all cells; the others that draw counts have one a cell."""
+    return lanes.cells is None
+
+
+@contextmanager
+def picks_noted() -> Iterator[list[Pick]]:
+    """All answers of `specialise` inside the block: a release shows the cuts they end in, the promise covers each."""
+    picks: list[Pick] = []
+    ask: Callable[..., list[Pick]] = Curator.__dict__["specialise"]
+
+    def note(self: Curator, *asked: Any, **about: Any) -> list[Pick]:
+        answer = ask(self, *asked, **about)
+        picks.extend(answer)
+        return answer
+
+    with replaced(Curator, "specialise", note):
+        yield picks
+
+
+def shown(method: DiffGen, picks: list[Pick], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
+    """More than a release is made from: picks, cuts, noisy number of records, threshold, listed cells, receipt."""
+    noisy = method.noisy
+    assert noisy is not None
+    lines = [
+        f"rounds {method.rounds}, records {method.noisy_records}, cells {method.grid.cells}",
+        *(f"pick {pick.value} at {pick.point}" for pick in picks),
+        *(f"cut of a{a}: {edge.tolist()}" for a, edge in enumerate(method.grid.edges)),
+        f"at least {noisy.at_least}, rate {noisy.rate_num}/{noisy.rate_den}",
+        *(f"leaked {value}" for value in getattr(noise, "leaked", ())),
+    ]
+    cells = tuple(n for pair in zip(noisy.cells.tolist(), noisy.value.tolist(), strict=True) for n in pair)
+    return (*lines, f"receipt {receipt}"), cells
+
+
+# ---- the list -----------------------------------------------------------------------------------------------------
+
+
+def _joint(**given: Any) -> dict[str, Any]:
+    """Declared records, no class totals, one round, unless said otherwise."""
+    plain = {"records": 3, "count_share": 0, "rounds": 1, "cells": 100, "score": "majority", "structure_share": "1/2"}
+    return plain | given
+
+
+TREE = [{"left": ["p", "q"]}, "r"]
+"""Three values, two of them in a group."""
+
+JOINT = DiffGenConfig("DiffGen: majority, a number of 4", (4,), _joint(), 2, tight=True)
+"""Specialise 1, cells 1."""
+
+POINT = DiffGenConfig("DiffGen paper: one split point, a number of 4", (4,), {"rounds": 1}, 4, preset="paper")
+"""Split point 1, specialise 1 (a single candidate), cells 2."""
+
+SPANS = DiffGenConfig("DiffGen paper: points of both children", (4,), {"rounds": 2}, 8, preset="paper", records=2)
+"""Four selections of 1, cells 4."""
+
+MIXED = DiffGenConfig(
+    "DiffGen paper: a category and a number", (3, 3), {"rounds": 2}, 8, preset="paper", records=1, trees={0: TREE}
+)
+"""Four selections of 1, of which categorical rounds leave some to the cells."""
+
+WIDE = DiffGenConfig("DiffGen paper: a number of 11", (11,), {"rounds": 1}, 4, 1, preset="paper", records=1)
+"""Instance I9: the domain [0, 10]."""
+
+TWO = DiffGenConfig("DiffGen paper: two numbers", (4, 4), {"rounds": 1}, 6, preset="paper", records=0)
+"""Two split points and a value at 1 each, cells 3."""
+
+CATEGORIES = DiffGenConfig(
+    "DiffGen paper: categories only", (3, 2), {"rounds": 2}, 6, preset="paper", records=2,
+    trees={0: TREE, 1: ["s", "t"]},
+)  # fmt: skip
+"""Two values at 1 each; the third selection, never made, leaves 1 to the cells: 4."""
+
+AUTO = DiffGenConfig(
+    "DiffGen: rounds and cells from the charged number of records", (4,),
+    {"score": "majority", "count_share": "1/83", "structure_share": "1/41"}, 83, records=2, tight=True,
+)  # fmt: skip
+"""Class totals 1, up to two specialisations 2 in all, cells 80."""
+
+THRESHOLD = DiffGenConfig(
+    "DiffGen: threshold of counts", (4,), _joint(rounds=2), 4, constants={"LISTED": 2, "MOST_SPURIOUS": 1}, records=2,
+)  # fmt: skip
+"""More cells than may be listed one by one: two specialisations of 1, cells 2."""
+
+TOP = DiffGenConfig("DiffGen: no round, cells only", (3,), _joint(rounds=0), 2, tight=True)
+
+DIFFGEN_CONFIGS: tuple[DiffGenConfig, ...] = (
+    TOP,
+    JOINT,
+    DiffGenConfig("DiffGen: majority, two rounds", (4,), _joint(rounds=2), 4, records=2),
+    DiffGenConfig("DiffGen: majority, two numbers", (2, 3), _joint(rounds=2), 4, records=2),
+    DiffGenConfig("DiffGen: majority, few points", (6,), _joint(rounds=2), 4, records=1, constants={"POINTS": 2}),
+    DiffGenConfig(
+        "DiffGen: majority, a category and a number", (3, 3), _joint(rounds=2), 4, records=1, trees={0: TREE},
+    ),
+    DiffGenConfig("DiffGen: majority, 3 classes", (3,), _joint(rounds=2), 4, classes=3, records=2),
+    DiffGenConfig("DiffGen: majority, 1 class", (4,), _joint(rounds=2), 4, classes=1),
+    DiffGenConfig(
+        "DiffGen: half Gini", (4,), _joint(score="gini", rounds=2, structure_share="4/5"), 5,
+        constants={"SCALE": 2}, records=2,
+    ),
+    DiffGenConfig(
+        "DiffGen: half Gini, a category and a number, 3 classes", (3, 2), _joint(score="gini", structure_share="2/3"),
+        3, classes=3, constants={"SCALE": 2}, records=1, trees={0: TREE},
+    ),
+    DiffGenConfig(
+        "DiffGen: weighted by noisy class totals", (3,),
+        _joint(score="weighted", count_share="3/7"), 7, constants={"WEIGHT": 2}, window=(0, 2), records=2,
+    ),
+    DiffGenConfig(
+        "DiffGen: tempered by noisy class totals", (3,),
+        _joint(score="tempered", count_share="3/7"), 7, constants={"WEIGHT": 2}, window=(0, 2), records=1,
+    ),
+    AUTO,
+    DiffGenConfig("DiffGen: preset default", (4,), {}, 400, records=1, constants={"WEIGHT": 1}, tight=True),
+    DiffGenConfig("DiffGen: preset default, a category and a number", (3, 2), {}, 400, records=1, trees={0: TREE},
+                  constants={"WEIGHT": 1}, tight=True),
+    THRESHOLD,
+    DiffGenConfig("DiffGen: a person of two records", (3,), _joint(), 4, unit=2, records=2, tight=True),
+    POINT,
+    SPANS,
+    MIXED,
+    WIDE,
+    DiffGenConfig("DiffGen paper: 3 classes", (4,), {"rounds": 1}, 4, classes=3, preset="paper", records=2),
+    DiffGenConfig("DiffGen paper: 1 class", (3,), {"rounds": 2}, 8, classes=1, preset="paper"),
+    CATEGORIES,
+    TWO,
+    DiffGenConfig("DiffGen paper: more rounds than there are", (2,), {"rounds": 3}, 12, preset="paper"),
+    DiffGenConfig("DiffGen paper: information gain", (3,), {"rounds": 2, "score": "infogain"}, 48, preset="paper",
+                  constants={"SCALE": 2}),
+    DiffGenConfig("DiffGen paper: purity", (3, 3), {"rounds": 1, "score": "purity"}, 24, preset="paper",
+                  constants={"SCALE": 2}, records=1, trees={0: TREE}),
+    DiffGenConfig("DiffGen paper: a person of two records", (3,), {"rounds": 1}, 8, unit=2, preset="paper", records=1),
+)  # fmt: skip

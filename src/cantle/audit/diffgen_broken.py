@@ -1,0 +1,171 @@
+"""NOT PRIVATE, on purpose: known ways to get DiffGen wrong (privacy.md 4), to show that the exact audit catches them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from cantle import specialise
+from cantle.answers import NoisyCells, Pick
+from cantle.audit import diffgen as configs
+from cantle.audit.broken import INFINITE, Breakage, exact_of, inside, instead, leak
+from cantle.audit.exact import Table, replaced
+from cantle.curator import Curator
+from cantle.engines.columns import ColumnEngine
+from cantle.methods.diffgen import DiffGen
+from cantle.noise import Lanes, Rate
+from cantle.noise.enumerating import Enumerating
+from cantle.quality import Max, Quality
+from cantle.queries import Cells
+from cantle.regions import Frontier, Ints
+from cantle.specialise import JointSplits, Runs, SplitPoints
+from cantle.tally import CodeTable, Sizes
+
+
+def _doubled(original: Any) -> Any:
+    return lambda self, part: 2 * original(self, part)
+
+
+# ---- cells ----------------------------------------------------------------------------------------------------------
+
+
+def _occupied_only(original: Any) -> Any:
+    """Empty groups are dropped before the noise."""
+
+    def sparse(
+        self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Any
+    ) -> tuple[Ints, Ints, Ints]:
+        number, total = np.arange(len(cells)), np.array([len(cells)])
+        at, listed, values = original(self, lanes, starts, number, counts, total, rate, least)
+        return at, cells[listed], values
+
+    return sparse
+
+
+def _threshold_of_occupied(original: Any) -> Any:
+    """Counts are withheld below the number of occupied cells."""
+
+    def measure_cells(self: Curator, root: Frontier, query: Cells, epsilon: Any, **about: Any) -> NoisyCells:
+        exact_cells, _ = inside(self, "engine").occupied(query.key)
+        noisy: NoisyCells = original(self, root, query, epsilon, **(about | {"at_least": max(1, len(exact_cells))}))
+        return noisy
+
+    return measure_cells
+
+
+def _refund_twice(original: Any) -> Any:
+    """What the rounds left of the structure's half is added to what is left, where it already is."""
+
+    def measure_cells(self: Curator, root: Frontier, query: Cells, epsilon: Any, **about: Any) -> NoisyCells:
+        budget = inside(self, "budget")
+        refund = epsilon - budget.total // 2
+        budget._balance += refund
+        noisy: NoisyCells = original(self, root, query, epsilon + refund, **about)
+        return noisy
+
+    return measure_cells
+
+
+# ---- candidates -----------------------------------------------------------------------------------------------------
+
+
+def _no_end_runs(original: Any) -> Any:
+    """Only points between the smallest and the largest occupied code; all where there are none."""
+
+    def runs(code: Ints, span: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
+        left, many, point = original(code, span)
+        middle = (left > 0) & (left < len(code))
+        return (left[middle], many[middle], point[middle]) if middle.any() else (left, many, point)
+
+    return runs
+
+
+@contextmanager
+def _four_for_one() -> Any:
+    """Four times the same span in one question of split points, paid once; all four points are shown."""
+    ask: Callable[..., list[Pick]] = Curator.__dict__["specialise"]
+
+    def specialise_(self: Curator, root: Frontier, candidates: Any, *rest: Any, **about: Any) -> list[Pick]:
+        if isinstance(candidates, SplitPoints):
+            candidates = SplitPoints(candidates.values * 4, candidates.size, candidates.classes)
+        picks = ask(self, root, candidates, *rest, **about)
+        leak(inside(self, "noise"), [pick.point for pick in picks[1:]])
+        return picks[:1]
+
+    with ExitStack() as stack:
+        stack.enter_context(replaced(Curator, "specialise", specialise_))
+        stack.enter_context(replaced(SplitPoints, "fits", lambda *_: True))
+        yield
+
+
+def _observed_points(original: Any) -> Any:
+    """Numbers are split at codes that occur."""
+
+    def score(self: JointSplits, look: ColumnEngine, quality: Quality) -> Runs:
+        runs: Runs = original(self, look, quality)
+        seen, _ = specialise.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
+        kept = np.isin(runs.point, seen) if np.isin(runs.point, seen).any() else runs.point > 0
+        return Runs(runs.scores[kept], np.array([0, kept.sum()]), runs.value[kept], runs.point[kept])
+
+    return score
+
+
+def _exact_records(original: Any) -> Any:
+    """Rounds and cells are planned from the exact number of records, after noisy ones were paid for."""
+
+    def class_totals(self: DiffGen, root: Frontier, curator: Curator, total: int) -> list[int]:
+        totals: list[int] = original(self, root, curator, total)
+        self.noisy_records = int(exact_of(curator, root, Sizes())[0, 0])
+        return totals
+
+    return class_totals
+
+
+def _uncharged(original: Any) -> Any:
+    """Selections after the first are noted but not taken, and their price is there for the cells again."""
+
+    def specialise_(self: Curator, *asked: Any, **about: Any) -> list[Pick]:
+        budget = inside(self, "budget")
+        before = budget._balance.copy()
+        picks: list[Pick] = original(self, *asked, **about)
+        if before[0] < budget.total:
+            budget._balance = before
+        return picks
+
+    return specialise_
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+Patch = Callable[[], AbstractContextManager[None]]
+_APART: Table = ((1, 0),) * 4 + ((2, 1),) * 4
+"""Told apart at 2: a stranger at 0 lifts the scores of 1 and 3 only."""
+_APART_TWICE: Table = ((1, 1, 0),) * 4 + ((2, 2, 1),) * 4
+_BY_GROUP: Table = ((0, 0, 0),) * 4 + ((0, 1, 1),) * 4
+NO_EMPTY, NO_ENDS = "DiffGen: empty groups dropped", "DiffGen: end runs missing"
+
+DIFFGEN_BREAKAGES: tuple[Breakage, ...] = (
+    Breakage(NO_EMPTY, "4.2: all cells take part (I9)", configs.TOP, (), (0, 0),
+             INFINITE, instead(Enumerating, "sparse", _occupied_only), enumerate_leaves=True),
+    Breakage(NO_ENDS, "4.1: points cover the domain (I9)", configs.WIDE, ((3, 0), (5, 0)), (9, 0),
+             INFINITE, instead(specialise, "_runs", _no_end_runs)),
+    Breakage("DiffGen: threshold from the number of occupied cells", "2.7: from the number of all cells",
+             configs.THRESHOLD, ((0, 0),), (3, 1), INFINITE, instead(Curator, "measure_cells", _threshold_of_occupied)),
+    Breakage("DiffGen: overlapping spans charged once", "Claim 21: disjoint spans", configs.POINT, _APART, (0, 1),
+             5.3, _four_for_one),
+    Breakage("DiffGen: selection weight doubled, joint", "2.1, Claim 4", configs.JOINT, _APART, (0, 1),
+             2.99, instead(Max, "value", _doubled)),
+    Breakage("DiffGen: selection weight doubled, paper", "2.1, Claim 3", configs.TWO, _APART_TWICE, (0, 0, 1),
+             6.9, instead(Max, "value", _doubled)),
+    Breakage("DiffGen: points from observed codes", "2.1: public candidates", configs.JOINT, ((1, 0),), (3, 1),
+             INFINITE, instead(JointSplits, "score", _observed_points)),
+    Breakage("DiffGen: refund of categorical rounds spent twice", "4.1: what is left is left", configs.CATEGORIES,
+             _BY_GROUP, (0, 0, 1), 6.4, instead(Curator, "measure_cells", _refund_twice)),
+    Breakage("DiffGen: rounds from the exact number of records", "4.2: a charged number", configs.AUTO, (), (0, 0),
+             INFINITE, instead(DiffGen, "_class_totals", _exact_records)),
+    Breakage("DiffGen: later selections not charged", "Claim 11: every question is paid", configs.TWO, _APART_TWICE,
+             (0, 0, 1), 6.5, instead(Curator, "specialise", _uncharged)),
+)  # fmt: skip
