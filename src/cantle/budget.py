@@ -104,7 +104,7 @@ def prices(epsilon_nano: Any, regions: int) -> Ints:
     except (ValueError, TypeError):
         cost = np.zeros(())
     if cost.dtype.kind not in "iu" or cost.shape not in ((), (regions,)) or (cost < 1).any() or (cost > MOST).any():
-        raise ParameterError("a price is a whole positive number of nano-units, one for all regions or one each")
+        raise ParameterError("a price is a whole positive number of nano-units of epsilon, for all regions or for each")
     return np.broadcast_to(cost.astype(np.int64), regions).copy()
 
 

@@ -34,6 +34,15 @@ class Grid:
         """Every attribute in one span."""
         return Grid(tuple(np.array([0, size], dtype=np.int64) for size in sizes))
 
+    def copy(self) -> Grid:
+        """The same cuts in arrays of their own."""
+        return Grid(tuple(edge.copy() for edge in self.edges))
+
+    def same(self, other: Grid) -> bool:
+        """Whether the cuts are equal."""
+        pairs = zip(self.edges, other.edges, strict=False)
+        return len(self.edges) == len(other.edges) and all(np.array_equal(a, b) for a, b in pairs)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(edge) - 1 for edge in self.edges)
@@ -83,5 +92,7 @@ class Grid:
 
     def unravel(self, cell: Ints) -> Ints:
         """The span number of each attribute (cells, attributes)."""
-        parts = np.unravel_index(cell, self.shape) if self.edges else ()
-        return np.stack(parts, axis=1).astype(np.int64) if parts else np.zeros((len(cell), 0), np.int64)
+        parts = np.zeros((len(cell), len(self.edges)), dtype=np.int64)
+        for a in reversed(range(len(self.edges))):
+            cell, parts[:, a] = np.divmod(cell, self.shape[a])
+        return parts

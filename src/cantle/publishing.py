@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 import os
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +25,9 @@ from cantle.methods.diffgen import DiffGen
 from cantle.methods.rps import RPS
 from cantle.noise import Noise, Secure, Seeded
 from cantle.postprocess import fresh_seed
-from cantle.readers import give_back, read_columns
+from cantle.readers import Raw, give_back, read_batches
 from cantle.release import Release
 from cantle.schema import Schema
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Plan = RPS | DiffGen
 METHODS: dict[str, type[RPS] | type[DiffGen]] = {"rps": RPS, "diffgen": DiffGen}
@@ -60,21 +58,23 @@ def publish(
     noise = _noise(insecure_seed)
     log = logging.getLogger("cantle")
     log.info("reading")
-    raw = read_columns(data, schema)
-    kind, store = raw.kind, _open(raw.frame, plan)
-    del raw
+    kind, store = _open(read_batches(data, schema), plan)
     receipt = run(plan, store, epsilon_nano=nano, unit=Unit(), noise=noise)
     log.info("drawing records")
     return _release(plan, schema, receipt, kind, insecure_seed)
 
 
-def _open(frame: pl.DataFrame, plan: Plan) -> Engine:
-    """The records as codes, in the layout the method asks about."""
+def _open(batches: Iterator[Raw], plan: Plan) -> tuple[str, Engine]:
+    """The records as codes, in the layout the method asks about, and the kind of frame they came in."""
+    kind, parts = "", []
+    for batch in batches:
+        kind = batch.kind
+        parts.append((plan.domain.encode_columns if plan.layout == "columns" else plan.domain.encode)(batch.frame))
+    codes, classes = [part[0] for part in parts], np.concatenate([part[1] for part in parts])
     if plan.layout == "columns":
-        columns, classes = plan.domain.encode_columns(frame)
-        return ColumnEngine(columns, classes, sizes=plan.sizes, class_count=plan.classes)
-    codes, classes = plan.domain.encode(frame)
-    return MemoryEngine(codes, classes, sizes=plan.sizes, class_count=plan.classes)
+        columns = [np.concatenate(column) for column in zip(*codes, strict=True)]
+        return kind, ColumnEngine(columns, classes, sizes=plan.sizes, class_count=plan.classes)
+    return kind, MemoryEngine(np.concatenate(codes), classes, sizes=plan.sizes, class_count=plan.classes)
 
 
 def make_method(schema: Schema, method: str, preset: str, parameters: dict[str, Any]) -> Plan:

@@ -135,7 +135,8 @@ class WeightedMajority(Additive):
     weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not self.weights or not all(type(w) is int and 1 <= w <= MOST_WEIGHT for w in self.weights):
+        plain = type(self.weights) is tuple and len(self.weights) > 0
+        if not plain or not all(type(w) is int and 1 <= w <= MOST_WEIGHT for w in self.weights):
             raise ParameterError(f"class weights are whole numbers from 1 to {MOST_WEIGHT}")
 
     @property

@@ -14,7 +14,6 @@ a blank line is no record. `skipInitialSpace` removes the spaces at the start of
 from __future__ import annotations
 
 import codecs
-import io
 import os
 import re
 from collections import Counter
@@ -22,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".test")
 PARQUET = (".parquet", ".pq")
-_PIECE = 1 << 24  # bytes looked at together when quotes are checked
+_PIECE = 1 << 24  # bytes read, or looked at when quotes are checked, together
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -56,10 +56,22 @@ class Raw:
 
 def read_columns(source: Any, schema: Schema) -> Raw:
     """The declared columns of a file or frame, identifiers left out."""
+    batches = list(read_batches(source, schema))
+    return Raw(pl.concat([batch.frame for batch in batches]), batches[0].kind)
+
+
+def read_batches(source: Any, schema: Schema) -> Iterator[Raw]:
+    """The same, in one or more batches of records, so that a large file need not lie in memory as text."""
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
     if isinstance(source, str | os.PathLike):
-        return Raw(_read_file(Path(source), schema, wanted))
-    return _read_frame(source, wanted)
+        path = Path(source)
+        _check_file(path)
+        if path.suffix.lower() in PARQUET:
+            yield Raw(_read_parquet(path, wanted))
+        else:
+            yield from (Raw(frame) for frame in _read_csv(path, schema, wanted))
+    else:
+        yield _read_frame(source, wanted)
 
 
 def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
@@ -84,13 +96,6 @@ def give_back(frame: pl.DataFrame, kind: str) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------- files
-
-
-def _read_file(path: Path, schema: Schema, wanted: list[str]) -> pl.DataFrame:
-    _check_file(path)
-    if path.suffix.lower() in PARQUET:
-        return _read_parquet(path, wanted)
-    return _read_csv(path, schema, wanted)
 
 
 def _check_file(path: Path) -> None:
@@ -161,7 +166,8 @@ def _settled(path: Path, dialect: Dialect) -> _Settled:
     return _Settled(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
 
 
-def _read_csv(path: Path, schema: Schema, wanted: list[str]) -> pl.DataFrame:
+def _read_csv(path: Path, schema: Schema, wanted: list[str]) -> Iterator[pl.DataFrame]:
+    """The file in batches: whole lines of each piece, and from the first quote on all the rest in one."""
     dialect, pieces = _settled(path, schema.dialect), _pieces(path, schema.dialect.encoding)
     names, first = [one.name for one in schema.fields], b""
     if dialect.header:
@@ -169,14 +175,25 @@ def _read_csv(path: Path, schema: Schema, wanted: list[str]) -> pl.DataFrame:
         _check_columns(f"{path.name!r}", names, wanted)
     places = [names.index(name) for name in wanted]
     columns = [f"c{place}" for place in range(max(places) + 1)]
-    # a header of our own: otherwise the first record would decide how many columns there are
-    text = io.BytesIO()
-    text.write(dialect.separator.join(columns).encode() + b"\n" + first)
-    text.writelines(pieces)
-    frame = _parse(text.getvalue(), dialect, columns, places, one_column=len(names) == 1)
-    if dialect.skip_initial_space:
-        frame = frame.select(pl.all().str.strip_chars_start(" "))
-    return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
+
+    def parse(lines: bytes) -> pl.DataFrame:
+        # a header of our own: otherwise the first record would decide how many columns there are
+        text = dialect.separator.join(columns).encode() + b"\n" + lines
+        frame = _parse(text, dialect, columns, places, one_column=len(names) == 1)
+        if dialect.skip_initial_space:
+            frame = frame.select(pl.all().str.strip_chars_start(" "))
+        return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
+
+    some, rest = False, first
+    for piece in chain(pieces, [b""]):
+        rest += piece
+        if dialect.quote and dialect.quote.encode() in rest:
+            yield parse(rest + b"".join(pieces))  # a quoted field may go on over lines
+            return
+        end = rest.rfind(b"\n") + 1 if piece else len(rest)
+        if end or not (piece or some):
+            yield parse(rest[:end])
+            some, rest = True, rest[end:]
 
 
 def _pieces(path: Path, encoding: str) -> Iterator[bytes]:

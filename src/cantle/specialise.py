@@ -22,10 +22,10 @@ import numpy as np
 from cantle.grid import Grid
 from cantle.quality import Additive, Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
 from cantle.regions import Ints
-from cantle.tally import CodeTable, Domain, GridBins
+from cantle.tally import CodeTable, Domain, GridBins, are_ints
 
 MOST_HANDICAP = 1 << 60
-MOST_TABLE = 1 << 30
+MOST_TABLE = 1 << 26  # counts of one binned grid, all in memory
 
 Span = tuple[int, int]
 
@@ -50,14 +50,28 @@ class Value:
 
     def fits(self, sizes: tuple[int, ...]) -> bool:
         """Whether this is a span of the domain with children that cover it in order."""
+        if not (are_ints((self.attribute,)) and _is_span(self.span)):
+            return False
         lo, hi = self.span
         if not (0 <= self.attribute < len(sizes) and 0 <= lo < hi - 1 < sizes[self.attribute]):
             return False
         if self.children is None:
             return True
+        if type(self.children) is not tuple or not all(_is_span(child) for child in self.children):
+            return False
         ends = [lo, *(end for _, end in self.children)]
         in_order = [start for start, _ in self.children] == ends[:-1] and all(a < b for a, b in pairwise(ends))
         return in_order and ends[-1] == hi and len(self.children) > 1
+
+
+def _is_span(span: object) -> bool:
+    """Whether this is a plain pair of plain whole numbers; look-alikes may change while they are used."""
+    return are_ints(span) and len(span) == 2  # type: ignore[arg-type]
+
+
+def _are_values(values: object, sizes: tuple[int, ...]) -> bool:
+    """Whether this is a plain tuple of one or more values of the domain."""
+    return type(values) is tuple and len(values) > 0 and all(type(v) is Value and v.fits(sizes) for v in values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,19 +155,21 @@ class JointSplits:
 
     def fits(self, domain: Domain, quality: Quality) -> bool:
         sizes, classes = domain
+        if not (_are_values(self.values, sizes) and are_ints((self.points, self.classes)) and are_ints(self.handicaps)):
+            return False
         weights_fit = not isinstance(quality, WeightedMajority) or len(quality.weights) == classes
-        numbers = type(self.points) is int and self.points > 0 and len(self.handicaps) == len(self.values)
+        width = max([self.points + 1, *(len(v.children) for v in self.values if v.children is not None)])
         return (
             type(quality) in (JointMajority, WeightedMajority, HalfGini)
             and weights_fit
-            and numbers
-            and all(type(h) is int and 0 <= h < MOST_HANDICAP for h in self.handicaps)
+            and self.classes == classes
+            and self.points > 0
+            and len(self.handicaps) == len(self.values)
+            and all(0 <= handicap < MOST_HANDICAP for handicap in self.handicaps)
             and type(self.grid) is Grid
             and self.grid.fits(sizes)
-            and self.grid.cells <= MOST_TABLE // (classes * (self.points + 1))
-            and self.classes == classes
-            and len(self.values) > 0
-            and all(type(v) is Value and v.fits(sizes) and v.span in self.grid.spans(v.attribute) for v in self.values)
+            and self.grid.cells * classes * width <= MOST_TABLE
+            and all(v.span in self.grid.spans(v.attribute) for v in self.values)
         )
 
     def score(self, look: Look, quality: Quality) -> Runs:
@@ -220,14 +236,15 @@ class SplitPoints:
 
     def fits(self, domain: Domain, quality: Quality) -> bool:
         sizes, classes = domain
-        if type(quality) not in (Max, InfoGain, Gini) or self.classes != classes or not self.values:
+        if type(quality) not in (Max, InfoGain, Gini) or not are_ints((self.size, self.classes)):
             return False
-        if not all(type(v) is Value and v.fits(sizes) and v.children is None for v in self.values):
+        if self.classes != classes or not _are_values(self.values, sizes):
             return False
         spans = sorted(v.span for v in self.values)
         apart = all(first[1] <= second[0] for first, second in pairwise(spans))
         attribute = self.values[0].attribute
-        return apart and self.size == sizes[attribute] and all(v.attribute == attribute for v in self.values)
+        alike = all(v.attribute == attribute and v.children is None for v in self.values)
+        return apart and alike and self.size == sizes[attribute]
 
     def score(self, look: Look, quality: Quality) -> Runs:
         code, counts = code_table(look, CodeTable(self.values[0].attribute, self.size, self.classes))
@@ -255,9 +272,10 @@ class OneValue:
 
     def fits(self, domain: Domain, quality: Quality) -> bool:
         sizes, classes = domain
-        known = all(type(v) is Value and v.fits(sizes) and v.children is not None for v in self.values)
+        if not (_are_values(self.values, sizes) and are_ints((self.classes,)) and are_ints(self.sizes)):
+            return False
         right = type(quality) in (Max, InfoGain, Gini) and self.classes == classes and self.sizes == sizes
-        return right and known and len(self.values) > 0
+        return right and all(v.children is not None for v in self.values)
 
     def score(self, look: Look, quality: Quality) -> Runs:
         below: dict[int, tuple[Ints, Ints]] = {}

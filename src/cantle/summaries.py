@@ -134,21 +134,36 @@ def draw_records(
     hi = np.repeat(leaves.hi, leaves.count.shape[1], axis=0)
     counts = leaves.count.reshape(-1)
     total = int(counts.sum())
-    codes = np.empty((total, len(domain.attributes)), dtype=np.int64)
-    within = generator.random((total, len(domain.attributes) + 1))
-    for a, attribute in enumerate(domain.attributes):
-        if values in ("midpoint", "low"):
-            codes[:, a], within[:, a] = _fixed(
-                attribute, np.repeat(lo[:, a], counts), np.repeat(hi[:, a], counts), values
-            )
-        else:
-            f = tables[a] if tables is not None and values == "fitted" else _grid_mass(attribute)
-            if values == "fitted":
-                f = fit_values(top_down(f, float(total)), lo[:, a], hi[:, a], counts.astype(float))
-            codes[:, a] = draw_codes(f, lo[:, a], hi[:, a], counts, generator)
-    classes = np.repeat(np.tile(np.arange(leaves.count.shape[1]), len(leaves.ids)), counts)
     order = generator.permutation(total)
-    return domain.decode(codes[order], classes[order], within[order])
+    codes = np.empty((total, len(domain.attributes)), dtype=np.int32, order="F")
+    within = np.broadcast_to(0.0, (total, len(domain.attributes) + 1))
+    if any(attribute.width > 1 for attribute in domain.attributes):
+        within = np.zeros(within.shape, order="F")
+    for a, attribute in enumerate(domain.attributes):
+        drawn, place = _draw(attribute, lo[:, a], hi[:, a], counts, values, tables[a] if tables else None, generator)
+        codes[:, a] = drawn[order]
+        if attribute.width > 1:
+            within[:, a] = place[order] if place is not None else generator.random(total)
+    classes = np.repeat(np.tile(np.arange(leaves.count.shape[1]), len(leaves.ids)), counts)
+    return domain.decode(codes, classes[order], within)
+
+
+def _draw(
+    attribute: Attribute,
+    lo: Ints,
+    hi: Ints,
+    counts: Ints,
+    values: str,
+    table: Floats | None,
+    generator: np.random.Generator,
+) -> tuple[Ints, Floats | None]:
+    """A code for every record, regions one after the other, and its place within a bin if that is fixed."""
+    if values in ("midpoint", "low"):
+        return _fixed(attribute, np.repeat(lo, counts), np.repeat(hi, counts), values)
+    f = _grid_mass(attribute)
+    if values == "fitted" and table is not None:
+        f = fit_values(top_down(table, float(counts.sum())), lo, hi, counts.astype(float))
+    return draw_codes(f, lo, hi, counts, generator), None
 
 
 def draw_generalised(domain: Domain, leaves: Leaves, generator: np.random.Generator) -> pl.DataFrame:

@@ -17,7 +17,7 @@ Domain = tuple[tuple[int, ...], int]
 """Sizes of the attributes, and the number of classes."""
 
 
-def _are_ints(numbers: object) -> bool:
+def are_ints(numbers: object) -> bool:
     """Whether this is a plain tuple of plain whole numbers; look-alikes may change while they are used."""
     return type(numbers) is tuple and all(type(number) is int for number in numbers)
 
@@ -68,7 +68,7 @@ class OneWays:
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
         sizes, classes = domain
-        if not (_are_ints(self.attributes) and _are_ints(self.sizes) and _are_ints((self.classes,))):
+        if not (are_ints(self.attributes) and are_ints(self.sizes) and are_ints((self.classes,))):
             return False
         known = all(0 <= attribute < len(sizes) for attribute in self.attributes)
         named = known and self.sizes == tuple(sizes[attribute] for attribute in self.attributes)
@@ -89,7 +89,7 @@ class OneWayEach:
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         sizes, classes = domain
-        if not (is_ints(self.attribute, len(nodes)) and sizes and _are_ints((self.width, self.classes))):
+        if not (is_ints(self.attribute, len(nodes)) and sizes and are_ints((self.width, self.classes))):
             return False
         known = (self.attribute >= 0).all() and (self.attribute < len(sizes)).all()
         return bool(known) and self.width >= max(sizes) and self.classes in (1, classes)
@@ -119,7 +119,8 @@ class GridCells:
 
     def fits(self, domain: Domain) -> bool:
         sizes, classes = domain
-        return type(self.grid) is Grid and self.grid.fits(sizes) and self.classes == classes
+        known = type(self.grid) is Grid and self.grid.fits(sizes)
+        return known and are_ints((self.classes,)) and self.classes == classes and self.cells <= 2**61
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,11 @@ import pytest
 
 from cantle.audit import audit_breakage, run_audits
 from cantle.audit.broken import BREAKAGES, Breakage
+from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES
 from cantle.audit.exact import TOLERANCE
 
 
-@pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
+@pytest.mark.parametrize("breakage", [*BREAKAGES, *DIFFGEN_BREAKAGES], ids=lambda breakage: breakage.name)
 def test_flaws_are_caught(breakage: Breakage) -> None:
     claimed = breakage.config.units
     assert breakage.find(broken=False).loss <= claimed + TOLERANCE

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from cantle.budget import Unit
-from cantle.queries import TRUSTED_QUERIES, Children, Histogram, Marginals, Size
+from cantle.engines.columns import ColumnEngine
+from cantle.grid import Grid
+from cantle.queries import TRUSTED_QUERIES, Cells, Children, Histogram, Marginals, Size
 from cantle.regions import Cuts
-from cantle.tally import OneWays
+from cantle.tally import GridCells, OneWays
 from tests.laws.strategies import Table, all_records, all_tables
 
 SIZES, CLASSES, MOST = (2, 3), 2, 2
@@ -91,3 +93,24 @@ def test_cells_are_as_many_as_the_key_says(kind: type, number: int) -> None:
 @pytest.mark.parametrize("kind", TRUSTED_QUERIES, ids=lambda kind: kind.__name__)
 def test_every_trusted_query_states_its_claim(kind: type) -> None:
     assert re.search(r"^ *Claim \d+\. Sensitivity ", kind.__doc__ or "", re.MULTILINE)
+
+
+def test_the_cells_of_a_grid_move_by_one_in_all() -> None:
+    """Claim 23, through the column engine: a record is in one cell of one class, whatever the cut."""
+    for grid in (Grid.top(SIZES), Grid.top(SIZES).refine(1, (1,)), Grid.top(SIZES).refine(0, (1,)).refine(1, (1, 2))):
+        query = Cells(grid, CLASSES)
+        assert [query.sensitivity(Unit(k)) for k in (1, 2)] == [1, 2]
+
+        def cells(records: tuple[tuple[int, ...], ...], key: GridCells = query.key) -> np.ndarray:
+            table = Table(SIZES, CLASSES, records)
+            engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
+            entries, counts = engine.occupied(key)
+            found = np.zeros(key.cells, dtype=np.int64)
+            found[entries] = counts
+            return found
+
+        for table in DATA:
+            before = cells(table.records)
+            assert before.sum() == len(table.records)
+            for record in all_records(SIZES, CLASSES):
+                assert np.abs(cells((*table.records, record)) - before).sum() == 1

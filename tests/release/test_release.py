@@ -164,7 +164,7 @@ def test_bad_epsilon(epsilon: object, words: str) -> None:
         ({"method": "magic"}, "use one of auto, rps, diffgen"),
         ({"method": "diffgen", "score": "max"}, "preset default takes"),
         ({"method": "diffgen", "preset": "paper", "score": "gini"}, "preset paper takes"),
-        ({"method": "diffgen", "preset": "paper", "rounds": "auto"}, "needs a number"),
+        ({"method": "diffgen", "preset": "paper", "rounds": "auto"}, "needs numbers"),
         ({"method": "diffgen", "count_share": 0}, "needs the number of records"),
         ({"engine": "abacus"}, "use one of memory"),
         ({"preset": "best"}, "use one of default, paper"),

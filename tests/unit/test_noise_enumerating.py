@@ -186,3 +186,27 @@ def test_hidden_randomness_is_noticed() -> None:
 
     with pytest.raises(AssertionError, match="add up"):
         law(run)
+
+
+def test_multiplicities_are_so_many_candidates_of_one_score() -> None:
+    """The law of the expanded candidates, summed over each run; in one segment and in several."""
+    scores, inverse, many = [2, 0, 2, 1], [1, 3, 1, 2], [3, 1, 2, 5]
+
+    def short(noise: Enumerating) -> Hashable:
+        return int(noise.select(ONE, np.array(scores), np.array([0, 4]), UNIT, np.array(inverse), np.array(many))[0])
+
+    def long(noise: Enumerating) -> Hashable:
+        each, owner = np.repeat(scores, many), np.repeat(np.arange(4), many)
+        starts, weights = np.array([0, len(each)]), np.repeat(inverse, many)
+        return int(owner[noise.select(ONE, each, starts, UNIT, weights)[0]])
+
+    def twice(noise: Enumerating) -> Hashable:
+        starts, lanes = np.array([0, 4, 8]), Lanes(0, np.arange(2))
+        both = np.array(scores * 2), starts, UNIT, np.array(inverse * 2), np.array(many + many[::-1])
+        return tuple(noise.select(lanes, *both).tolist())
+
+    found = law(short)
+    assert found == law(long)
+    weights = [Fraction(2**s * m, w) for s, w, m in zip(scores, inverse, many, strict=True)]
+    assert [found[i] for i in range(4)] == [w / sum(weights) for w in weights]
+    assert sum(p for (first, _), p in law(twice).items() if first == 1) == found[1]

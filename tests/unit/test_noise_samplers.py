@@ -16,6 +16,8 @@ import pytest
 from cantle.noise import Lanes, Noise, Rate, Secure, Seeded, exact, samplers
 from cantle.noise.samplers import Sampler
 from cantle.noise.verbs import Words
+from tests.statistical import fit
+from tests.statistical.constants import SEEDED_P
 
 HALF = Rate(1, 2)
 N = 600
@@ -419,3 +421,80 @@ def test_words_around_every_running_sum_are_decided_rightly(
     picks = Given(words).select(lanes, np.tile(scores, count), starts, rate, np.tile(inverse, count))
     wrong = [i for pick, (i, below) in zip(picks.tolist(), expected, strict=True) if (pick < i) != below]
     assert bool(wrong) == (shift == 63)
+
+
+# ---- multiplicities ------------------------------------------------------------------------------------------
+
+
+def times(seed: int = 1) -> Any:
+    """How many candidates each one stands for: mostly few, some very many."""
+    rng = np.random.default_rng(seed)
+    number = len(candidates()[0])
+    return np.where(rng.random(number) < 0.1, 2 ** rng.integers(1, 54, number), rng.integers(1, 9, number))
+
+
+def selected(rate: Rate, many: Any, noise: Noise | None = None) -> list[int]:
+    scores, starts, inverse = candidates()
+    return (noise or Seeded(8)).select(Lanes(1, np.arange(60)), scores, starts, rate, inverse, many).tolist()
+
+
+FAST_TIMES = [selected(rate, times()) for rate in RATES]
+
+
+@pytest.mark.usefixtures("slow")
+def test_slow_and_fast_selection_with_multiplicities_agree_draw_by_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = exact.choice
+    monkeypatch.setattr(exact, "choice", lambda *args: calls.append(1) or real(*args))
+    assert [selected(rate, times()) for rate in RATES] == FAST_TIMES
+    assert len(calls) > 300
+
+
+def test_multiplicities_of_one_change_no_draw() -> None:
+    for rate in RATES:
+        assert selected(rate, np.ones(len(candidates()[0]), dtype=np.int64)) == selected(rate, None)
+
+
+def test_multiplicities_draw_like_the_expanded_candidates() -> None:
+    """Neighbours of one score and weight have neighbouring sums, so even the draws are the same."""
+    scores, many, inverse = np.array([3, 1, 4, 1]), np.array([2, 7, 1, 30]), np.array([1, 2, 3, 1])
+    lanes = Lanes(0, np.arange(2000))
+    short = Seeded(4).select(
+        lanes, np.tile(scores, 2000), np.arange(0, 8001, 4), HALF, np.tile(inverse, 2000), np.tile(many, 2000)
+    )
+    each = np.repeat(scores, many)
+    starts = np.arange(0, 2000 * len(each) + 1, len(each))
+    long = Seeded(4).select(lanes, np.tile(each, 2000), starts, HALF, np.tile(np.repeat(inverse, many), 2000))
+    assert np.repeat(np.arange(4), many)[long].tolist() == short.tolist()
+
+
+def test_multiplicities_have_their_law() -> None:
+    draws, scores, many = 60_000, np.array([5, 0, 3, 5, 4]), np.array([1, 40, 9, 2, 1])
+    lanes, starts = Lanes(2, np.arange(draws)), np.arange(0, 5 * draws + 1, 5)
+    ones = np.ones(5 * draws, dtype=np.int64)
+    picks = Seeded(20).select(lanes, np.tile(scores, draws), starts, HALF, ones, np.tile(many, draws))
+    weights = many * np.exp((scores - 5) / 2)
+    law = dict(enumerate((weights / weights.sum()).tolist()))
+    assert fit.fit(picks, law) > SEEDED_P
+    assert fit.fit(picks, dict(enumerate(np.full(5, 0.2).tolist()))) < SEEDED_P
+
+
+@pytest.mark.parametrize("many", [0, -1, 2**53 + 1])
+def test_impossible_multiplicities_are_refused(many: int) -> None:
+    one, starts = np.array([1]), np.array([0, 1])
+    with pytest.raises(ValueError, match="multiplicities"):
+        Seeded(1).select(Lanes(0, one), one, starts, HALF, one, np.array([many]))
+    with pytest.raises(ValueError, match="multiplicities"):
+        Seeded(1).select(Lanes(0, one), one, starts, HALF, None, one)
+
+
+def test_the_largest_multiplicity_is_weighed_against_one() -> None:
+    """2^53 candidates 60 below are e^-60 2^53 = 7.9e-11 of the whole; 36.7 below, about a half."""
+    scores, many = np.array([60, 0]), np.array([1, 2**53])
+    lanes, ones = Lanes(0, np.arange(2000)), np.ones(4000, dtype=np.int64)
+    rare = Seeded(1).select(lanes, np.tile(scores, 2000), np.arange(0, 4001, 2), Rate(1, 1), ones, np.tile(many, 2000))
+    even = Seeded(1).select(
+        lanes, np.tile(scores, 2000), np.arange(0, 4001, 2), Rate(367, 600), ones, np.tile(many, 2000)
+    )
+    assert rare.sum() == 0
+    assert 850 < even.sum() < 1150

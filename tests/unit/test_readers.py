@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cantle import readers
 from cantle.errors import DataError, ParameterError
 from cantle.readers import give_back, header, read_columns
 from cantle.schema import Dialect, Schema
@@ -247,3 +248,27 @@ def test_records_come_back_in_the_kind_that_came_in() -> None:
     assert read_columns(give_back(pl.DataFrame({n: ["x"] for n in "abc"}), "pandas"), schema()).kind == "pandas"
     with pytest.raises(ParameterError, match="kind"):
         give_back(frame, "excel")
+
+
+@pytest.mark.parametrize("piece", [1, 3, 7, 16, 64])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"1,a\n2,b\n\n3,c\n",
+        b"1,a\r\n2,b\r\n3,c",
+        b'1,a\n2,"b\nb"\n3,c\n"4",d\n',
+        b"1,a,x,y\n2\n\n\n3,\xff\xfe\n" + b"9" * 200 + b",z\n",
+        b"",
+        b"\n",
+    ],
+    ids=range(6),
+)
+def test_the_size_of_pieces_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes, piece: int
+) -> None:
+    fields = [{"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]
+    schema = Schema.from_dict({"fields": [*fields, {"name": "t", "type": "string", "categories": ["a", "b"]}]})
+    (tmp_path / "x.csv").write_bytes(b"n,t\n" + body)
+    whole = read_columns(tmp_path / "x.csv", schema).frame
+    monkeypatch.setattr(readers, "_PIECE", max(piece, 4))  # the header stands in the first piece
+    assert read_columns(tmp_path / "x.csv", schema).frame.equals(whole)

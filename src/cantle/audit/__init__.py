@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from cantle.audit.broken import BREAKAGES, Breakage
 from cantle.audit.configs import CONFIGS
+from cantle.audit.diffgen import DIFFGEN_CONFIGS
+from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config
 from cantle.audit.instances import INSTANCES
 
@@ -34,16 +36,16 @@ class Row:
 
 
 def run_audits(progress: Progress | None = None, *, quick: bool = False) -> list[Row]:
-    """All audits; `quick` takes tables of at most one record and judges no tightness."""
+    """All audits; `quick` takes tables of at most one record (DiffGen: none) and judges no tightness."""
     tell = progress or (lambda _text: None)
     rows: list[Row] = []
-    for config in CONFIGS:
+    for config in (*CONFIGS, *DIFFGEN_CONFIGS):
         tell(f"exact: {config.name}")
         rows.append(audit_exactly(config, quick=quick))
     for name in INSTANCES:
         tell(f"instance {name}")
         rows += audit_instance(name)
-    for breakage in BREAKAGES:
+    for breakage in (*BREAKAGES, *DIFFGEN_BREAKAGES):
         tell(f"broken on purpose: {breakage.name}")
         rows.append(audit_breakage(breakage))
     return rows
@@ -52,7 +54,7 @@ def run_audits(progress: Progress | None = None, *, quick: bool = False) -> list
 def audit_exactly(config: Config, *, quick: bool = False) -> Row:
     """Worst loss over all small tables and their neighbours: equal supports, claim kept, tight where marked."""
     audit = Audit(config)
-    found = audit.worst(config.pairs(1) if quick else None)
+    found = audit.worst(config.pairs(config.quick) if quick else None)
     tight = found.loss >= TIGHT * config.units
     ok = found.total and found.loss <= config.units + TOLERANCE and (quick or tight or not config.tight)
     return Row("exact", config.name, config.units, found.loss, ok, "tight" if tight else "")

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from cantle import quality, specialise
-from cantle.answers import Pick
+from cantle import quality
 from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
-from cantle.budget import NANO, Budget, Unit
+from cantle.budget import NANO, Unit
 from cantle.curator import Curator
 from cantle.domain import Attribute, Domain, Labels, Steps
 from cantle.engines.columns import ColumnEngine
@@ -32,8 +31,8 @@ from cantle.publishing import run
 from cantle.taxonomy import Taxonomy
 
 OWNERS: Mapping[str, Any] = {
-    "SCALE": quality, "WEIGHT": diffgen, "KAPPA": diffgen, "POINTS": diffgen, "LISTED": diffgen,
-    "MOST_SPURIOUS": diffgen, "MOST_HANDICAP": specialise,
+    "SCALE": quality, "WEIGHT": diffgen, "POINTS": diffgen,
+    "MOST_SPURIOUS": diffgen,
 }  # fmt: skip
 
 
@@ -42,15 +41,15 @@ class DiffGenConfig(Config):
     """DiffGen over numbers and categories; `trees` gives the taxonomy of each category, by attribute."""
 
     classes: int = 2
-    trees: Mapping[int, Any] = ()  # type: ignore[assignment]
-    constants: Mapping[str, int] = ()  # type: ignore[assignment]
+    quick: int = 0
+    trees: Mapping[int, Any] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
     """Constants of the code that are smaller here, see OWNERS."""
 
     def domain(self) -> Domain:
-        trees = dict(self.trees)
         attributes = []
         for a, size in enumerate(self.sizes):
-            tree = Taxonomy.from_nested(trees[a]) if a in trees else None
+            tree = Taxonomy.from_nested(self.trees[a]) if a in self.trees else None
             steps = Steps(type="integer", first=0, step=1, grid=size)
             scale = steps if tree is None else Labels(type="string", labels=tree.leaves)
             attributes.append(Attribute(f"a{a}", scale, nullable=False, taxonomy=tree))
@@ -71,12 +70,11 @@ class DiffGenConfig(Config):
             method = DiffGen(domain, preset=self.preset, **self.settings)
             noise.closed = None if enumerate_leaves else _counts_all_cells
             engine = ColumnEngine(list(rows[:, :-1].T), rows[:, -1], sizes=method.sizes, class_count=method.classes)
-            with picks_noted() as picks, ExitStack() as stack:
-                for name, value in dict(self.constants).items():
+            with answers_noted() as answers, ExitStack() as stack:
+                for name, value in self.constants.items():
                     stack.enter_context(replaced(OWNERS[name], name, value))
-                budget = Budget(self.units * NANO, Unit(self.unit))
-                receipt = run(method, engine, epsilon_nano=budget.total, unit=budget.unit, noise=noise)
-            return shown(method, picks, noise, receipt), drawn_by(noise)
+                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
+            return shown(method, answers, noise, receipt), drawn_by(noise)
 
         return once
 
@@ -87,33 +85,36 @@ def _counts_all_cells(lanes: Lanes) -> bool:
 
 
 @contextmanager
-def picks_noted() -> Iterator[list[Pick]]:
-    """All answers of `specialise` inside the block: a release shows the cuts they end in, the promise covers each."""
-    picks: list[Pick] = []
-    ask: Callable[..., list[Pick]] = Curator.__dict__["specialise"]
+def answers_noted() -> Iterator[list[str]]:
+    """All noisy answers inside the block: a release shows what they end in, the promise covers each of them."""
+    answers: list[str] = []
 
-    def note(self: Curator, *asked: Any, **about: Any) -> list[Pick]:
-        answer = ask(self, *asked, **about)
-        picks.extend(answer)
-        return answer
+    def noting(ask: Callable[..., Any], words: Callable[[Any], str]) -> Callable[..., Any]:
+        def note(self: Curator, *asked: Any, **about: Any) -> Any:
+            answer = ask(self, *asked, **about)
+            answers.append(words(answer))
+            return answer
 
-    with replaced(Curator, "specialise", note):
-        yield picks
+        return note
+
+    with ExitStack() as stack:
+        for verb, words in (("specialise", repr), ("measure", lambda noisy: str(noisy.value.tolist()))):
+            stack.enter_context(replaced(Curator, verb, noting(Curator.__dict__[verb], words)))
+        yield answers
 
 
-def shown(method: DiffGen, picks: list[Pick], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
-    """More than a release is made from: picks, cuts, noisy number of records, threshold, listed cells, receipt."""
+def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
+    """More than a release is made from: noisy answers, cuts, number of records, threshold, listed cells, receipt."""
     noisy = method.noisy
     assert noisy is not None
     lines = [
         f"rounds {method.rounds}, records {method.noisy_records}, cells {method.grid.cells}",
-        *(f"pick {pick.value} at {pick.point}" for pick in picks),
         *(f"cut of a{a}: {edge.tolist()}" for a, edge in enumerate(method.grid.edges)),
         f"at least {noisy.at_least}, rate {noisy.rate_num}/{noisy.rate_den}",
         *(f"leaked {value}" for value in getattr(noise, "leaked", ())),
     ]
     cells = tuple(n for pair in zip(noisy.cells.tolist(), noisy.value.tolist(), strict=True) for n in pair)
-    return (*lines, f"receipt {receipt}"), cells
+    return (*answers, *lines, f"receipt {receipt}"), cells
 
 
 # ---- the list -----------------------------------------------------------------------------------------------------
@@ -156,25 +157,28 @@ CATEGORIES = DiffGenConfig(
 
 AUTO = DiffGenConfig(
     "DiffGen: rounds and cells from the charged number of records", (4,),
-    {"score": "majority", "count_share": "1/83", "structure_share": "1/41"}, 83, records=2, tight=True,
+    {"score": "majority", "count_share": "1/87", "structure_share": "3/43"}, 87, records=1, tight=True,
 )  # fmt: skip
-"""Class totals 1, up to two specialisations 2 in all, cells 80."""
+"""Class totals 1, none to three specialisations for 6 in all, cells 80."""
 
 THRESHOLD = DiffGenConfig(
-    "DiffGen: threshold of counts", (4,), _joint(rounds=2), 4, constants={"LISTED": 2, "MOST_SPURIOUS": 1}, records=2,
+    "DiffGen: threshold of counts", (4,), _joint(rounds=2, structure_share="2/3"), 3,
+    constants={"MOST_SPURIOUS": 2}, records=2, tight=True,
 )  # fmt: skip
-"""More cells than may be listed one by one: two specialisations of 1, cells 2."""
+"""More empty cells than may show: two specialisations of 1, cells 1, counts from 2 on."""
 
 TOP = DiffGenConfig("DiffGen: no round, cells only", (3,), _joint(rounds=0), 2, tight=True)
 
 DIFFGEN_CONFIGS: tuple[DiffGenConfig, ...] = (
     TOP,
     JOINT,
-    DiffGenConfig("DiffGen: majority, two rounds", (4,), _joint(rounds=2), 4, records=2),
-    DiffGenConfig("DiffGen: majority, two numbers", (2, 3), _joint(rounds=2), 4, records=2),
-    DiffGenConfig("DiffGen: majority, few points", (6,), _joint(rounds=2), 4, records=1, constants={"POINTS": 2}),
+    DiffGenConfig("DiffGen: majority, two rounds", (4,), _joint(rounds=2), 4, records=2, tight=True),
+    DiffGenConfig("DiffGen: majority, two numbers", (2, 3), _joint(rounds=2), 4, records=1),
+    DiffGenConfig("DiffGen: majority, few points", (6,), _joint(rounds=2), 4, records=1, constants={"POINTS": 2},
+                  tight=True),
     DiffGenConfig(
         "DiffGen: majority, a category and a number", (3, 3), _joint(rounds=2), 4, records=1, trees={0: TREE},
+        tight=True,
     ),
     DiffGenConfig("DiffGen: majority, 3 classes", (3,), _joint(rounds=2), 4, classes=3, records=2),
     DiffGenConfig("DiffGen: majority, 1 class", (4,), _joint(rounds=2), 4, classes=1),
@@ -189,10 +193,12 @@ DIFFGEN_CONFIGS: tuple[DiffGenConfig, ...] = (
     DiffGenConfig(
         "DiffGen: weighted by noisy class totals", (3,),
         _joint(score="weighted", count_share="3/7"), 7, constants={"WEIGHT": 2}, window=(0, 2), records=2,
+        tight=True,
     ),
     DiffGenConfig(
         "DiffGen: tempered by noisy class totals", (3,),
         _joint(score="tempered", count_share="3/7"), 7, constants={"WEIGHT": 2}, window=(0, 2), records=1,
+        tight=True,
     ),
     AUTO,
     DiffGenConfig("DiffGen: preset default", (4,), {}, 400, records=1, constants={"WEIGHT": 1}, tight=True),

@@ -60,6 +60,8 @@ class Config:
     """Records of one protected person."""
     records: int = 3
     """Tables of up to this many records are audited, each with all its neighbours."""
+    quick: int = 1
+    """Records of the tables of a quick audit."""
     tight: bool = False
     """Whether some pair of that size must use up the claim."""
 

@@ -1,4 +1,4 @@
-"""The instances of docs/privacy.md, section 10.3, that concern RPS: known flaws with their exact numbers.
+"""The instances of docs/privacy.md, section 10.3, that concern RPS and DiffGen: known flaws with their exact numbers.
 
 I1 and I2 are closed forms with a real epsilon; the scores come from the shipped qualities. The others run through
 the shipped code in units of ln 2, sound and broken.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from cantle import privtree
 from cantle.audit import configs
 from cantle.audit.broken import BREAKAGES, Breakage
-from cantle.audit.exact import Audit, Shown, base_two, with_records
+from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS
+from cantle.audit.exact import Audit, Shown, Table, base_two, with_records
 from cantle.budget import NANO
 from cantle.noise import Lanes, Rate
 from cantle.noise.enumerating import law
@@ -37,7 +39,7 @@ class Number:
 
 
 def _breakage(name: str) -> Breakage:
-    return next(one for one in BREAKAGES if one.name == name)
+    return next(one for one in (*BREAKAGES, *DIFFGEN_BREAKAGES) if one.name == name)
 
 
 def _flaw(name: str, what: str, loss: float, within: float = 1e-9) -> Number:
@@ -159,6 +161,41 @@ def i8() -> tuple[Number, ...]:
     )
 
 
+def _share(flaw: Breakage, table: Table, event: Callable[[Shown], bool]) -> float:
+    """The probability of an event."""
+    found = Audit(flaw.config, flaw.enumerate_leaves).law(table)
+    return float(sum((outcome.probability for shown, outcome in found.items() if event(shown)), Fraction(0)))
+
+
+def i9() -> tuple[Number, ...]:
+    """DiffGen on D = {}, D' = {a}: group a listed (cells at 2 units); on [0, 10] with 3, 5 and then 9: split past 5."""
+    groups, ends = _breakage(NO_EMPTY), _breakage(NO_ENDS)
+    after = with_records(ends.before, ends.joins)
+
+    def has_a(shown: Shown) -> bool:
+        return 0 in shown[1][::2]
+
+    def past_five(shown: Shown) -> bool:
+        return any(f"cut of a0: [0, {point}, 11]" in shown[0] for point in range(6, 10))
+
+    sound = _share(groups, (), has_a), _share(ends, ends.before, past_five), _share(ends, after, past_five)
+    with groups.patch():
+        dropped = _share(groups, (), has_a), _share(groups, (groups.joins,), has_a)
+    with ends.patch():
+        missing = _share(ends, ends.before, past_five), _share(ends, after, past_five)
+    return (
+        Number("P[group a present] before", 1 / 5, sound[0], 1e-12),
+        Number("P[group a present] before, empty groups dropped", 0, dropped[0], 0),
+        Number("P[group a present] after, empty groups dropped", 4 / 5, dropped[1], 1e-12),
+        _flaw(NO_EMPTY, "loss, empty groups dropped", math.inf),
+        Number("P[split in (5, 9)] before", 4 / 10, sound[1], 1e-12),
+        Number("P[split in (5, 9)] after", 4 / 10, sound[2], 1e-12),
+        Number("P[split in (5, 9)] before, end intervals missing", 0, missing[0], 0),
+        Number("P[split in (5, 9)] after, end intervals missing", 4 / 6, missing[1], 1e-12),
+        _flaw(NO_ENDS, "loss, end intervals missing", math.inf),
+    )
+
+
 def i17() -> tuple[Number, ...]:
     """PrivTree with a = 1/2, decay 1, threshold 1, three tests on a path: answers alone, and with noisy values."""
     flaw = _breakage("PrivTree's noisy values released")
@@ -191,5 +228,5 @@ def i18() -> tuple[Number, ...]:
 
 
 INSTANCES: dict[str, Callable[[], tuple[Number, ...]]] = {
-    "I1": i1, "I2": i2, "I3": i3, "I4": i4, "I5": i5, "I6": i6, "I7": i7, "I8": i8, "I17": i17, "I18": i18,
+    "I1": i1, "I2": i2, "I3": i3, "I4": i4, "I5": i5, "I6": i6, "I7": i7, "I8": i8, "I9": i9, "I17": i17, "I18": i18,
 }  # fmt: skip

@@ -29,9 +29,7 @@ class ColumnEngine:
         self.sizes, self.classes = sizes, class_count
         self._columns, self._class = columns, classes
         self._grid: Grid | None = None
-        self._cell: Ints = np.zeros(0, np.int64)
-        self._based: Grid | None = None
-        self._base: npt.NDArray[np.int32] | None = None
+        self._entry: npt.NDArray[Any] = np.zeros(0, np.int64)
         self._tables: dict[int, tuple[Ints, Ints]] = {}
 
     def __repr__(self) -> str:
@@ -41,7 +39,7 @@ class ColumnEngine:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._columns, self._class, self._cell, self._base, self._tables
+        del self._columns, self._class, self._entry, self._tables
 
     def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
         if not len(positions):
@@ -68,7 +66,7 @@ class ColumnEngine:
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
-            return _occupied(self._cells(key.grid) * key.classes + self._class, key.cells)
+            return _occupied(self._entries(key.grid), key.cells)
         if key.attribute not in self._tables:  # asked again every round, and never changes
             entry = self._columns[key.attribute].astype(np.int64) * key.classes + self._class
             self._tables[key.attribute] = _occupied(entry, key.size * key.classes)
@@ -76,20 +74,23 @@ class ColumnEngine:
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of a binned grid, shape (cells, classes, width)."""
-        if key.grid is not self._based or self._base is None:
-            self._based = key.grid
-            self._base = (self._cells(key.grid) * key.classes + self._class).astype(np.int32)
-        entry = self._base * np.int32(key.width)  # a binned grid has at most 2^30 entries (JointSplits.fits)
+        # A binned grid has at most 2^26 entries (JointSplits.fits).
+        entry = self._entries(key.grid).astype(np.int32, copy=False) * np.int32(key.width)
         entry += _bins(key, self.sizes[key.attribute], self._columns[key.attribute])
         cells = key.grid.cells
         return np.bincount(entry, minlength=cells * key.classes * key.width).reshape(cells, key.classes, key.width)
 
-    def _cells(self, grid: Grid) -> Ints:
-        """The cell of each record; kept, for all attributes of a round are asked about the same grid."""
-        if grid is not self._grid:
-            nowhere = np.zeros(len(self._class), dtype=np.int64)
-            self._grid, self._cell = grid, grid.locate(self._columns) if self._columns else nowhere
-        return self._cell
+    def _entries(self, grid: Grid) -> npt.NDArray[Any]:
+        """cell * classes + class of each record; kept, for all attributes of a round are asked about the same grid.
+
+        Grids are compared by their edges, never by identity: a grid could have been written to in between.
+        """
+        if self._grid is None or not self._grid.same(grid):
+            self._grid = grid.copy()
+            cell = self._grid.locate(self._columns) if self._columns else np.zeros(len(self._class), dtype=np.int64)
+            cell = cell * self.classes + self._class
+            self._entry = cell.astype(np.int32) if grid.cells * self.classes < 2**31 else cell
+        return self._entry
 
 
 def _bins(key: GridBins, size: int, column: npt.NDArray[Any]) -> npt.NDArray[np.int32]:

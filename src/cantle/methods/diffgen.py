@@ -26,7 +26,7 @@ from cantle.quality import Gini, HalfGini, InfoGain, JointMajority, Max, Quality
 from cantle.queries import Cells, Histogram
 from cantle.regions import Frontier
 from cantle.results import Results
-from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
+from cantle.specialise import MOST_TABLE, JointSplits, OneValue, SplitPoints, Value
 from cantle.taxonomy import Taxonomy
 
 KAPPA = 10
@@ -35,8 +35,8 @@ KAPPA = 10
 ENOUGH = 5000
 """records * epsilon from which on a task is large: see `_score`."""
 
-MOST_SPURIOUS = 10**6
-"""Empty cells a release may be expected to list; beyond, the threshold of counts rises."""
+MOST_SPURIOUS = 10**7
+"""Records that empty cells may be expected to add before projection; beyond, the threshold of counts rises."""
 
 LISTED = 10**7
 """Cells that may be listed one by one."""
@@ -111,6 +111,10 @@ class DiffGen:
         else:
             self._specialise_jointly(root, curator)
         left = int(curator.left(root)[0])
+        if not left:
+            raise ParameterError(
+                "epsilon is too small: nothing is left for the counts; raise epsilon or lower the shares"
+            )
         at_least = self._threshold(left)
         self.noisy = curator.measure_cells(root, Cells(self.grid, self.classes), left, at_least=at_least, why="cells")
 
@@ -131,10 +135,11 @@ class DiffGen:
         structure = portion(rest, s["structure_share"] or (Fraction(3, 4) if small else Fraction(1, 2)))
         useful = max(2.0, (self.noisy_records or 0) * (rest - structure) / (NANO * KAPPA))
         rounds = s["rounds"] if s["rounds"] is not None else min(MOST_ROUNDS, int(math.log2(useful)) - 1)
-        most = s["cells"] or max(2, min(MOST_CELLS, int(useful)))
+        most = min(s["cells"] or max(2, min(MOST_CELLS, int(useful))), MOST_TABLE // (4 * self.classes * (POINTS + 1)))
         price = structure // max(1, rounds)
         while self.rounds < rounds and self.grid.cells < most and price:
-            values = self._values(4 * most)
+            widest = MOST_TABLE // (self.grid.cells * self.classes)  # the table of all its children must fit
+            values = self._values(4 * most, widest)
             if not values:
                 break
             handicaps = tuple(self._handicap(value, score, price) for value in values)
@@ -176,14 +181,18 @@ class DiffGen:
         points = 1 if value.children is not None else min(POINTS, hi - lo - 1)
         return int(math.log(points) * score.range * NANO / price)
 
-    def _values(self, most: int) -> tuple[Value, ...]:
-        """What can still be specialised without passing so many cells; judged on taxonomy and grid alone."""
+    def _values(self, most: int, widest: int) -> tuple[Value, ...]:
+        """What can still be specialised, into so many children at the widest, without passing so many cells.
+
+        Judged on taxonomy and grid alone.
+        """
         values = []
         for attribute, cut in enumerate(self.grid.shape):
             room = most * cut // self.grid.cells - cut + 1  # children that fit
             for lo, hi in self.grid.spans(attribute):
                 children = self._children(attribute, lo, hi)
-                if hi - lo > 1 and (2 if children is None else len(children)) <= max(2, room):
+                number = 2 if children is None else len(children)
+                if hi - lo > 1 and number <= min(room, widest):
                     values.append(Value(attribute, (lo, hi), children))
         return tuple(values)
 
@@ -229,7 +238,7 @@ class DiffGen:
 
         for a in numeric if h else ():
             find_points([Value(a, (0, self.sizes[a]), None)])
-        while self.rounds < h:
+        while self.rounds < h and (s["cells"] is None or self.grid.cells < s["cells"]):
             values = self._known(points)
             if not values:
                 break
@@ -244,7 +253,7 @@ class DiffGen:
     def _known(self, points: dict[tuple[int, int, int], int]) -> tuple[Value, ...]:
         """All values that can be specialised, numbers at the point drawn for them."""
         values = []
-        for value in self._values(2**50):
+        for value in self._values(2**50, 2**50):
             lo, hi = value.span
             point = points.get((value.attribute, lo, hi), 0)
             children = value.children or ((lo, point), (point, hi))
@@ -254,15 +263,16 @@ class DiffGen:
     # ---- counts -------------------------------------------------------------------------------------------
 
     def _threshold(self, epsilon_nano: int) -> int:
-        """Counts below it are withheld: 1, or what keeps the expected number of listed empty cells in bounds.
+        """Counts below it are withheld: 1, or the least that keeps the records expected of empty cells in bounds.
 
-        From the public number of cells alone; one threshold for all cells and classes.
+        From the public number of cells alone; one threshold for all cells and classes. An empty cell shows with
+        probability a^t / (1 + a), and then about t + 1/rate records.
         """
-        cells = self.grid.cells * self.classes
-        if cells <= LISTED:
-            return 1
-        rate = epsilon_nano / NANO
-        return max(1, math.ceil(math.log(cells / ((1 + math.exp(-rate)) * MOST_SPURIOUS)) / rate))
+        cells, rate = self.grid.cells * self.classes, epsilon_nano / NANO
+        threshold = 1
+        while cells * math.exp(-rate * threshold) / (1 + math.exp(-rate)) * (threshold + 1 / rate) > MOST_SPURIOUS:
+            threshold += 1 + int(0.1 / rate)
+        return threshold
 
 
 def _taxonomy(attribute: Any) -> Taxonomy | None:

@@ -1,0 +1,91 @@
+"""The exact audit of DiffGen: all small tables over tiny domains, all neighbours, through the shipped code."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+
+from cantle.audit import diffgen
+from cantle.audit.diffgen import DIFFGEN_CONFIGS, DiffGenConfig
+from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit
+from cantle.noise import Lanes, Rate
+from cantle.noise.enumerating import Enumerating, law
+
+
+@pytest.mark.parametrize("config", DIFFGEN_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_loses_more_than_claimed(config: DiffGenConfig) -> None:
+    found = Audit(config).worst()
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+    if config.tight:
+        assert found.loss >= TIGHT * config.units
+
+
+def cell_law(count: int, rate: Fraction, at_least: int) -> dict[int, Fraction]:
+    """What one cell shows: its value, or 0 when it is withheld."""
+
+    def run(noise: Enumerating) -> int:
+        one = Lanes(0, np.arange(1)), np.array([0, 1]), np.arange(1), np.array([count]), np.array([1])
+        values = noise.sparse(*one, Rate(rate.numerator, rate.denominator), at_least)[2]
+        return int(values.sum())
+
+    return law(run)
+
+
+@pytest.mark.parametrize("table", [(), ((0, 0),), ((1, 0), (3, 1))], ids=len)
+@pytest.mark.parametrize(
+    ("config", "at_least"),
+    [(diffgen.TOP, 1), (diffgen.JOINT, 1), (diffgen.POINT, 1)],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_full_enumeration_agrees_with_recorded_cells(config: DiffGenConfig, at_least: int, table: tuple) -> None:
+    table = tuple((min(code, config.sizes[0] - 1), label) for code, label in table)
+    recorded, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
+    bodies = {body: outcome for (body, _), outcome in recorded.items()}
+    assert {body for body, _ in full} == set(bodies)
+    for (body, cells), outcome in full.items():
+        assert f"at least {at_least}," in " ".join(body)
+        listed = dict(zip(cells[::2], cells[1::2], strict=True))
+        laws = [cell_law(count, rate, at_least) for count, rate in bodies[body].drawn]
+        chance = prod((one[listed.get(cell, 0)] for cell, one in enumerate(laws)), start=Fraction(1))
+        assert outcome.probability == bodies[body].probability * chance
+
+
+def test_showing_the_cells_loses_no_more_than_recording_them() -> None:
+    recorded, full = Audit(diffgen.JOINT), Audit(diffgen.JOINT, enumerate_leaves=True)
+    for pair in diffgen.JOINT.pairs(0):
+        assert full.compare(*pair).loss <= recorded.compare(*pair).loss + TOLERANCE
+
+
+def test_all_cells_are_recorded_the_empty_ones_too() -> None:
+    for (body, _), outcome in Audit(diffgen.SPANS).law(()).items():
+        cells = next(int(line.rsplit(" ", 1)[1]) for line in body if line.startswith("rounds"))
+        assert len(outcome.drawn) == 2 * cells
+
+
+def test_the_threshold_is_reached_in_its_configuration() -> None:
+    """Six empty entries at rate 1: 6 e^-t / (1 + 1/e) (t + 1) is 3.2 at t = 1 and 1.8 at t = 2; at most 2 may show."""
+    for body, _ in Audit(diffgen.THRESHOLD).law(()):
+        assert any(line.startswith("at least 2,") for line in body)
+
+
+def test_the_audit_covers_every_switch() -> None:
+    presets = {(config.preset, config.settings.get("score")) for config in DIFFGEN_CONFIGS}
+    assert {preset for preset, _ in presets} == {"default", "paper"}
+    scores = {score for _, score in presets}
+    assert scores >= {"majority", "gini", "weighted", "tempered", "infogain", "purity", None}
+    assert {config.classes for config in DIFFGEN_CONFIGS} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [("DiffGen: end runs missing", diffgen.POINT), ("DiffGen: points from observed codes", diffgen.JOINT)],
+)
+def test_the_search_finds_flaws_without_being_told_the_pair(name: str, config: DiffGenConfig) -> None:
+    flaw = next(one for one in DIFFGEN_BREAKAGES if one.name == name)
+    with flaw.patch():
+        assert Audit(config).worst(config.pairs(2)).loss > config.units + 0.5
