@@ -77,20 +77,27 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
 def draw_from_cells(
     domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: np.random.Generator
 ) -> pl.DataFrame:
-    """Records on the original grid, each value uniform in its cell's span, shuffled."""
+    """Records on the original grid, each value uniform in its cell's span, shuffled; one column at a time."""
+    import polars as pl
+
     total = int(count.sum())
     row = np.repeat(np.arange(len(cells)), count)[generator.permutation(total)]
     cell, label = np.divmod(cells, _classes(domain))
     place = grid.unravel(cell)
-    codes = np.empty((total, len(domain.attributes)), dtype=np.int64, order="F")
-    for a, edge in enumerate(grid.edges):
+    exact = np.broadcast_to(0.0, total)  # codes are grid values here, there is nothing to choose inside them
+    made = {}
+    for a, attribute in enumerate(domain.attributes):
+        edge = grid.edges[a]
         lo, width = edge[place[:, a]], edge[place[:, a] + 1] - edge[place[:, a]]
-        codes[:, a] = lo[row]
+        codes = lo[row]
         if width.max(initial=1) > 1:
             fine = np.float32 if width.max() <= 1 << 16 else np.float64
             within = (generator.random(total, dtype=fine) * width[row]).astype(np.int64)
-            codes[:, a] += np.minimum(within, width[row] - 1)
-    return domain.decode(codes, label[row], np.broadcast_to(0.0, (total, len(domain.attributes) + 1)))
+            codes += np.minimum(within, width[row] - 1)
+        made[attribute.name] = attribute.decode(codes, exact)
+    if domain.target:
+        made[domain.target.name] = domain.target.decode(label[row], exact)
+    return pl.DataFrame([made[name] for name in domain.columns])
 
 
 def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:

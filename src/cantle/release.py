@@ -76,7 +76,7 @@ class Release:
         package = datapackage(self.manifest, names["data"])
         (folder / names["datapackage"]).write_bytes(rfc8785.dumps(package))
         manifest = {key: value for key, value in self.manifest.items() if key not in ("files", "sha256")}
-        manifest["files"] = {path.name: sha256(path.read_bytes()) for path in sorted(folder.iterdir())}
+        manifest["files"] = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
         manifest["sha256"] = sha256(rfc8785.dumps(manifest))
         (folder / names["manifest"]).write_bytes(rfc8785.dumps(manifest))
 
@@ -139,6 +139,12 @@ def as_polars(records: Any) -> pl.DataFrame:
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file, read piece by piece."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_free(folder: str | os.PathLike[str]) -> Path:

@@ -130,22 +130,23 @@ def draw_records(
     domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: np.random.Generator
 ) -> pl.DataFrame:
     """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled."""
+    import polars as pl
+
     lo = np.repeat(leaves.lo, leaves.count.shape[1], axis=0)
     hi = np.repeat(leaves.hi, leaves.count.shape[1], axis=0)
     counts = leaves.count.reshape(-1)
     total = int(counts.sum())
     order = generator.permutation(total)
-    codes = np.empty((total, len(domain.attributes)), dtype=np.int32, order="F")
-    within = np.broadcast_to(0.0, (total, len(domain.attributes) + 1))
-    if any(attribute.width > 1 for attribute in domain.attributes):
-        within = np.zeros(within.shape, order="F")
+    exact = np.broadcast_to(0.0, total)
+    made = {}
     for a, attribute in enumerate(domain.attributes):
         drawn, place = _draw(attribute, lo[:, a], hi[:, a], counts, values, tables[a] if tables else None, generator)
-        codes[:, a] = drawn[order]
-        if attribute.width > 1:
-            within[:, a] = place[order] if place is not None else generator.random(total)
-    classes = np.repeat(np.tile(np.arange(leaves.count.shape[1]), len(leaves.ids)), counts)
-    return domain.decode(codes, classes[order], within)
+        within = exact if attribute.width == 1 else generator.random(total) if place is None else place[order]
+        made[attribute.name] = attribute.decode(drawn[order], within)
+    if domain.target:
+        classes = np.repeat(np.tile(np.arange(leaves.count.shape[1]), len(leaves.ids)), counts)
+        made[domain.target.name] = domain.target.decode(classes[order], exact)
+    return pl.DataFrame([made[name] for name in domain.columns])
 
 
 def _draw(

@@ -19,7 +19,7 @@ from cantle.errors import CantleError, VerifyError
 from cantle.frames import leaves_from, span_columns
 from cantle.leaves import Leaves
 from cantle.regions import Ints
-from cantle.release import FILES, MARK, Release, as_polars, sha256
+from cantle.release import FILES, MARK, Release, as_polars, sha256, sha256_of
 from cantle.statement import datapackage, statement
 from cantle.stored import domain_of, grid_and_domain, load, read_manifest, schema_of
 
@@ -62,7 +62,7 @@ def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     yield from (f"{name} is listed and missing" for name in sorted(listed - there))
     yield from (f"{name} is not listed" for name in sorted(there - listed))
     for name in sorted(listed & there - {own}):
-        if sha256((folder / name).read_bytes()) != manifest["files"][name]:
+        if sha256_of(folder / name) != manifest["files"][name]:
             yield f"{name} does not have the listed hash"
     yield from _texts(folder, prefix, manifest, listed & there)
 

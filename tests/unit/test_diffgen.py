@@ -80,11 +80,11 @@ def test_nulls_are_a_child_of_their_own_at_the_top() -> None:
     job = Attribute("job", Labels(type="string", labels=tree.leaves), nullable=True, taxonomy=tree)
     one = Attribute("one", Labels(type="string", labels=("only",)), nullable=True)
     method = DiffGen(Domain((job, one), DOMAIN.target, ("job", "one", "kind")))
-    assert method._values(100) == (
+    assert method._values(100, 100) == (
         Value(0, (0, 4), ((0, 2), (2, 3), (3, 4))), Value(1, (0, 2), ((0, 1), (1, 2))),
     )  # fmt: skip
-    method._push(method._values(100)[0], 0)
-    assert method._values(100)[0] == Value(0, (0, 2), ((0, 1), (1, 2)))
+    method._push(method._values(100, 100)[0], 0)
+    assert method._values(100, 100)[0] == Value(0, (0, 2), ((0, 1), (1, 2)))
 
 
 def test_values_with_too_many_children_wait() -> None:
@@ -179,7 +179,7 @@ def test_a_table_of_many_columns_is_released() -> None:
 
 @pytest.mark.parametrize(("columns", "labels"), [(62, 2), (58, 255)])
 def test_specialisation_stops_before_cells_cannot_be_numbered(columns: int, labels: int) -> None:
-    method, _ = finished(many(columns, labels), 5, 100 * NANO, preset="paper", rounds=columns)
+    method, _ = finished(many(columns, labels), 5, 2 * NANO, preset="paper", rounds=columns)
     assert 2**49 <= method.grid.cells <= 2**50
     assert method.rounds < columns
     assert method.noisy is not None
