@@ -10,7 +10,7 @@ from cantle.answers import NoisyCells
 from cantle.domain import Attribute, Domain
 from cantle.frames import column_of, span_columns
 from cantle.grid import Grid
-from cantle.postprocess import Floats, project_rows, round_rows
+from cantle.postprocess import Dice, Floats, project_rows, round_rows
 from cantle.regions import Ints
 from cantle.results import Results
 
@@ -23,7 +23,7 @@ COUNT = "cantle.count"
 
 
 def cell_results(
-    domain: Domain, grid: Grid, noisy: NoisyCells, total: int | None, rounds: int, generator: np.random.Generator
+    domain: Domain, grid: Grid, noisy: NoisyCells, total: int | None, rounds: int, generator: Dice
 ) -> Results:
     """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
     estimate, count = _projected(noisy.value, total)
@@ -74,9 +74,7 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
     return pl.DataFrame(columns)
 
 
-def draw_from_cells(
-    domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: np.random.Generator
-) -> pl.DataFrame:
+def draw_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: Dice) -> pl.DataFrame:
     """Records on the original grid, each value uniform in its cell's span, shuffled; one column at a time."""
     import polars as pl
 

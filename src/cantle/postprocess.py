@@ -15,6 +15,8 @@ import numpy.typing as npt
 from cantle.regions import Ints
 
 Floats = npt.NDArray[np.float64]
+Dice = np.random.Generator
+"""Public dice: they draw records from what was already given away."""
 
 
 def variance(rate: Any) -> Floats:
@@ -30,6 +32,11 @@ def variance(rate: Any) -> Floats:
 def fresh_seed() -> int:
     """A seed for drawing records; no secret, it goes into the release."""
     return secrets.randbits(53)
+
+
+def public_dice(seed: int) -> Dice:
+    """The dice of a recorded seed."""
+    return np.random.default_rng(seed)
 
 
 def project_rows(x: Floats, totals: Floats) -> Floats:
@@ -160,7 +167,7 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
     return f
 
 
-def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: np.random.Generator) -> Ints:
+def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> Ints:
     """One code a record, regions one after the other, drawn from f inside the region's span.
 
     Stratified: a region with m records uses one draw in each m-th of its mass, in random order, so that the records

@@ -24,7 +24,7 @@ from cantle.frames import check_names
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.rps import RPS
 from cantle.noise import Noise, Secure, Seeded
-from cantle.postprocess import fresh_seed
+from cantle.postprocess import fresh_seed, public_dice
 from cantle.readers import Raw, give_back, read_batches
 from cantle.release import Release
 from cantle.schema import Schema
@@ -118,7 +118,7 @@ def _noise(insecure_seed: int | None) -> Noise:
 def _release(plan: Plan, schema: Schema, receipt: dict[str, Any], kind: str, insecure_seed: int | None) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
     seed = fresh_seed() if insecure_seed is None else insecure_seed
-    results = plan.results(np.random.default_rng(seed))
+    results = plan.results(public_dice(seed))
     manifest = _manifest(plan, schema, receipt, insecure_seed, seed)
     manifest |= {"summary": results.summary, "structure": results.structure}
     return Release(give_back(results.records, kind), results.groups, results.frames, manifest)

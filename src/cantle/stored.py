@@ -15,7 +15,7 @@ from cantle.domain import Domain
 from cantle.errors import ParameterError, VerifyError
 from cantle.frames import leaves_from, tables_from
 from cantle.grid import Grid
-from cantle.postprocess import fresh_seed, round_rows
+from cantle.postprocess import fresh_seed, public_dice, round_rows
 from cantle.readers import read_columns
 from cantle.regions import Ints
 from cantle.release import FILES, MARK, Release
@@ -108,7 +108,7 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     """n records in the proportions of the released counts."""
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
-    generator = np.random.default_rng(fresh_seed() if seed is None else seed)
+    generator = public_dice(fresh_seed() if seed is None else seed)
     if release.manifest["method"] == "diffgen":
         domain, grid = grid_and_domain(release)
         listed = cells.listed_cells(domain, release.groups)

@@ -11,6 +11,7 @@ from cantle.domain import Attribute, Domain
 from cantle.frames import groups_frame, marginals_frame, tree_frame
 from cantle.leaves import Leaves
 from cantle.postprocess import (
+    Dice,
     Floats,
     consistent,
     draw_codes,
@@ -35,7 +36,7 @@ def tree_results(
     oneways: Noisy | None,
     settings: dict[str, Any],
     depth: int,
-    generator: np.random.Generator,
+    generator: Dice,
 ) -> Results:
     """Everything a release of a tree holds."""
     leaves = summarise(
@@ -127,7 +128,7 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
 
 
 def draw_records(
-    domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: np.random.Generator
+    domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: Dice
 ) -> pl.DataFrame:
     """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled."""
     import polars as pl
@@ -156,7 +157,7 @@ def _draw(
     counts: Ints,
     values: str,
     table: Floats | None,
-    generator: np.random.Generator,
+    generator: Dice,
 ) -> tuple[Ints, Floats | None]:
     """A code for every record, regions one after the other, and its place within a bin if that is fixed."""
     if values in ("midpoint", "low"):
@@ -167,7 +168,7 @@ def _draw(
     return draw_codes(f, lo, hi, counts, generator), None
 
 
-def draw_generalised(domain: Domain, leaves: Leaves, generator: np.random.Generator) -> pl.DataFrame:
+def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:
     """Records whose values are the sets of their regions, as text (RPS 3.2), shuffled."""
     import polars as pl
 

@@ -22,6 +22,7 @@ from cantle.domain import Domain, Labels
 from cantle.errors import ParameterError, SchemaError
 from cantle.grid import Grid
 from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
+from cantle.postprocess import Dice
 from cantle.quality import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
 from cantle.queries import Cells, Histogram
 from cantle.regions import Frontier
@@ -118,7 +119,7 @@ class DiffGen:
         at_least = self._threshold(left)
         self.noisy = curator.measure_cells(root, Cells(self.grid, self.classes), left, at_least=at_least, why="cells")
 
-    def results(self, generator: np.random.Generator) -> Results:
+    def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy cells."""
         assert self.noisy is not None
         total = self.noisy_records if self.preset == "default" else None

@@ -21,6 +21,7 @@ from cantle.domain import Domain
 from cantle.errors import ParameterError
 from cantle.grow import grow
 from cantle.methods.settings import Rule, echo, flag, maybe, one_of, portion, read_settings, share, whole
+from cantle.postprocess import Dice
 from cantle.privtree import PrivTree
 from cantle.quality import BALANCE, CLASS_AWARE, Mix
 from cantle.queries import Histogram, Marginals, Size
@@ -155,7 +156,7 @@ class RPS:
         """All questions, level by level."""
         grow(self, curator)
 
-    def results(self, generator: np.random.Generator) -> Results:
+    def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy tree."""
         return tree_results(self.domain, self.tree, self.oneways, self.settings, self.depth, generator)
 
