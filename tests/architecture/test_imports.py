@@ -127,18 +127,10 @@ def test_the_picture_has_no_circle() -> None:
     assert circle("cli audit audit.* evaluate.*") == set()
 
 
-@pytest.mark.xfail(
-    circle("cli audit audit.*") != set(),
-    strict=True,
-    reason="src: evaluate.figures and diffgen_figures need each other",
-)
 def test_the_evaluation_has_no_circle() -> None:
     assert circle("cli audit audit.*") == set()
 
 
-@pytest.mark.xfail(
-    circle("cli evaluate.*") != set(), strict=True, reason="src: parts of audit import the package itself"
-)
 def test_the_audit_has_no_circle() -> None:
     assert circle("cli evaluate.*") == set()
 

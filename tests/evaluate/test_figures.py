@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.evaluate import figures, report, synthetic
+from cantle.evaluate import figures, report, rps_figures, synthetic
 
 
 @dataclass
@@ -108,9 +108,9 @@ def test_unknown_figure_and_missing_data(tmp_path: Path) -> None:
 
 def test_full_grid_is_the_papers() -> None:
     setting = figures.Setting(publish=StandIn(), repeats=5)
-    series = figures.depths(setting.pick((5, 10), (5,)))
-    points = list(setting.sweep(figures.EPSILONS, series, lambda *_: 0.0))
-    assert len(points) == 2 * len(figures.EPSILONS) * 5
+    series = rps_figures.depths(setting.pick((5, 10), (5,)))
+    points = list(setting.sweep(rps_figures.EPSILONS, series, lambda *_: 0.0))
+    assert len(points) == 2 * len(rps_figures.EPSILONS) * 5
 
 
 def test_summary_by_hand() -> None:

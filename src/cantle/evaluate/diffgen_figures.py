@@ -20,7 +20,7 @@ from cantle.evaluate import adult, classify, generalised
 from cantle.evaluate.coding import Coded, Coder
 from cantle.evaluate.diffp import DiffPC45
 from cantle.evaluate.extras import need
-from cantle.evaluate.figures import Options, Row, Schema, Setting
+from cantle.evaluate.harness import Options, Row, Schema, Setting
 from cantle.evaluate.tds import tds
 from cantle.readers import read_columns
 from cantle.schema import Schema as PublicSchema

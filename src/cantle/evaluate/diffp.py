@@ -30,8 +30,8 @@ class DiffPC45:
 
     `joint`: thresholds and categories stand in one mechanism, every number with total base weight 1, so that a
     path asks 2 (depth + 1) questions. Otherwise each of the n numbers has its threshold drawn first, by a
-    mechanism of its own, and the attributes compete with those: (2 + n) depth + 2 questions, which is how
-    Friedman and Schuster treat continuous attributes. Their pruning of the noisy tree is left out.
+    mechanism of its own, and the attributes compete with those: (2 + n) depth + 2 questions, the other reading of
+    how continuous attributes are treated. Pruning of the noisy tree is left out.
     """
 
     def __init__(
