@@ -93,6 +93,6 @@ class Grid:
     def unravel(self, cell: Ints) -> Ints:
         """The span number of each attribute (cells, attributes)."""
         parts = np.zeros((len(cell), len(self.edges)), dtype=np.int64)
-        for a in reversed(range(len(self.edges))):
-            cell, parts[:, a] = np.divmod(cell, self.shape[a])
+        for a, spans in reversed(list(enumerate(self.shape))):
+            cell, parts[:, a] = np.divmod(cell, spans)
         return parts

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +34,9 @@ class Look(Protocol):
 
     def occupied(self, key: CodeTable) -> tuple[Ints, Ints]:
         """Occupied entries, ascending, and their counts."""
+
+    def place(self, grid: Grid) -> None:
+        """Settles the cells that `dense` counts."""
 
     def dense(self, key: GridBins) -> Ints:
         """All counts, shape (cells, classes, width)."""
@@ -174,12 +176,15 @@ class JointSplits:
 
     def score(self, look: Look, quality: Quality) -> Runs:
         assert isinstance(quality, Additive)
-        parts = []
-        for attribute in sorted({v.attribute for v in self.values}):
-            mine = {v.span: i for i, v in enumerate(self.values) if v.attribute == attribute}
+        look.place(self.grid)
+        by_attribute: dict[int, dict[Span, int]] = {}
+        for i, v in enumerate(self.values):
+            by_attribute.setdefault(v.attribute, {})[v.span] = i
+        parts, cells_after = [], np.cumprod((1, *reversed(self.grid.shape)))[::-1]
+        for attribute, mine in by_attribute.items():
             spans = self.grid.spans(attribute)
             inner = [self._inner(mine.get(span), span) for span in spans]
-            exact_counts = self._by_span(look, attribute, inner)
+            exact_counts = self._by_span(look, attribute, inner, int(cells_after[attribute + 1]))
             for number, span in enumerate(spans):
                 if span in mine:
                     points = inner[number]
@@ -196,15 +201,13 @@ class JointSplits:
         children = self.values[value].children
         return even_points(*span, self.points) if children is None else np.array([lo for lo, _ in children[1:]])
 
-    def _by_span(self, look: Look, attribute: int, inner: list[Ints]) -> Ints:
+    def _by_span(self, look: Look, attribute: int, inner: list[Ints], after: int) -> Ints:
         """Counts (cells before, spans, cells after, classes, bins), before and after in the order of attributes."""
-        shape = self.grid.shape
         starts = np.union1d(self.grid.edges[attribute][:-1], np.concatenate(inner))
         number = np.concatenate([np.arange(len(points) + 1) for points in inner])
         width = max(len(points) for points in inner) + 1
-        exact_counts = look.dense(GridBins(self.grid, attribute, starts, number, width, self.classes))
-        before = prod(shape[:attribute])
-        return exact_counts.reshape(before, shape[attribute], -1, self.classes, width)
+        exact_counts = look.dense(GridBins(attribute, starts, number, width, self.classes))
+        return exact_counts.reshape(-1, len(inner), after, self.classes, width)
 
     def _gains(self, i: int, points: Ints, exact_part: Ints, quality: Additive) -> tuple[Ints, Ints, Ints]:
         """Scores of a value's candidates less that of the undivided value; `exact_part` is (.., .., bins, classes)."""

@@ -134,12 +134,11 @@ class CodeTable:
 
 @dataclass(frozen=True, eq=False)
 class GridBins:
-    """Every cell of a grid by class and by bin of one attribute, all listed: shape (cells, classes, width).
+    """Every cell of the placed grid by class and by bin of one attribute, all listed: shape (cells, classes, width).
 
     `starts` are the first codes of the bins, ascending from 0; `number` is each bin's place within its own cell's span.
     """
 
-    grid: Grid
     attribute: int
     starts: Ints
     number: Ints

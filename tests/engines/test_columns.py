@@ -79,7 +79,8 @@ def test_binned_grids_are_those_of_a_recount(asked: tuple[Table, Grid], data, lo
         starts = [start for (lo, _), points in zip(spans, inner, strict=True) for start in [lo, *points]]
         number = [i for points in inner for i in range(len(points) + 1)]
         width = max(number) + 1
-        key = GridBins(grid, attribute, np.array(starts), np.array(number), width, table.classes)
+        engine.place(grid)
+        key = GridBins(attribute, np.array(starts), np.array(number), width, table.classes)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "LOOKED_UP", looked_up)
             found = engine.dense(key)
@@ -148,7 +149,7 @@ def test_a_closed_engine_holds_no_records() -> None:
     engine = ColumnEngine([column], label, sizes=(4,), class_count=1)
     grid = Grid.top((4,)).refine(0, (1, 2))
     engine.occupied(GridCells(grid, 1))
-    engine.dense(GridBins(grid, 0, np.array([0, 1, 2]), np.zeros(3, np.int64), 1, 1))
+    engine.dense(GridBins(0, np.array([0, 1, 2]), np.zeros(3, np.int64), 1, 1))
     kept, counts = engine.occupied(CodeTable(0, 4, 1))
     gone = [weakref.ref(array) for array in (column, label, kept, counts)]
     engine.close()

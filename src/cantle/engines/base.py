@@ -5,7 +5,7 @@
   (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
 * `split(positions, cuts)` moves on to the children of the listed regions, in order; the records of all others go.
 * `occupied(key)` lists the occupied entries of a grid or table over the whole data, ascending, with their counts;
-  `dense(key)` gives all counts of a binned grid.
+  `place(grid)` settles the cells of all records, `dense(key)` then gives all counts of that grid by bin.
 * `close()` forgets the records.
 
 Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import CodeTable, GridBins, GridCells, Key
 
@@ -39,6 +40,8 @@ class Engine(Protocol):
     def split(self, positions: Ints, cuts: Cuts) -> None: ...
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]: ...
+
+    def place(self, grid: Grid) -> None: ...
 
     def dense(self, key: GridBins) -> Ints: ...
 

@@ -29,6 +29,7 @@ class ColumnEngine:
         self.sizes, self.classes = sizes, class_count
         self._columns, self._class = columns, classes
         self._grid: Grid | None = None
+        self._cells = 0
         self._entry: npt.NDArray[Any] = np.zeros(0, np.int64)
         self._tables: dict[int, tuple[Ints, Ints]] = {}
 
@@ -66,31 +67,31 @@ class ColumnEngine:
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
-            return _occupied(self._entries(key.grid), key.cells)
+            self.place(key.grid)
+            return _occupied(self._entry, key.cells)
         if key.attribute not in self._tables:  # asked again every round, and never changes
             entry = self._columns[key.attribute].astype(np.int64) * key.classes + self._class
             self._tables[key.attribute] = _occupied(entry, key.size * key.classes)
         return self._tables[key.attribute]
 
     def dense(self, key: GridBins) -> Ints:
-        """All counts of a binned grid, shape (cells, classes, width)."""
+        """All counts of the placed grid by bin, shape (cells, classes, width)."""
         # A binned grid has at most 2^26 entries (JointSplits.fits).
-        entry = self._entries(key.grid).astype(np.int32, copy=False) * np.int32(key.width)
+        entry = self._entry.astype(np.int32, copy=False) * np.int32(key.width)
         entry += _bins(key, self.sizes[key.attribute], self._columns[key.attribute])
-        cells = key.grid.cells
+        cells = self._cells
         return np.bincount(entry, minlength=cells * key.classes * key.width).reshape(cells, key.classes, key.width)
 
-    def _entries(self, grid: Grid) -> npt.NDArray[Any]:
-        """cell * classes + class of each record; kept, for all attributes of a round are asked about the same grid.
+    def place(self, grid: Grid) -> None:
+        """Finds cell * classes + class of each record; kept, for the counts of a round begin where it ended.
 
         Grids are compared by their edges, never by identity: a grid could have been written to in between.
         """
         if self._grid is None or not self._grid.same(grid):
-            self._grid = grid.copy()
+            self._grid, self._cells = grid.copy(), grid.cells
             cell = self._grid.locate(self._columns) if self._columns else np.zeros(len(self._class), dtype=np.int64)
             cell = cell * self.classes + self._class
-            self._entry = cell.astype(np.int32) if grid.cells * self.classes < 2**31 else cell
-        return self._entry
+            self._entry = cell.astype(np.int32) if self._cells * self.classes < 2**31 else cell
 
 
 def _bins(key: GridBins, size: int, column: npt.NDArray[Any]) -> npt.NDArray[np.int32]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.engines.base import Chunk
+from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
 
@@ -97,6 +98,9 @@ class MemoryEngine:
         return counts
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        raise NotImplementedError("grids are counted by the column engine")
+
+    def place(self, grid: Grid) -> None:
         raise NotImplementedError("grids are counted by the column engine")
 
     def dense(self, key: GridBins) -> Ints:

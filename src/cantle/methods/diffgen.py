@@ -187,9 +187,9 @@ class DiffGen:
 
         Judged on taxonomy and grid alone.
         """
-        values = []
+        values, cells = [], self.grid.cells
         for attribute, cut in enumerate(self.grid.shape):
-            room = most * cut // self.grid.cells - cut + 1  # children that fit
+            room = most * cut // cells - cut + 1  # children that fit
             for lo, hi in self.grid.spans(attribute):
                 children = self._children(attribute, lo, hi)
                 number = 2 if children is None else len(children)
