@@ -64,7 +64,7 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
     columns: dict[str, Any] = {"leaf": cell, "path": np.zeros(len(cell), dtype=np.int64)}
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
-        columns |= span_columns(attribute, edge[place[:, a]], edge[place[:, a] + 1])
+        columns |= span_columns(attribute, edge[:-1], edge[1:], place[:, a])
     if domain.target:
         columns[column_of(domain.target.name)] = domain.target.decode(label, np.zeros(len(label)))
     columns["noisy"] = noisy.value

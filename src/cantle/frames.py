@@ -56,8 +56,10 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
         "path": np.repeat(leaves.path, classes),
     }
     for a, attribute in enumerate(domain.attributes):
-        for name, series in span_columns(attribute, leaves.lo[:, a], leaves.hi[:, a]).items():
-            columns[name] = series.gather(np.repeat(np.arange(len(series)), classes))
+        # A few spans serve many leaves: each is put into words once.
+        spans, which = np.unique(leaves.lo[:, a] * (attribute.size + 1) + leaves.hi[:, a], return_inverse=True)
+        lo, hi = np.divmod(spans, attribute.size + 1)
+        columns |= span_columns(attribute, lo, hi, np.repeat(which, classes))
     if domain.target:
         codes = np.tile(np.arange(classes), len(leaves.ids))
         columns[column_of(domain.target.name)] = domain.target.decode(codes, np.zeros(len(codes)))
@@ -69,23 +71,22 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def span_columns(attribute: Attribute, lo: Ints, hi: Ints) -> dict[str, pl.Series]:
+def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[str, pl.Series]:
+    """The columns of an attribute, given spans of its codes and which of them each row has."""
     import polars as pl
 
-    name, values = column_of(attribute.name), (np.minimum(lo, attribute.bins), np.minimum(hi, attribute.bins))
-    columns = {}
+    name, spans = column_of(attribute.name), {}
+    first, last = np.minimum(lo, attribute.bins), np.minimum(hi, attribute.bins)
     if is_category(attribute):
-        spans, inverse = np.unique(np.stack([lo, hi], axis=1), axis=0, return_inverse=True)
-        labels = pl.Series([attribute.describe(int(a), int(b)) for a, b in spans])
-        columns[name] = labels.gather(inverse.reshape(-1))
-        columns[f"{name}.lo"], columns[f"{name}.hi"] = pl.Series(values[0]), pl.Series(values[1])
+        pairs = zip(lo.tolist(), hi.tolist(), strict=True)
+        spans[name] = pl.Series([attribute.describe(*pair) for pair in pairs], dtype=pl.String)
+        spans[f"{name}.lo"], spans[f"{name}.hi"] = pl.Series(first), pl.Series(last)
     else:
-        used, inverse = np.unique(np.concatenate(values), return_inverse=True)
-        edges = pl.Series([attribute.edge(code) for code in used.tolist()]).gather(inverse)
-        columns[f"{name}.lo"], columns[f"{name}.hi"] = edges[: len(lo)], edges[len(lo) :]
+        spans[f"{name}.lo"] = pl.Series([attribute.edge(code) for code in first.tolist()])
+        spans[f"{name}.hi"] = pl.Series([attribute.edge(code) for code in last.tolist()])
     if attribute.nullable:
-        columns[f"{name}.null"] = pl.Series(hi > attribute.bins)
-    return columns
+        spans[f"{name}.null"] = pl.Series(hi > attribute.bins)
+    return {column: series.gather(which) for column, series in spans.items()}
 
 
 def _edges(attribute: Attribute) -> pl.Series:

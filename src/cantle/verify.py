@@ -136,7 +136,7 @@ def _cells(release: Release) -> Iterator[str]:
     place = grid.unravel(groups["leaf"].to_numpy())
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
-        for name, column in span_columns(attribute, edge[place[:, a]], edge[place[:, a] + 1]).items():
+        for name, column in span_columns(attribute, edge[:-1], edge[1:], place[:, a]).items():
             if not groups[name].equals(column.cast(groups[name].dtype)):
                 yield f"column {name} of the cells is not that of the released cuts"
     if (groups["noisy"] < manifest["summary"]["at_least"]).any():

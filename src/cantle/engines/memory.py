@@ -2,7 +2,7 @@
 
 Moving the rows at every split keeps each region's records together, so that a level is counted by one pass of
 `bincount` per attribute over contiguous rows; an index permutation is several times slower, and a whole level at
-once would allocate gigabytes (measured; see docs/performance notes in benchmarks).
+once would allocate gigabytes. `benchmarks/speed.py` measures whole runs.
 """
 
 from __future__ import annotations
