@@ -16,6 +16,7 @@ import polars as pl
 
 from cantle.errors import ParameterError
 from cantle.evaluate import diffgen_figures, report, rps_figures
+from cantle.evaluate.extras import need
 from cantle.evaluate.harness import Figure, Publish, Setting
 
 _RUNTIME = (
@@ -96,6 +97,7 @@ def reproduce(
     unknown = [name for name in wanted if name not in FIGURES]
     if unknown or not wanted:
         raise ParameterError(f"unknown figure {', '.join(unknown) or '(none given)'}; choose from {', '.join(FIGURES)}")
+    need("matplotlib")  # before hours of work, not after
     setting = Setting(
         publish=publish or import_module("cantle.publishing").publish,
         data_dir=Path(data_dir) if data_dir is not None else None,
