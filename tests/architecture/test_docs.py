@@ -1,0 +1,55 @@
+"""The documents keep up with the code: parameters, claims, commands, and tests that are named exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cantle.cli import app
+from cantle.methods import diffgen, rps
+from cantle.schema import Schema
+from tests.architecture.test_words import defined
+
+ROOT = Path(__file__).parents[2]
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted({*rps.RULES, *diffgen.RULES}))
+def test_the_guide_names_every_parameter(name: str) -> None:
+    assert f"`{name}`" in text("docs/guide.md")
+
+
+def test_the_guide_names_no_other_parameter() -> None:
+    rows = re.findall(r"^\| (`[^|]*`) \|", text("docs/guide.md").split("| rps parameter")[1], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named <= {*rps.RULES, *diffgen.RULES}
+
+
+def test_every_claim_has_a_row_with_code_and_tests_that_exist() -> None:
+    rows = re.findall(r"^\| (\d+) \| [^|]+ \| `([^`]+)` \| [^|]+ \| ([^|]+) \|$", text("docs/privacy.md"), re.MULTILINE)
+    assert {int(number) for number, _, _ in rows} == {number for number, _ in defined()} | {1}
+    for _, _, tests in rows:
+        for path in re.findall(r"`(tests/[^`]+)`", tests):
+            assert (ROOT / path).exists(), path
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
+    used = set(re.findall(r"\bcantle (\w+)", "\n".join(re.findall(r"```sh\n(.*?)```", text("README.md"), re.DOTALL))))
+    assert used
+    assert used <= known
+
+
+def test_the_schemas_of_the_documents_load() -> None:
+    readme = re.search(r"```yaml\n(.*?)```", text("README.md"), re.DOTALL)
+    assert readme
+    assert Schema.from_dict(yaml.safe_load(readme[1])).domain().target is not None
+    guide = re.search(r"```yaml\n(.*?)```", text("docs/guide.md"), re.DOTALL)
+    assert guide
+    assert Schema.from_dict({"fields": yaml.safe_load(guide[1])}).domain().attributes[0].taxonomy is not None
