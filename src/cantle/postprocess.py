@@ -79,7 +79,7 @@ def consistent(levels: list[Ints], cells: dict[str, Floats], size: Floats, size_
     leaf = cells["ids"].astype(np.int64)
     z, v = np.zeros(len(size)), np.zeros(len(size))
     z[leaf], v[leaf] = cells["value"].sum(axis=1), cells["variance"] * cells["value"].shape[1]
-    parents = [_parents(levels, depth, leaf) for depth in range(len(levels))]
+    parents = _parents(levels, leaf)
     for depth in reversed(range(len(levels))):
         inner = parents[depth]
         if len(inner):
@@ -100,9 +100,11 @@ def consistent(levels: list[Ints], cells: dict[str, Floats], size: Floats, size_
     return cells["value"] + off[:, None] / cells["value"].shape[1]
 
 
-def _parents(levels: list[Ints], depth: int, leaf: Ints) -> Ints:
-    """The nodes of a level that were split, in order."""
-    return np.setdiff1d(levels[depth], leaf) if depth + 1 < len(levels) else np.zeros(0, np.int64)
+def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
+    """The nodes of each level that were split, in order."""
+    split = np.ones(sum(len(level) for level in levels), dtype=np.bool_)
+    split[leaf] = False
+    return [level[split[level]] for level in levels]
 
 
 def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
@@ -114,7 +116,7 @@ def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
     nodes = sum(len(level) for level in levels)
     x = np.zeros((nodes, cells.shape[1]))
     x[leaf] = cells
-    parents = [_parents(levels, depth, leaf) for depth in range(len(levels))]
+    parents = _parents(levels, leaf)
     for depth in reversed(range(len(levels) - 1)):
         x[parents[depth]] = x[levels[depth + 1].reshape(-1, 2)].sum(axis=1)
     total = np.maximum(0, np.rint(x[:1].sum(axis=1))).astype(np.int64)
@@ -154,6 +156,10 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
 
     Iterative proportional fitting of one attribute: scale f(v) by target(v) / what the regions show of v.
     """
+    # Many regions share few spans: their weights are summed first.
+    spans, which = np.unique(lo * (len(target) + 1) + hi, return_inverse=True)
+    lo, hi = np.divmod(spans, len(target) + 1)
+    weight = np.bincount(which, weight, len(spans))
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a trace of mass, so that no region is left with nothing to draw
     f = np.maximum(target, floor)
