@@ -159,13 +159,13 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
     # Many regions share few spans: their weights are summed first.
     spans, which = np.unique(lo * (len(target) + 1) + hi, return_inverse=True)
     lo, hi = np.divmod(spans, len(target) + 1)
-    weight = np.bincount(which, weight, len(spans))
+    weights = np.bincount(which, weight, len(spans)).astype(np.float64)
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a trace of mass, so that no region is left with nothing to draw
     f = np.maximum(target, floor)
     for _ in range(rounds):
         below = np.concatenate([[0.0], np.cumsum(f)])
-        share = weight / (below[hi] - below[lo])
+        share = weights / (below[hi] - below[lo])
         edge = np.bincount(lo, share, len(f) + 1) - np.bincount(hi, share, len(f) + 1)
         shown = f * np.cumsum(edge)[: len(f)]
         f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
