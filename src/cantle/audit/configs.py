@@ -59,7 +59,6 @@ ONE_WAYS = Config(
     (2, 2),
     _rps(depth=1, oneway_share="1/3", leaf_share="1/2"),
     6,
-    records=2,
 )
 
 SIZED = Config("number of records charged, sizes by depth", (3,), _rps(depth=1, count_share="1/3", summary="depth"), 3)
@@ -86,7 +85,7 @@ CONFIGS: tuple[Config, ...] = (
     LEAF,
     CHOICE,
     Config("all cuts, balance, depth 2", (4,), _rps(depth=2, leaf_share="1/3"), 3),
-    Config("all cuts, balance, depth 2, two attributes", (2, 3), _rps(depth=2, leaf_share="1/3"), 3, records=2),
+    Config("all cuts, balance, depth 2, two attributes", (2, 3), _rps(depth=2, leaf_share="1/3"), 3),
     Config("all cuts, balance, a forced cut is free", (2, 2), _rps(depth=2, leaf_share="1/3"), 3),
     Config("all cuts, balance, levels geometric", (4,), _rps(depth=2, leaf_share="1/4", levels="geometric:2"), 4),
     Config("all cuts, class-aware, 2 classes", (3,), _rps(depth=1, leaf_share="1/4"), 4, 2),
@@ -94,9 +93,7 @@ CONFIGS: tuple[Config, ...] = (
     Config("all cuts, class-aware, 3 classes", (3,), _rps(depth=1, leaf_share="1/4"), 4, 3),
     Config("all cuts, mix:1:2, 2 classes", (3,), _rps(depth=1, quality="mix:1:2", leaf_share="1/4"), 4, 2),
     PICK,
-    Config(
-        "random attribute, balance, depth 2", (2, 3), _rps(attributes="random", depth=2, leaf_share="1/3"), 3, records=2
-    ),
+    Config("random attribute, balance, depth 2", (2, 3), _rps(attributes="random", depth=2, leaf_share="1/3"), 3),
     Config(
         "random attribute, class-aware, 2 classes",
         (3,),
@@ -148,7 +145,6 @@ CONFIGS: tuple[Config, ...] = (
         _rps(depth=1, count_share="1/5", summary="depth", leaf_share="1/4"),
         5,
         2,
-        records=2,
     ),
     AUTO,
     Config(
@@ -157,7 +153,6 @@ CONFIGS: tuple[Config, ...] = (
         _rps(depth=1, stop="count:1", stop_share="1/2"),
         8,
         unit=2,
-        records=2,
         tight=True,
     ),
     Config(
@@ -166,7 +161,6 @@ CONFIGS: tuple[Config, ...] = (
         _rps(attributes="midpoint", depth=2, stop="privtree:1", stop_share="3/4", leaf_share="1/5"),
         10,
         unit=2,
-        records=2,
         tight=True,
     ),
     Config(
@@ -176,9 +170,8 @@ CONFIGS: tuple[Config, ...] = (
         24,
         2,
         preset="paper",
-        records=2,
         tight=True,
     ),
-    Config("preset default", (2, 2), {}, 400, records=2, tight=True),
+    Config("preset default", (2, 2), {}, 400, tight=True),
     Config("preset default, one attribute", (3,), {}, 400, tight=True),
 )
