@@ -269,7 +269,7 @@ def test_groups_have_the_contract_columns() -> None:
 
 
 def test_a_release_of_cells_that_does_not_add_up_is_noticed() -> None:
-    release = cantle.publish(people(), SCHEMA, epsilon=1, method="diffgen")
+    release = cantle.publish(people(), SCHEMA, epsilon=1, method="diffgen", records=400)
 
     def refused(words: str, **parts: object) -> None:
         fields = {name: getattr(release, name) for name in ("records", "groups", "frames")}
