@@ -2,7 +2,7 @@
 
 On loading, each value becomes a code on a public grid: numbers and dates by steps, categories by their
 place in the declared list, null last. Everything in this file is public except the series handed to
-`encode`, and `encode` maps each value by itself, whatever the other records hold (privacy.md 1.2):
+`encode`, and `encode` maps each value by itself, whatever the other records hold (docs/privacy.md, cleaning):
 out-of-range numbers are clamped, numbers between two grid points go to the lower one, what cannot be read
 is missing. It never raises, warns or logs because of a value.
 

@@ -23,7 +23,7 @@ class SchemaError(CantleError):
 
 
 class DataError(CantleError):
-    """The data file or frame as a whole is unusable; never about a record (privacy.md 1.2)."""
+    """The data file or frame as a whole is unusable; never about a record (docs/privacy.md, cleaning)."""
 
 
 class ParameterError(CantleError):

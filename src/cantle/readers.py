@@ -1,7 +1,7 @@
 """Readers: a CSV file, a Parquet file or a data frame becomes raw columns; they know no domain.
 
 Only declared columns are read, and identifiers never past the header. What a *record* is, is settled here,
-one record at a time (privacy.md 1.2): a short row misses its last values, a long one loses the surplus,
+one record at a time (docs/privacy.md, cleaning): a short row misses its last values, a long one loses the surplus,
 bytes that are not text become U+FFFD, and nothing of it is reported. Errors are about the file as a whole,
 in fixed words; the libraries' own exceptions quote values, so ours are raised `from None`.
 

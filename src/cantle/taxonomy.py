@@ -1,7 +1,7 @@
 """A tree of generalisations over the values of one column; every node is a half-open span of codes.
 
-The leaves are numbered depth first, so that a node *is* the span `(lo, hi)` of the leaves below it (style.md
-3.2, DiffGen section 3.2). A chain of nodes with a single child would give several nodes one span: it
+The leaves are numbered depth first, so that a node *is* the span `(lo, hi)` of the leaves below it
+(DiffGen section 3.2). A chain of nodes with a single child would give several nodes one span: it
 collapses into one node, which has two children or more, or is a leaf. Of the names in a chain the most
 specific one stays (`*` only where there is no other); a leaf keeps its own label.
 

@@ -1,7 +1,7 @@
 """Raw values as plain numbers or text, one value at a time.
 
 A series of any type comes in: text is parsed, typed columns are taken as they are. What cannot be read is
-missing; nothing here raises, warns or logs because of a value (privacy.md 1.2). A missing-value mark that
+missing; nothing here raises, warns or logs because of a value (docs/privacy.md, cleaning). A missing-value mark that
 is a number, such as "-999", holds in typed columns as well.
 
 Dates are whole days since 1970. Datetimes are whole seconds since 1970 without a time zone; a value that

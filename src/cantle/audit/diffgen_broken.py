@@ -1,4 +1,4 @@
-"""NOT PRIVATE, on purpose: known ways to get DiffGen wrong (privacy.md 4), to show that the audit catches them."""
+"""NOT PRIVATE, on purpose: known ways to get DiffGen wrong, to show that the audit catches them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle.evaluate import adult, classify, generalised
+from cantle.evaluate import adult, classify, generalised, report
 from cantle.evaluate.coding import Coded, Coder
 from cantle.evaluate.diffp import DiffPC45
 from cantle.evaluate.extras import need
@@ -196,13 +196,7 @@ def runtime_table(summary: pl.DataFrame) -> str:
 
 def runtime_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
     """The files of one figure as `report.write` names them, with a picture that has records across."""
-    out.mkdir(parents=True, exist_ok=True)
-    paths = [out / f"{rows['figure'][0]}{ending}" for ending in (".csv", "-summary.csv", ".txt", ".png")]
-    rows.write_csv(paths[0])
-    summary.write_csv(paths[1])
-    paths[2].write_text(text + "\n", encoding="utf-8")
-    runtime_picture(summary, paths[3])
-    return paths
+    return report.write(rows, summary, text, out, runtime_picture)
 
 
 def runtime_picture(summary: pl.DataFrame, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,13 @@ def _aligned(lines: list[list[str]]) -> str:
     )
 
 
-def write(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
+def write(
+    rows: pl.DataFrame,
+    summary: pl.DataFrame,
+    text: str,
+    out: Path,
+    picture: Callable[[pl.DataFrame, Path], None] | None = None,
+) -> list[Path]:
     """Files of one figure in `out`: tidy rows and summary as CSV, the printed text, the picture as PNG."""
     out.mkdir(parents=True, exist_ok=True)
     name = rows["figure"][0]
@@ -74,7 +81,7 @@ def write(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> li
     rows.write_csv(paths[0])
     summary.write_csv(paths[1])
     paths[2].write_text(text + "\n", encoding="utf-8")
-    draw(summary, paths[3])
+    (picture or draw)(summary, paths[3])
     return paths
 
 
