@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cantle.estimators import RPS as RPS
     from cantle.estimators import DiffGen as DiffGen
+    from cantle.ledger import Ledger as Ledger
     from cantle.publishing import publish as publish
     from cantle.release import Release as Release
     from cantle.schema import Schema as Schema
 
-__all__ = ["DiffGen", "RPS", "Release", "Schema", "publish"]
+__all__ = ["DiffGen", "Ledger", "RPS", "Release", "Schema", "publish"]
 
 _HOMES = {
     "DiffGen": "cantle.estimators",
+    "Ledger": "cantle.ledger",
     "RPS": "cantle.estimators",
     "Release": "cantle.release",
     "Schema": "cantle.schema",

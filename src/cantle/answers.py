@@ -33,3 +33,15 @@ class NoisyCells:
     rate_num: int
     rate_den: int
     at_least: int
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyPatterns:
+    """Noisy counts of sets of children: for each, the row of its partition, the set as a mask, and the value; in order
+    of rows and of the sets' numbers. `rate_num` has one entry a partition."""
+
+    rows: Ints
+    mask: Ints
+    value: Ints
+    rate_num: Ints
+    rate_den: int

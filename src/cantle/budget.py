@@ -27,20 +27,35 @@ from cantle.regions import Bools, Ints, is_ints
 NANO = 10**9
 MOST = 10**6 * NANO  # balances of a level are one int64 array, and stay whole numbers in JSON
 MOST_RECORDS = 10**6
+UNITS = {
+    "record": "one record",
+    "node": "one node with all its edges",
+    "node-isolate": "all edges of one node",
+    "edge": "one edge",
+}
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom the promise protects: everything one person put in, at most `max_records` records."""
+    """Whom the promise protects: everything one person put in, at most `max_records` records; or, of a graph, one node
+    with its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
 
     max_records: int = 1
+    kind: str = "record"
 
     def __post_init__(self) -> None:
+        if type(self.kind) is not str or self.kind not in UNITS:
+            raise ParameterError(f"a unit is one of {', '.join(UNITS)}")
         if type(self.max_records) is not int or not 1 <= self.max_records <= MOST_RECORDS:
             raise ParameterError(f"a unit has a whole number of records from 1 to {MOST_RECORDS}")
 
     def describe(self) -> str:
-        return "one record" if self.max_records == 1 else f"one person, up to {self.max_records} records"
+        if self.kind != "record":
+            return UNITS[self.kind]
+        return UNITS["record"] if self.max_records == 1 else f"one person, up to {self.max_records} records"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "max_records": self.max_records}
 
 
 @dataclass(frozen=True)
@@ -167,9 +182,12 @@ class Budget:
         """Moves each region to the kind of path that has this charge at its end."""
         if not len(ids):
             return
-        pairs, inverse = np.unique(np.stack([self._path[ids], cost], axis=1), axis=0, return_inverse=True)
+        # Mostly all pay the same: then the kind of path alone tells them apart, and kinds are few.
+        costs, price = (cost[:1], 0) if (cost == cost[0]).all() else np.unique(cost, return_inverse=True)
+        pairs, inverse = _distinct(self._path[ids] * len(costs) + price)
         kinds = np.empty(len(pairs), dtype=np.int64)
-        for i, (parent, paid) in enumerate(pairs.tolist()):
+        for i, pair in enumerate(pairs.tolist()):
+            parent, paid = pair // len(costs), int(costs[pair % len(costs)])
             charge = Charge(why, verb, paid, sensitivity, depth)
             key = (parent, charge)
             if key not in self._known:
@@ -178,16 +196,22 @@ class Budget:
             kinds[i] = self._known[key]
         self._path[ids] = kinds[inverse.reshape(-1)]
 
-    def inherit(self, parents: Ints) -> Ints:
-        """Opens two children for each parent and closes every region that was open; gives the children's ids."""
+    def inherit(self, parents: Ints, times: Ints) -> Ints:
+        """Opens so many children for each parent and closes every region that was open; gives the children's ids.
+
+        A parent of which no child is kept ends here, as a leaf does.
+        """
         self.require_open(parents)
+        if not is_ints(times, len(parents)) or (times < 0).any():
+            raise ParameterError("a parent has a whole number of children")
         self._open[:] = False
-        self._split[parents] = True
+        self._split[parents] = times > 0
         first = len(self._open)
-        self._balance = np.concatenate([self._balance, np.repeat(self._balance[parents], 2)])
-        self._path = np.concatenate([self._path, np.repeat(self._path[parents], 2)])
-        self._open = np.concatenate([self._open, np.ones(2 * len(parents), dtype=np.bool_)])
-        self._split = np.concatenate([self._split, np.zeros(2 * len(parents), dtype=np.bool_)])
+        children = np.repeat(parents, times)
+        self._balance = np.concatenate([self._balance, self._balance[children]])
+        self._path = np.concatenate([self._path, self._path[children]])
+        self._open = np.concatenate([self._open, np.ones(len(children), dtype=np.bool_)])
+        self._split = np.concatenate([self._split, np.zeros(len(children), dtype=np.bool_)])
         return np.arange(first, len(self._open), dtype=np.int64)
 
     def close(self) -> None:
@@ -209,4 +233,12 @@ class Budget:
             charges = self._charges(kind)
             spent = sum(charge.epsilon_nano for charge in charges)
             paths.append({"path": kind, "epsilon_nano": spent, "charges": [c.to_dict() for c in charges]})
-        return {"unit": {"max_records": self.unit.max_records}, "epsilon_nano": self.total, "paths": paths}
+        return {"unit": self.unit.to_dict(), "epsilon_nano": self.total, "paths": paths}
+
+
+def _distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """The different keys (0 or more), ascending, and which of them each one is."""
+    if int(keys.max()) >= 4 * len(keys):
+        return np.unique(keys, return_inverse=True)
+    there = np.bincount(keys) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[keys]

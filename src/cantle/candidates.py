@@ -7,6 +7,7 @@ data. Trusted, together with quality.py: it hands the scores the counts of both 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -38,6 +39,15 @@ class Candidates(Protocol):
         """The cut behind each region's chosen number."""
 
 
+def ranges(start: Ints, length: Ints) -> Ints:
+    """start, start + 1, ... of each length, one range after the other.
+
+    >>> ranges(np.array([5, 9]), np.array([3, 1])).tolist()
+    [5, 6, 7, 9]
+    """
+    return np.repeat(start - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
+
+
 @dataclass(frozen=True)
 class AllCuts:
     """The cuts of all attributes at once, each attribute with the same total weight (RPS 3.2).
@@ -58,23 +68,20 @@ class AllCuts:
     def counts(self, nodes: Frontier) -> Ints:
         return cut_counts(nodes).sum(axis=1)
 
-    def _mask(self, nodes: Frontier) -> tuple[Ints, Ints]:
-        """Region and tally column of the last code left of every candidate cut."""
-        attribute = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        code = np.concatenate([np.arange(size) for size in self.sizes])
-        inside = (code >= nodes.lo[:, attribute]) & (code < nodes.hi[:, attribute] - 1)
-        region, column = np.nonzero(inside)
-        return region, column
-
     def sides(self, nodes: Frontier, first: int, exact_counts: Ints) -> tuple[Ints, Ints]:
-        table = exact_counts.reshape(len(exact_counts), sum(self.sizes), self.classes)
-        below = np.cumsum(table, axis=1)
-        total = table[:, : self.sizes[0]].sum(axis=1)
-        region, column = self._mask(nodes.take(slice(first, first + len(exact_counts))))
-        # The running sum has passed every record once for each attribute before this one.
-        passed = np.repeat(np.arange(len(self.sizes)), self.sizes)[column]
-        left = below[region, column] - passed[:, None] * total[region]
-        return left, total[region] - left
+        here, width = nodes.take(slice(first, first + len(exact_counts))), sum(self.sizes)
+        # Class by class, each in one piece: sums over few classes are then sums of long arrays.
+        table = np.ascontiguousarray(exact_counts.reshape(len(exact_counts), width, self.classes).transpose(2, 0, 1))
+        total = table[:, :, : self.sizes[0]].sum(axis=2)
+        ends = np.cumsum([0, *self.sizes])
+        for begin, end in pairwise(ends.tolist()):
+            np.cumsum(table[:, :, begin:end], axis=2, out=table[:, :, begin:end])
+        each = cut_counts(here)
+        start = np.arange(len(here))[:, None] * width + ends[:-1] + here.lo
+        candidate = ranges(start.reshape(-1), each.reshape(-1))
+        left = np.take(table.reshape(self.classes, -1), candidate, axis=1)
+        right = np.repeat(total, each.sum(axis=1), axis=1) - left
+        return left.T, right.T
 
     def inverse_weights(self, nodes: Frontier) -> Ints:
         each = cut_counts(nodes)

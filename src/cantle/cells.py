@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cantle.answers import NoisyCells
-from cantle.domain import Attribute, Domain
+from cantle.domain import Attribute, Domain, unsigned
+from cantle.drawn import Drawn
 from cantle.frames import column_of, span_columns
 from cantle.grid import Grid
-from cantle.postprocess import Dice, Floats, project_rows, round_rows
+from cantle.postprocess import Dice, Floats, draw_uniform, project_rows, round_rows
 from cantle.regions import Ints
 from cantle.results import Results
 
@@ -27,7 +28,7 @@ def cell_results(
 ) -> Results:
     """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
     estimate, count = _projected(noisy.value, total)
-    records = draw_from_cells(domain, grid, noisy.cells, count, generator)
+    records = drawn_from_cells(domain, grid, noisy.cells, count, generator)
     summary = {
         "records": len(records),
         "cells": grid.cells * _classes(domain),
@@ -75,27 +76,25 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
 
 
 def draw_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: Dice) -> pl.DataFrame:
-    """Records on the original grid, each value uniform in its cell's span, shuffled; one column at a time."""
-    import polars as pl
+    """The records of `drawn_from_cells` as a frame."""
+    return drawn_from_cells(domain, grid, cells, count, generator).frame()
 
+
+def drawn_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: Dice) -> Drawn:
+    """Records on the original grid, each value uniform in its cell's span, shuffled; one column at a time."""
     total = int(count.sum())
-    row = np.repeat(np.arange(len(cells)), count)[generator.permutation(total)]
+    order = generator.permutation(total)
+    row = np.repeat(np.arange(len(cells), dtype=np.int32), count)[order]
     cell, label = np.divmod(cells, _classes(domain))
     place = grid.unravel(cell)
-    exact = np.broadcast_to(0.0, total)  # codes are grid values here, there is nothing to choose inside them
     made = {}
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
-        lo, width = edge[place[:, a]], edge[place[:, a] + 1] - edge[place[:, a]]
-        codes = lo[row]
-        if width.max(initial=1) > 1:
-            fine = np.float32 if width.max() <= 1 << 16 else np.float64
-            within = (generator.random(total, dtype=fine) * width[row]).astype(np.int64)
-            codes += np.minimum(within, width[row] - 1)
-        made[attribute.name] = attribute.decode(codes, exact)
+        lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
+        made[attribute.name] = attribute, draw_uniform(lo, hi, row, attribute.size, generator)
     if domain.target:
-        made[domain.target.name] = domain.target.decode(label[row], exact)
-    return pl.DataFrame([made[name] for name in domain.columns])
+        made[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
+    return Drawn.of([made[name] for name in domain.columns], total)
 
 
 def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:

@@ -43,9 +43,10 @@ def main() -> None:
 
 
 def _complain(error: CantleError, code: int) -> None:
+    message = "; ".join([str(error), *getattr(error, "__notes__", [])])
     if "--json" in sys.argv:
-        print(json.dumps({"error": type(error).__name__, "message": str(error)}))
-    print(f"error: {error}", file=sys.stderr)
+        print(json.dumps({"error": type(error).__name__, "message": message}))
+    print(f"error: {message}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -186,14 +187,23 @@ def init(
 
 @app.command("publish")
 def publish_command(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets (FIMI, …), or edges.")],
     schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
     epsilon: Annotated[str, typer.Option(help="The whole privacy budget of this release.")],
-    method: Annotated[str, typer.Option(help="auto, rps or diffgen.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, rps, diffgen, diffpart or degrees.")] = "auto",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="A new folder.")] = Path("release"),
-    engine: Annotated[str, typer.Option(help="memory.")] = "memory",
-    form: Annotated[str, typer.Option("--format", help="csv or parquet, for the records.")] = "csv",
+    engine: Annotated[str, typer.Option(help="memory, duckdb, spark or database.")] = "memory",
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Limit of engine duckdb, such as 4GB.")] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="Of a database: which table.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="csv, parquet or fimi (sets); default: csv, sets as they came in.")
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of a graph: a private list of all nodes, one a line.")
+    ] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Charge epsilon there first: file or URL.")] = None,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
     insecure_seed: Annotated[int | None, typer.Option(help="Repeatable, and NOT PRIVATE: for tests.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -202,17 +212,27 @@ def publish_command(
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 -o release
     """
     from cantle.publishing import publish
-    from cantle.release import check_free
+    from cantle.release import check_free, check_writable
 
-    check_free(output)
+    check_writable(check_free(output))
+    if form not in (None, "csv", "parquet", "fimi"):
+        raise ParameterError(f"--format must be csv, parquet or fimi, got {form!r}")
     parameters = _settings(settings)
-    reserved = {"data", "schema", "epsilon", "method", "engine", "insecure_seed"} & set(parameters)
+    own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
+    reserved = (own | {"insecure_seed"}) & set(parameters)
     if reserved:
         raise ParameterError(f"--set {min(reserved)}: this is an option of its own, not a parameter of the method")
     with _progress():
-        release = publish(
-            data, schema, epsilon=epsilon, method=method, engine=engine, insecure_seed=insecure_seed, **parameters
-        )
+        options: dict[str, Any] = {
+            "engine": engine,
+            "memory": memory,
+            "table": table,
+            "ledger": ledger,
+            "dataset": dataset,
+            "nodes": nodes,
+            "insecure_seed": insecure_seed,
+        }
+        release = publish(data, schema, epsilon=epsilon, method=method, **options, **parameters)
         release.save(output, data=form)
     from cantle.show import overview
 
@@ -289,20 +309,54 @@ def sample_command(
     Example: cantle sample release -n 1000 -o more.csv
     """
     from cantle.errors import OutputError
+    from cantle.forms import as_text
     from cantle.release import Release
 
-    records = Release.load(folder).sample(n, seed=seed)
+    release = Release.load(folder)
+    records = release.sample(n, seed=seed)
+    text = as_text(records, release.manifest)
     if output is None:
-        text = records.write_csv()
         _tell(as_json, {"records": len(records), "csv": text}, lambda: print(text, end=""))
         return
     if output.exists():
         raise OutputError(f"{output} exists already; choose another -o file")
     try:
-        records.write_csv(output)
+        output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {output}: {error.strerror}") from None
     _tell(as_json, {"records": len(records), "file": str(output)}, lambda: print(f"wrote {output}: {n} records"))
+
+
+@app.command("graph")
+def graph_command(
+    folder: ReleaseDir,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="A new edge list.")],
+    seed: Annotated[int | None, typer.Option(min=0, help="Any; the degrees are already public.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Regenerate a graph from a released degree sequence. Its degrees are those released; its clustering is not.
+
+    Example: cantle graph release -o graph.txt
+    """
+    from cantle.errors import OutputError
+    from cantle.forms import as_polars
+    from cantle.regenerate import regenerate, write_edges
+    from cantle.release import Release
+
+    release = Release.load(folder)
+    if release.manifest["method"] != "degrees":
+        raise ParameterError("only a degrees release can be made a graph; this one is by another method")
+    if output.exists():
+        raise OutputError(f"{output} exists already; choose another -o file")
+    degrees = as_polars(release.records)["degree"].to_numpy()
+    edges = regenerate(degrees, seed)
+    try:
+        write_edges(edges, output, nodes=len(degrees))
+    except OSError as error:
+        raise OutputError(f"cannot write {output}: {error.strerror}") from None
+    note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
+    told = {"file": str(output), "nodes": len(degrees), "edges": len(edges), "note": note}
+    _tell(as_json, told, lambda: print(f"wrote {output}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
 
 
 @app.command("apply")
@@ -381,3 +435,8 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
         print(of("cantle"))
         raise typer.Exit
+
+
+from cantle.cli_ledger import ledger_app  # noqa: E402 - its commands print with the functions above
+
+app.add_typer(ledger_app, name="ledger")

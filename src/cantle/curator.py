@@ -10,33 +10,45 @@ order of records nor the size of chunks nor the engine can change a seeded run.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from cantle.answers import Noisy, NoisyCells, Pick
+from cantle.answers import Noisy, NoisyCells, NoisyPatterns, Pick
 from cantle.budget import NANO, Budget, Unit, prices
 from cantle.candidates import TRUSTED_CANDIDATES, Candidates
-from cantle.engines.base import Engine
+from cantle.degree_counts import GRAPH_KEYS, Bounds
+from cantle.engines.base import Engine, GraphsEngine, SetsEngine, TableEngine
 from cantle.errors import ParameterError, Sealed
 from cantle.noise import Lanes, Noise, Rate
+from cantle.partitions import Kept, Partitions
+from cantle.patterns import rank, unrank
 from cantle.privtree import MOST_TESTS, PrivTree
 from cantle.quality import TRUSTED_QUALITIES, Quality
 from cantle.queries import TRUSTED_QUERIES, Cells, Query
-from cantle.regions import Bools, Cuts, Frontier, Ints
+from cantle.regions import Bools, Cuts, Frontier, Ints, is_ints
+from cantle.scoring import cut_scores
 from cantle.specialise import TRUSTED_SCORED, Scored
 from cantle.tally import TRUSTED_KEYS, Sizes
+
+Regions = TypeVar("Regions", Frontier, Partitions)
+
+REGIONS: tuple[type, ...] = (Frontier, Partitions)
+RULES: dict[type, type] = {Frontier: Cuts, Partitions: Kept}
+
+MOST_SPURIOUS = 10**7
+"""Empty cells that a question may be expected to show."""
 
 
 class Curator:
     """Holds the records, the budget and the dice; answers in noise."""
 
-    __slots__ = ("__budget", "__calls", "__ended", "__engine", "__frontier", "__noise", "__stop", "__tests")
+    __slots__ = ("__budget", "__calls", "__ended", "__engine", "__frontier", "__noise", "__stop", "__tests", "__unit")
 
     def __init__(self, engine: Engine, budget: Budget, noise: Noise) -> None:
         self.__engine: Engine | None = engine
-        self.__budget, self.__noise = budget, noise
-        self.__frontier = Frontier.root(engine.sizes)
+        self.__budget, self.__noise, self.__unit = budget, noise, budget.unit
+        self.__frontier: Any = engine.root()
         self.__tests: Ints = np.zeros(1, dtype=np.int64)
         self.__ended: Bools = np.zeros(1, dtype=np.bool_)
         self.__stop: PrivTree | None = None
@@ -57,25 +69,32 @@ class Curator:
 
     # ---- public facts -------------------------------------------------------------------------------------
 
-    def root(self) -> Frontier:
-        """The whole domain as one region; only before the first split."""
+    def root(self) -> Any:
+        """The whole domain as one region (a Frontier, of sets a Partitions); only before the first split."""
         if self.__frontier.depth:
             raise ParameterError("the root was already split")
         return self.__frontier.copy()
 
     @property
-    def unit(self) -> Unit:
-        """Whom the promise protects."""
-        return self.__budget.unit
+    def domain(self) -> Any:
+        """What is public about the data, as its keys understand it."""
+        if self.__engine is None:
+            raise Sealed("the curator is sealed; nothing can be asked of the records any more")
+        return self.__engine.domain
 
-    def left(self, nodes: Frontier) -> Ints:
+    @property
+    def unit(self) -> Unit:
+        """Whom the promise protects, as the questions see it: after `project`, so many records a node."""
+        return self.__unit
+
+    def left(self, nodes: Frontier | Partitions) -> Ints:
         """What each region can still spend, in nano-units of epsilon."""
-        _require_trusted(nodes, (Frontier,))
+        _require_trusted(nodes, REGIONS)
         return self.__budget.left(nodes.ids)
 
-    def path(self, nodes: Frontier) -> Ints:
+    def path(self, nodes: Frontier | Partitions) -> Ints:
         """Each region's kind of path in the receipt."""
-        _require_trusted(nodes, (Frontier,))
+        _require_trusted(nodes, REGIONS)
         return self.__budget.path(nodes.ids)
 
     # ---- questions ----------------------------------------------------------------------------------------
@@ -88,17 +107,16 @@ class Curator:
         """
         _require_trusted(quality, TRUSTED_QUALITIES)
         _require_trusted(candidates, TRUSTED_CANDIDATES)
-        nodes, positions, engine, cost = self.__ask(nodes, epsilon)
+        nodes, positions, engine, cost = self.__ask_table(nodes, epsilon)
         if not candidates.fits(nodes, (engine.sizes, engine.classes)):
             raise ParameterError("the candidates are not those of these regions")
         counts = candidates.counts(nodes)
         if (counts < 1).any():
             raise ParameterError("a region without candidates cannot be split")
-        rho = quality.range * self.__budget.unit.max_records
+        rho = quality.range * self.__unit.max_records
         self.__charge(nodes, cost, why, "choose", rho)
         choice = np.empty(len(nodes), dtype=np.int64)
-        for first, last, exact_counts in engine.tally(positions, candidates.key):
-            exact_scores = quality.scores(candidates.sides(nodes, first, exact_counts))
+        for first, last, exact_scores in cut_scores(engine, positions, nodes, candidates, quality):
             part = nodes.take(slice(first, last))
             choice[first:last] = self.__noise.select(
                 Lanes(self.__calls, part.ids),
@@ -109,26 +127,24 @@ class Curator:
             )
         return candidates.cuts(nodes, choice)
 
-    def measure(self, nodes: Frontier, query: Query, epsilon: Any, *, why: str) -> Noisy:
+    def measure(self, nodes: Frontier | Partitions, query: Query, epsilon: Any, *, why: str) -> Noisy:
         """Noisy counts of every region.
 
         Claim 14. epsilon-DP in each region's records: discrete Laplace noise of rate epsilon / sensitivity on an
         integer vector of that L1 sensitivity: P[Z = z] / P[Z = z'] <= e^(rate |z - z'|).
         """
-        _require_trusted(query, TRUSTED_QUERIES)
-        nodes, positions, engine, cost = self.__ask(nodes, epsilon)
+        _require_trusted(query, (*TRUSTED_QUERIES, *GRAPH_KEYS))
+        ours, positions, engine, cost = self.__ask(nodes, epsilon)
         key = query.key
-        _require_trusted(key, TRUSTED_KEYS)
-        if not key.fits(nodes, (engine.sizes, engine.classes)):
+        _require_trusted(key, (*TRUSTED_KEYS, *GRAPH_KEYS))
+        if type(key) not in engine.keys or not key.fits(ours, engine.domain):
             raise ParameterError("the query does not fit these regions")
-        sensitivity = query.sensitivity(self.__budget.unit)
-        self.__charge(nodes, cost, why, "measure", sensitivity)
+        sensitivity = query.sensitivity(self.__unit)
+        self.__charge(ours, cost, why, "measure", sensitivity)
         cells = key.cells
-        value = np.empty((len(nodes), cells), dtype=np.int64)
+        value = np.empty((len(ours), cells), dtype=np.int64)
         for first, last, exact_counts in engine.tally(positions, key):
-            lanes = Lanes(
-                self.__calls, np.repeat(nodes.ids[first:last], cells), np.tile(np.arange(cells), last - first)
-            )
+            lanes = Lanes(self.__calls, np.repeat(ours.ids[first:last], cells), np.tile(np.arange(cells), last - first))
             rate = Rate(np.repeat(cost[first:last], cells), sensitivity * NANO)
             noisy = self.__noise.laplace(lanes, exact_counts.reshape(-1), rate)
             value[first:last] = noisy.reshape(last - first, cells)
@@ -142,10 +158,10 @@ class Curator:
         """
         _require_trusted(quality, TRUSTED_QUALITIES)
         _require_trusted(candidates, TRUSTED_SCORED)
-        nodes, _, engine, cost = self.__ask(root, epsilon)
+        nodes, _, engine, cost = self.__ask_table(root, epsilon)
         if len(nodes) != 1 or not candidates.fits((engine.sizes, engine.classes), quality):
             raise ParameterError("the candidates are not those of this domain, or this score has no proof for them")
-        rho = quality.range * self.__budget.unit.max_records
+        rho = quality.range * self.__unit.max_records
         self.__charge(nodes, cost, why, "choose", rho)
         exact_runs = candidates.score(engine, quality)
         selections = len(exact_runs.starts) - 1
@@ -173,12 +189,12 @@ class Curator:
         without listing empty cells (Claim 17). The order of the answer is that of the cells.
         """
         _require_trusted(query, (Cells,))
-        nodes, _, engine, cost = self.__ask(root, epsilon)
+        nodes, _, engine, cost = self.__ask_table(root, epsilon)
         if len(nodes) != 1 or not query.key.fits((engine.sizes, engine.classes)):
             raise ParameterError("the grid is not one of this domain")
         if type(at_least) is not int or not 1 <= at_least <= 2**61:
             raise ParameterError("the threshold of cell counts is a whole number of at least 1")
-        sensitivity = query.sensitivity(self.__budget.unit)
+        sensitivity = query.sensitivity(self.__unit)
         self.__charge(nodes, cost, why, "measure", sensitivity)
         exact_cells, exact_counts = engine.occupied(query.key)
         rate = Rate(int(cost[0]), sensitivity * NANO)
@@ -193,18 +209,87 @@ class Curator:
         )
         return NoisyCells(cells, values, int(cost[0]), sensitivity * NANO, at_least)
 
+    def measure_patterns(self, nodes: Partitions, epsilon: Any, *, at_least: Ints, why: str) -> NoisyPatterns:
+        """For each partition, noisy counts of all sets of children of its next node, empty ones included; those from
+        `at_least` on (one a partition) are given.
+
+        Claim 29. epsilon-DP in each partition's records: every record touches exactly one set of children, so the
+        counts have sensitivity 1 a record; small values are withheld by a public rule, and empty sets are drawn without
+        listing them (Claims 14, 17), numbered by Claim 26. The order of the answer is that of the numbers.
+        """
+        nodes, positions, sets, cost = self.__ask_sets(nodes, epsilon)
+        if not is_ints(at_least, len(nodes)) or (at_least < 1).any() or (at_least > 2**61).any():
+            raise ParameterError("the threshold of counts is a whole number of at least 1 for each partition")
+        fan, room, total = nodes.fan, nodes.room, nodes.patterns
+        sensitivity = self.__unit.max_records
+        rate = Rate(cost, sensitivity * NANO)
+        if float((total * np.exp(-rate.floats() * at_least)).sum()) > MOST_SPURIOUS:
+            raise ParameterError("the thresholds let too many empty sets pass; raise them or lower the fan-out")
+        self.__charge(nodes, cost, why, "measure", sensitivity)
+        exact_starts, exact_masks, exact_counts = sets.touched(positions)
+        owner = np.repeat(np.arange(len(nodes)), np.diff(exact_starts))
+        exact_cells = rank(exact_masks, fan[owner], room[owner])
+        order = np.lexsort((exact_cells, owner))
+        starts, cells, values = self.__noise.sparse(
+            Lanes(self.__calls, nodes.ids),
+            exact_starts,
+            exact_cells[order],
+            exact_counts[order],
+            total,
+            rate,
+            at_least,
+        )
+        rows = np.repeat(np.arange(len(nodes)), np.diff(starts))
+        mask = unrank(cells, fan[rows], room[rows])
+        return NoisyPatterns(rows, mask, values, cost, sensitivity * NANO)
+
+    def choose_bound(self, root: Frontier, bounds: Bounds, epsilon: Any, *, why: str) -> int:
+        """One of the bounds on degrees, by the edges that projection keeps under each.
+
+        Claim 38. epsilon-DP for one node: permute-and-flip on scores of the range of Claim 37 (Claim 1).
+        """
+        _require_trusted(bounds, (Bounds,))
+        nodes, _, graph, cost = self.__ask_graph(root, epsilon)
+        if not bounds.fits(graph.domain) or self.__unit.kind not in ("node", "node-isolate"):
+            raise ParameterError("the bounds do not fit, or have no proof for this unit")
+        self.__charge(nodes, cost, why, "choose", bounds.range)
+        exact_scores = np.array(bounds.scores([graph.kept(theta) for theta in bounds.thetas]), dtype=np.int64)
+        starts = np.array([0, len(exact_scores)])
+        rate = Rate(int(cost[0]), bounds.range * NANO)
+        chosen = self.__noise.select(Lanes(self.__calls, nodes.ids), exact_scores, starts, rate)
+        return bounds.thetas[int(chosen[0])]
+
+    def project(self, root: Frontier, theta: int) -> Frontier:
+        """From here on the graph is a table with one attribute, the projected degree 0 .. theta of every node.
+
+        Claim 39. One node changes that table by at most 2 theta + 1 insertions and deletions of records, 2 theta + 2
+        if the node stays and loses its edges: it comes or moves, and at most theta others move (cantle.projection).
+        If nodes without edges are not listed, only degrees from 1 on are in it, and 2 theta + 1 still bounds the
+        changes. So with that many records as the unit every question is as private for a node as its price says
+        (group privacy). Public: nothing is learnt.
+        """
+        nodes, _, graph, _ = self.__ask_graph(root, 1)
+        if type(theta) is not int or not graph.can_project(theta) or self.__unit.kind not in ("node", "node-isolate"):
+            raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
+        kind = self.__unit.kind
+        self.__unit = Unit(2 * theta + (2 if kind == "node-isolate" else 1), kind)
+        self.__engine = graph.as_table(theta)
+        graph.close()
+        self.__frontier = self.__engine.root()
+        return self.__frontier.take(np.arange(len(nodes))).copy()
+
     def test(self, nodes: Frontier, stop: PrivTree, *, why: str) -> Bools:
         """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12).
 
         All tests of a run share one threshold, decay and price, and a "no" ends the tests of its path.
         """
         _require_trusted(stop, (PrivTree,))
-        nodes, positions, engine, _ = self.__ask(nodes, stop.epsilon_nano)
+        nodes, positions, engine, _ = self.__ask_table(nodes, stop.epsilon_nano)
         if self.__stop not in (None, stop):
             raise ParameterError("all stop tests of a run share one threshold, decay and price")
         if self.__ended[positions].any() or (self.__tests[positions] >= MOST_TESTS).any():
             raise ParameterError("a region whose path was told to stop or tested too often cannot be tested again")
-        records = self.__budget.unit.max_records
+        records = self.__unit.max_records
         done = self.__tests[positions]
         price = stop.cost(done + 1, records) - stop.cost(done, records)
         self.__charge(nodes.take(price > 0), price[price > 0], why, "test", records)
@@ -222,26 +307,28 @@ class Curator:
         self.__ended[positions] = ~answer
         return answer
 
-    def coin(self, nodes: Frontier, sides: Ints) -> Ints:
+    def coin(self, nodes: Frontier | Partitions, sides: Ints) -> Ints:
         """A fair public die a region, 0 to sides - 1; costs nothing, for it knows nothing of the records."""
         # Faces obey the rule of prices: whole and positive, one for all or one each.
         nodes, _, _, faces = self.__ask(nodes, sides)
         self.__calls += 1
         return self.__noise.coin(Lanes(self.__calls, nodes.ids), faces)
 
-    def split(self, nodes: Frontier, cuts: Cuts) -> Frontier:
+    def split(self, nodes: Regions, rule: Cuts | Kept) -> Regions:
         """The children of these regions; all other open regions are closed, their records dropped.
 
         Public: records follow a public rule and nothing is learnt.
         """
-        _require_trusted(cuts, (Cuts,))
-        nodes, positions, engine, _ = self.__ask(nodes, 1)
-        if not cuts.fits(nodes):
-            raise ParameterError("one cut a region, strictly inside it")
-        ids = self.__budget.inherit(nodes.ids)
-        engine.split(positions, cuts)
-        self.__tests, self.__ended = np.repeat(self.__tests[positions], 2), np.repeat(self.__ended[positions], 2)
-        self.__frontier = cuts.children(nodes, int(ids[0]) if len(ids) else 0)
+        _require_trusted(rule, (Cuts, Kept))
+        ours, positions, engine, _ = self.__ask(nodes, 1)
+        if engine.kind == "graphs" or type(rule) is not RULES[type(ours)] or not rule.fits(ours):
+            raise ParameterError("one cut a region, strictly inside it; of partitions, distinct parts in order")
+        times = rule.times(ours)
+        ids = self.__budget.inherit(ours.ids, times)
+        engine.split(positions, rule)
+        self.__tests = np.repeat(self.__tests[positions], times)
+        self.__ended = np.repeat(self.__ended[positions], times)
+        self.__frontier = rule.children(ours, int(ids[0]) if len(ids) else 0)
         return self.__frontier.copy()  # ours must stay as it is, whatever the method does with its own
 
     def seal(self) -> dict[str, Any]:
@@ -253,12 +340,12 @@ class Curator:
 
     # ---- inside -------------------------------------------------------------------------------------------
 
-    def __ask(self, nodes: Frontier, epsilon: Any) -> tuple[Frontier, Ints, Engine, Ints]:
+    def __ask(self, nodes: Any, epsilon: Any) -> tuple[Any, Ints, Any, Ints]:
         """Our own copy of the regions asked about, their positions in the engine, the engine, and their prices.
 
         Of what the method hands over only the numbers of the regions count.
         """
-        _require_trusted(nodes, (Frontier,))
+        _require_trusted(nodes, (type(self.__frontier),))
         ids = nodes.ids
         cost = prices(epsilon, np.size(ids))
         if self.__engine is None:
@@ -267,7 +354,27 @@ class Curator:
         positions = np.searchsorted(self.__frontier.ids, ids)
         return self.__frontier.take(positions), positions, self.__engine, cost
 
-    def __charge(self, nodes: Frontier, cost: Ints, why: str, verb: str, sensitivity: int) -> None:
+    def __ask_table(self, nodes: Frontier, epsilon: Any) -> tuple[Frontier, Ints, TableEngine, Ints]:
+        """The same for a question that only a table can answer."""
+        asked = self.__ask(nodes, epsilon)
+        _require_kind(asked[2], "tables")
+        return asked
+
+    def __ask_sets(self, nodes: Partitions, epsilon: Any) -> tuple[Partitions, Ints, SetsEngine, Ints]:
+        """The same for a question that only set-valued data can answer."""
+        asked = self.__ask(nodes, epsilon)
+        _require_kind(asked[2], "sets")
+        return asked
+
+    def __ask_graph(self, root: Frontier, epsilon: Any) -> tuple[Frontier, Ints, GraphsEngine, Ints]:
+        """The same for a question that only a graph can answer."""
+        asked = self.__ask(root, epsilon)
+        _require_kind(asked[2], "graphs")
+        if len(asked[0]) != 1:
+            raise ParameterError("a graph is asked as a whole")
+        return asked
+
+    def __charge(self, nodes: Frontier | Partitions, cost: Ints, why: str, verb: str, sensitivity: int) -> None:
         """Charges a question and gives it a number."""
         if type(why) is not str:
             raise ParameterError("every charge says in words what it is for")
@@ -287,3 +394,8 @@ def _require_trusted(thing: object, kinds: tuple[type, ...]) -> None:
     """What sees exact counts must have its proof beside it: no look-alikes, no subclasses."""
     if type(thing) not in kinds:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
+
+
+def _require_kind(engine: Engine, kind: str) -> None:
+    if engine.kind != kind:
+        raise ParameterError(f"this question is for {kind}")

@@ -100,11 +100,15 @@ class Steps:
         # both parts are below 1e15 (the schema sees to it), so the quotient is the float nearest to the decimal
         return (self.first + k * self.step) / np.float64(self.scale)
 
-    def values(self, k: NDArray[np.int64], null: Mask) -> pl.Series:
-        """Grid values k as a series of the natural type, null where `null`."""
-        whole = np.int64(self.first) + k * np.int64(self.step)
+    def values(self, k: NDArray[Any]) -> pl.Series:
+        """Grid values k as a series of the natural type, null where k is one past the grid."""
+        if len(k) > 4 * self.grid:  # few values, many times: each is made once
+            return self.values(np.arange(self.grid + 1)).gather(k)
+        null = k >= self.grid
+        inside = np.where(null, 0, k).astype(np.int64)
+        whole = np.int64(self.first) + inside * np.int64(self.step)
         if self.type == "number":
-            made = pl.Series(self._floats(k), dtype=pl.Float64)
+            made = pl.Series(self._floats(inside), dtype=pl.Float64)
         elif self.type == "date":
             made = pl.Series(whole.astype(np.int32), dtype=pl.Int32).cast(pl.Date)
         elif self.type == "datetime":
@@ -144,6 +148,11 @@ class Labels:
         label = self.labels[k]
         return str(label).lower() if isinstance(label, bool) else str(label)
 
+    @property
+    def texts(self) -> list[str]:
+        """All texts that mean a label."""
+        return self._lookup[0].categories.to_list()
+
     @cached_property
     def _lookup(self) -> tuple[pl.Enum, NDArray[np.int32] | None]:
         """The dictionary from text to a rank, and from rank to code where they differ."""
@@ -174,9 +183,9 @@ class Labels:
     def _unknown_code(self) -> int:
         return DROP if self.unknown == DROP else self.labels.index(self.unknown[1])
 
-    def values(self, k: NDArray[np.int64], null: Mask) -> pl.Series:
-        """Labels k as a series of the natural type, null where `null`."""
-        return self._series.gather(np.where(null, self.grid, k))
+    def values(self, k: NDArray[Any]) -> pl.Series:
+        """Labels k as a series of the natural type, null where k is one past the last."""
+        return self._series.gather(k)
 
 
 # ---------------------------------------------------------------------------------------- attribute and domain
@@ -205,17 +214,17 @@ class Attribute:
             if self.width > 1 or self.taxonomy.leaves != labels:
                 raise ParameterError(f"column {self.name!r}: the leaves of its taxonomy are not its codes, in order.")
 
-    @property
+    @cached_property
     def grid(self) -> int:
         """Number of fine values."""
         return self.scale.grid
 
-    @property
+    @cached_property
     def bins(self) -> int:
         """Number of codes without null."""
         return -(-self.grid // self.width)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of codes."""
         return self.bins + self.nullable
@@ -260,13 +269,21 @@ class Attribute:
 
     def decode(self, codes: NDArray[Any], within: NDArray[np.float64]) -> pl.Series:
         """Values in the natural type; `within` in [0, 1) chooses the fine value inside a bin."""
-        null = codes >= self.bins
-        fine = np.where(null, 0, codes).astype(np.int64)
-        if self.width > 1:
-            start = fine * self.width
-            room = np.minimum(self.width, self.grid - start)
-            fine = start + np.minimum((within * room).astype(np.int64), room - 1)
-        return self.scale.values(fine, null).alias(self.name)
+        return self.values(self.fine(codes, within))
+
+    def fine(self, codes: NDArray[Any], within: NDArray[np.float64]) -> NDArray[Any]:
+        """Places on the grid of fine values, one past it for null; `within` as in `decode`."""
+        if self.width == 1:
+            return codes
+        start = np.minimum(codes, self.bins - 1).astype(np.int64) * self.width
+        room = np.minimum(self.width, self.grid - start)
+        fine = start + np.minimum((within * room).astype(np.int64), room - 1)
+        fine = np.where(codes >= self.bins, self.grid, fine) if self.nullable else fine
+        return fine.astype(unsigned(self.grid + 1))
+
+    def values(self, fine: NDArray[Any]) -> pl.Series:
+        """Values in the natural type, given their places on the grid (null one past it)."""
+        return self.scale.values(fine).alias(self.name)
 
     def edge(self, code: int) -> Any:
         """Lower edge of bin `code` in original units; code == bins gives the exclusive upper edge.
@@ -314,7 +331,7 @@ class Domain:
         """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type; dropped records are gone."""
         n = frame.height
         keep = np.ones(n, dtype=bool)
-        codes = np.empty((n, len(self.attributes)), dtype=_unsigned(max((a.size for a in self.attributes), default=1)))
+        codes = np.empty((n, len(self.attributes)), dtype=unsigned(max((a.size for a in self.attributes), default=1)))
         for j, attribute in enumerate(self.attributes):
             codes[:, j] = _kept(attribute.encode(frame[attribute.name]), keep)
         classes = self._classes(frame, keep)
@@ -327,7 +344,7 @@ class Domain:
         """
         keep = np.ones(frame.height, dtype=bool)
         columns = [
-            _kept(attribute.encode(frame[attribute.name]), keep).astype(_unsigned(attribute.size), order="C")
+            _kept(attribute.encode(frame[attribute.name]), keep).astype(unsigned(attribute.size), order="C")
             for attribute in self.attributes
         ]
         classes = self._classes(frame, keep)
@@ -339,8 +356,8 @@ class Domain:
 
     def _classes(self, frame: pl.DataFrame, keep: Mask) -> NDArray[Any]:
         if self.target is None:
-            return np.zeros(frame.height, dtype=_unsigned(1))
-        return _kept(self.target.encode(frame[self.target.name]), keep).astype(_unsigned(self.target.size), order="C")
+            return np.zeros(frame.height, dtype=unsigned(1))
+        return _kept(self.target.encode(frame[self.target.name]), keep).astype(unsigned(self.target.size), order="C")
 
     def decode(self, codes: NDArray[Any], classes: NDArray[Any], within: NDArray[np.float64]) -> pl.DataFrame:
         """Records in schema column order; `within` is (n, d), or (n, d + 1) with a last column for the target."""
@@ -357,7 +374,7 @@ def _kept(codes: Codes, keep: Mask) -> Codes:
     return codes
 
 
-def _unsigned(size: int) -> Any:
+def unsigned(size: int) -> Any:
     """The smallest unsigned type that holds codes below `size`."""
     return np.min_scalar_type(max(size - 1, 0))
 

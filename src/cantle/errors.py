@@ -5,7 +5,10 @@ CantleError
 ├── DataError          the file is not what was promised (one fixed message, never a line or a value)
 ├── ParameterError     a keyword, epsilon, method or preset is wrong
 ├── BudgetExceeded     a path would spend more than epsilon
+├── LedgerError        the ledger refuses a charge, or cannot be read or written
+│   └── CapExceeded    a data set would spend more than its cap
 ├── Sealed             the curator was asked after it was sealed
+├── EngineError        an engine cannot start or go on: no Java, no server, no room on the disk
 ├── OutputError        the release folder exists or cannot be written
 ├── VerifyError        a release does not add up
 └── MissingExtra       an optional dependency is not installed
@@ -34,8 +37,20 @@ class BudgetExceeded(CantleError):
     """A path would spend more than epsilon."""
 
 
+class LedgerError(CantleError):
+    """The ledger refuses a charge, or cannot be read or written."""
+
+
+class CapExceeded(LedgerError):
+    """A data set would spend more than its cap."""
+
+
 class Sealed(CantleError):
     """The curator was asked something after it was sealed."""
+
+
+class EngineError(CantleError):
+    """An engine cannot start or go on, for reasons outside the data."""
 
 
 class OutputError(CantleError):

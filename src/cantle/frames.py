@@ -13,7 +13,7 @@ import numpy as np
 from cantle.domain import Attribute, Domain, Labels
 from cantle.errors import SchemaError
 from cantle.leaves import Leaves
-from cantle.postprocess import Floats
+from cantle.postprocess import Floats, distinct_spans
 from cantle.regions import Ints
 from cantle.tree import Tree
 
@@ -57,8 +57,7 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
     }
     for a, attribute in enumerate(domain.attributes):
         # A few spans serve many leaves: each is put into words once.
-        spans, which = np.unique(leaves.lo[:, a] * (attribute.size + 1) + leaves.hi[:, a], return_inverse=True)
-        lo, hi = np.divmod(spans, attribute.size + 1)
+        (lo, hi), which = distinct_spans(leaves.lo[:, a], leaves.hi[:, a], attribute.size)
         columns |= span_columns(attribute, lo, hi, np.repeat(which, classes))
     if domain.target:
         codes = np.tile(np.arange(classes), len(leaves.ids))
@@ -82,8 +81,9 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[
         spans[name] = pl.Series([attribute.describe(*pair) for pair in pairs], dtype=pl.String)
         spans[f"{name}.lo"], spans[f"{name}.hi"] = pl.Series(first), pl.Series(last)
     else:
-        spans[f"{name}.lo"] = pl.Series([attribute.edge(code) for code in first.tolist()])
-        spans[f"{name}.hi"] = pl.Series([attribute.edge(code) for code in last.tolist()])
+        codes, at = np.unique(np.concatenate([first, last]), return_inverse=True)
+        edges = pl.Series([attribute.edge(code) for code in codes.tolist()])
+        spans[f"{name}.lo"], spans[f"{name}.hi"] = edges.gather(at[: len(lo)]), edges.gather(at[len(lo) :])
     if attribute.nullable:
         spans[f"{name}.null"] = pl.Series(hi > attribute.bins)
     return {column: series.gather(which) for column, series in spans.items()}

@@ -7,14 +7,19 @@ records is public randomness; its seed is recorded in the release.
 from __future__ import annotations
 
 import secrets
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cantle import fast
 from cantle.regions import Ints
 
 Floats = npt.NDArray[np.float64]
+MOST_LISTED = 1 << 18
+"""Pairs of codes that a table of all of them is made for."""
+
 Dice = np.random.Generator
 """Public dice: they draw records from what was already given away."""
 
@@ -151,15 +156,26 @@ def top_down(noisy: Floats, total: float) -> Floats:
     return found
 
 
+def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:
+    """The different spans [lo, hi) of codes below size, ascending, and which of them each one is."""
+    key = lo * (size + 1) + hi
+    if (size + 1) ** 2 > MOST_LISTED:
+        spans, which = np.unique(key, return_inverse=True)
+    else:
+        there = np.zeros((size + 1) ** 2, dtype=np.bool_)
+        there[key] = True
+        spans, which = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+    return (spans // (size + 1), spans % (size + 1)), which
+
+
 def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40) -> Floats:
     """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
 
     Iterative proportional fitting of one attribute: scale f(v) by target(v) / what the regions show of v.
     """
     # Many regions share few spans: their weights are summed first.
-    spans, which = np.unique(lo * (len(target) + 1) + hi, return_inverse=True)
-    lo, hi = np.divmod(spans, len(target) + 1)
-    weights = np.bincount(which, weight, len(spans)).astype(np.float64)
+    (lo, hi), which = distinct_spans(lo, hi, len(target))
+    weights = np.bincount(which, weight, len(lo)).astype(np.float64)
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a trace of mass, so that no region is left with nothing to draw
     f = np.maximum(target, floor)
@@ -173,19 +189,75 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
     return f
 
 
-def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> Ints:
-    """One code a record, regions one after the other, drawn from f inside the region's span.
+class Strata:
+    """Records drawn region by region: how many each has. What does not change between attributes is kept."""
+
+    def __init__(self, counts: Ints) -> None:
+        self.starts = np.concatenate([[0], np.cumsum(counts)])
+        self.counts, self.total = counts, int(self.starts[-1])
+        self._index_bits = max(self.total - 1, 1).bit_length()
+        self._key_bits = max(1, min(32, 64 - self._index_bits - max(len(counts) - 1, 1).bit_length()))
+
+    @cached_property
+    def _region(self) -> Ints:
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def _within(self) -> Ints:
+        return np.arange(self.total) - self.starts[self._region]
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.uint64]:
+        """The region and the number of each record, with room for a key between them."""
+        upper = self._region.astype(np.uint64) << np.uint64(self._key_bits + self._index_bits)
+        return upper | np.arange(self.total, dtype=np.uint64)
+
+    def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> npt.NDArray[Any]:
+        """A code of each record, as `draw_codes` says."""
+        words = generator.integers(0, 2**64, self.total, dtype=np.uint64)
+        below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
+        if fast.ready():
+            from cantle import drawing
+
+            codes = np.empty(self.total, dtype=kind)
+            drawing.draw(words, self.starts, lo, hi, below, self._key_bits, codes)
+            return codes
+        region = self._region
+        place = (self._within + (words >> np.uint64(32)) * 2.0**-32) / self.counts[region]
+        mass = below[lo][region] + place * (below[hi] - below[lo])[region]
+        drawn = np.searchsorted(below, mass, side="right") - 1
+        drawn = np.clip(drawn, lo[region], hi[region] - 1, out=drawn).astype(kind)
+        words &= np.uint64(2**32 - 1)
+        words >>= np.uint64(32 - self._key_bits)
+        words <<= np.uint64(self._index_bits)
+        words |= self._order
+        words.sort()
+        words &= np.uint64((1 << self._index_bits) - 1)
+        return drawn[words.view(np.int64)]
+
+
+def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> npt.NDArray[Any]:
+    """One code a record, regions one after the other, drawn from f inside the region's span; in a narrow type.
 
     Stratified: a region with m records uses one draw in each m-th of its mass, in random order, so that the records
-    show f as closely as m records can.
+    show f as closely as m records can. Of each record's random word the upper half places it within its m-th, the lower
+    half sorts.
     """
-    region = np.repeat(np.arange(len(counts)), counts)
-    start = np.repeat(np.cumsum(counts) - counts, counts)
-    shuffled = np.argsort(region + generator.random(len(region)), kind="stable")
-    rank = np.empty(len(region), dtype=np.int64)
-    rank[shuffled] = np.arange(len(region))
-    u = (rank - start + generator.random(len(region))) / counts[region]
-    below = np.concatenate([[0.0], np.cumsum(f)])
-    mass = below[lo][region] + u * (below[hi] - below[lo])[region]
-    code = np.searchsorted(below, mass, side="right") - 1
-    return np.clip(code, lo[region], hi[region] - 1)
+    return Strata(counts).draw(f, lo, hi, generator)
+
+
+def draw_uniform(lo: Ints, hi: Ints, row: npt.NDArray[Any], size: int, generator: Dice) -> npt.NDArray[Any]:
+    """One code a record, uniform in the span [lo, hi) of its row, in the narrowest type for codes below `size`."""
+    kind, width = np.min_scalar_type(max(size - 1, 0)), hi - lo
+    widest = int(width.max(initial=1))
+    if widest == 1:
+        return lo.astype(kind)[row]
+    random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
+    if fast.ready():
+        from cantle import drawing
+
+        codes = np.empty(len(row), dtype=kind)
+        drawing.spread(row, lo, width, random, codes)
+        return codes
+    within = (random * width[row]).astype(np.int64)
+    return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)

@@ -9,29 +9,33 @@ import logging
 import os
 import platform
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
-
-import numpy as np
 
 from cantle.budget import Budget, Unit, nano_of, words_of
 from cantle.curator import Curator
 from cantle.engines.base import Engine
-from cantle.engines.columns import ColumnEngine
-from cantle.engines.memory import MemoryEngine
-from cantle.errors import ParameterError, SchemaError
+from cantle.errors import CantleError, ParameterError, SchemaError
 from cantle.frames import check_names
+from cantle.graphschema import GraphSchema
+from cantle.ledger import Ledger, Ticket, now
+from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffgen import DiffGen
+from cantle.methods.diffpart import DiffPart
 from cantle.methods.rps import RPS
 from cantle.noise import Noise, Secure, Seeded
+from cantle.opening import Form, Plan, open_data
 from cantle.postprocess import fresh_seed, public_dice
-from cantle.readers import Raw, give_back, read_batches
+from cantle.readers import give_back
 from cantle.release import Release
+from cantle.results import Results, as_drawn
 from cantle.schema import Schema
+from cantle.setschema import SetSchema
+from cantle.sources import Place
 
-Plan = RPS | DiffGen
-METHODS: dict[str, type[RPS] | type[DiffGen]] = {"rps": RPS, "diffgen": DiffGen}
-ENGINES = ("memory",)
+METHODS: dict[str, Any] = {"rps": RPS, "diffgen": DiffGen, "diffpart": DiffPart, "degrees": DegreeSequence}
+KINDS = {"table": ("rps", "diffgen"), "sets": ("diffpart",), "graph": ("degrees",)}
 MOST_CLASSES = 1000
 
 
@@ -43,44 +47,86 @@ def publish(
     method: str = "auto",
     preset: str = "default",
     engine: str = "memory",
+    memory: str | int | None = None,
+    table: str | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    nodes: Any = None,
     insecure_seed: int | None = None,
     **parameters: Any,
 ) -> Release:
-    """A private release of a table: `data` is a path or any data frame, `epsilon` the whole spend.
+    """A private release of a table, of sets or of a graph's degrees, as the schema says: `data` is a path or any data
+    frame (of a graph also a networkx graph, with `nodes` a private list of nodes that may have no edge), `epsilon` the
+    whole spend.
 
-    `insecure_seed` makes the run repeatable and the release NOT PRIVATE: for tests only.
+    `engine` is where a table is counted: memory; duckdb (on disk, for files, folders of files or a DuckDB database, with
+    `memory` as its limit); spark (any Spark data frame or source); database (an ibis table, or a URL). `table` names the
+    table of a database. The same seed gives the same release on all of them.
+
+    With a `ledger` (a file or a postgresql:// URL) epsilon is charged to `dataset` there before the data is opened, and
+    stays charged whatever happens then; saving the release notes its hash. `insecure_seed` makes the run repeatable and
+    the release NOT PRIVATE: for tests only.
     """
     nano = nano_of(epsilon)
-    if engine not in ENGINES:
-        raise ParameterError(f"engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
     schema = _schema(schema)
+    place = Place.of(engine, memory, table, schema.kind)
     plan = make_method(schema, method, preset, parameters)
-    noise = _noise(insecure_seed)
+    noise, unit, started = _noise(insecure_seed), _unit(schema), now()
+    guarantee = _guarantee(schema, insecure_seed)
+    if ledger is not None:
+        place.require(data)  # a misspelt path must cost nothing
+    ticket = _charge(ledger, dataset, nano, unit, plan, guarantee)
     log = logging.getLogger("cantle")
     log.info("reading")
-    kind, store = _open(read_batches(data, schema), plan)
-    receipt = run(plan, store, epsilon_nano=nano, unit=Unit(), noise=noise)
+    with _charged(ticket):
+        form, store = open_data(data, schema, plan, nodes, place)
+        receipt = run(plan, store, epsilon_nano=nano, unit=unit, noise=noise)
     log.info("drawing records")
-    return _release(plan, schema, receipt, kind, insecure_seed)
+    release = _release(plan, schema, receipt, form, insecure_seed, ticket)
+    release.manifest["created"] = None if insecure_seed is not None else started
+    release.manifest["ledger"] = None if ticket is None else ticket.line
+    return release
 
 
-def _open(batches: Iterator[Raw], plan: Plan) -> tuple[str, Engine]:
-    """The records as codes, in the layout the method asks about, and the kind of frame they came in."""
-    kind, parts = "", []
-    for batch in batches:
-        kind = batch.kind
-        parts.append((plan.domain.encode_columns if plan.layout == "columns" else plan.domain.encode)(batch.frame))
-    codes, classes = [part[0] for part in parts], np.concatenate([part[1] for part in parts])
-    if plan.layout == "columns":
-        columns = [np.concatenate(column) for column in zip(*codes, strict=True)]
-        return kind, ColumnEngine(columns, classes, sizes=plan.sizes, class_count=plan.classes)
-    return kind, MemoryEngine(np.concatenate(codes), classes, sizes=plan.sizes, class_count=plan.classes)
+def _charge(ledger: Any, dataset: str | None, nano: int, unit: Unit, plan: Plan, guarantee: str) -> Ticket | None:
+    """Pays for the run in the ledger, if there is one; everything that can be refused without the data was before."""
+    if ledger is None and dataset is None:
+        return None
+    if ledger is None or dataset is None:
+        raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    return book.charge(
+        dataset,
+        epsilon_nano=nano,
+        unit=unit.describe(),
+        method=plan.name,
+        parameters=plan.parameters(),
+        guarantee=guarantee,
+        software=f"cantle {version('cantle')}",
+    )
 
 
-def make_method(schema: Schema, method: str, preset: str, parameters: dict[str, Any]) -> Plan:
-    """The method by name with its settings checked; reads no data. `auto`: a target calls for diffgen, else rps."""
+@contextmanager
+def _charged(ticket: Ticket | None) -> Iterator[None]:
+    """Says so when a run that was paid for fails."""
+    try:
+        yield
+    except CantleError as error:
+        if ticket is not None:
+            error.add_note(f"the charge to data set {ticket.line['dataset']!r} stands: the data was opened")
+        raise
+
+
+def make_method(schema: Any, method: str, preset: str, parameters: dict[str, Any]) -> Plan:
+    """The method by name with its settings checked; reads no data. `auto`: by the kind of data, and for a table a
+    target calls for diffgen, else rps."""
     if method not in ("auto", *METHODS):
         raise ParameterError(f"method {method!r} is not known; use one of auto, {', '.join(METHODS)}")
+    able = KINDS[schema.kind]
+    if method not in ("auto", *able):
+        raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
+    if schema.kind != "table":
+        return METHODS[able[0]](schema, preset=preset, **parameters)
     domain = schema.domain()
     name = ("diffgen" if domain.target else "rps") if method == "auto" else method
     check_names(domain)
@@ -92,6 +138,11 @@ def make_method(schema: Schema, method: str, preset: str, parameters: dict[str, 
     return METHODS[name](domain, preset=preset, **parameters)
 
 
+def _unit(schema: Any) -> Unit:
+    """Whom the promise protects, as the schema says."""
+    return Unit(kind=schema.unit) if schema.kind == "graph" else Unit()
+
+
 def run(plan: Plan, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:
     """Runs the method under a curator and gives the receipt; records and dice are gone when it returns."""
     with Curator(store, Budget(epsilon_nano, unit), noise) as curator:
@@ -99,8 +150,8 @@ def run(plan: Plan, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Nois
         return curator.seal()
 
 
-def _schema(schema: Any) -> Schema:
-    if isinstance(schema, Schema):
+def _schema(schema: Any) -> Any:
+    if isinstance(schema, Schema | SetSchema | GraphSchema):
         return schema
     return Schema.from_dict(schema) if isinstance(schema, dict) else Schema.load(schema)
 
@@ -115,30 +166,41 @@ def _noise(insecure_seed: int | None) -> Noise:
     return Seeded(insecure_seed)
 
 
-def _release(plan: Plan, schema: Schema, receipt: dict[str, Any], kind: str, insecure_seed: int | None) -> Release:
+def _release(
+    plan: Plan, schema: Any, receipt: dict[str, Any], form: Form, insecure_seed: int | None, ticket: Ticket | None
+) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
     seed = fresh_seed() if insecure_seed is None else insecure_seed
     results = plan.results(public_dice(seed))
     manifest = _manifest(plan, schema, receipt, insecure_seed, seed)
     manifest |= {"summary": results.summary, "structure": results.structure}
-    return Release(give_back(results.records, kind), results.groups, results.frames, manifest)
+    if schema.kind == "sets":
+        manifest["form"] = {key: value for key, value in form.items() if key != "frame"}
+    return Release(_given_back(results, form), results.groups, results.frames, manifest, ticket)
 
 
-def _manifest(
-    plan: Plan, schema: Schema, receipt: dict[str, Any], insecure_seed: int | None, seed: int
-) -> dict[str, Any]:
-    private = insecure_seed is None and not schema.inferred
+def _given_back(results: Results, form: Form) -> Any:
+    """The records in the form and the kind of frame that came in."""
+    if "form" in form:
+        from cantle.setframes import Kind
+        from cantle.setframes import give_back as give_back_sets
+
+        return give_back_sets(results.records, Kind(**form))
+    return as_drawn(results) if form["frame"] == "polars" else give_back(results.records, form["frame"])
+
+
+def _guarantee(schema: Any, insecure_seed: int | None) -> str:
     if insecure_seed is not None:
-        guarantee = "NOT PRIVATE: the noise came from a known seed"
-    elif schema.inferred:
-        guarantee = "no guarantee: the schema was read off the data"
-    else:
-        guarantee = "pure epsilon-differential privacy"
+        return "NOT PRIVATE: the noise came from a known seed"
+    return "no guarantee: the schema was read off the data" if schema.inferred else "pure epsilon-differential privacy"
+
+
+def _manifest(plan: Plan, schema: Any, receipt: dict[str, Any], insecure_seed: int | None, seed: int) -> dict[str, Any]:
     return {
         "format": "cantle-release/1",
-        "kind": "table",
-        "private": private,
-        "guarantee": guarantee,
+        "kind": schema.kind,
+        "private": insecure_seed is None and not schema.inferred,
+        "guarantee": _guarantee(schema, insecure_seed),
         "seeded": insecure_seed is not None,
         "epsilon": words_of(receipt["epsilon_nano"]),
         "unit": Unit(**receipt["unit"]).describe(),

@@ -7,19 +7,19 @@ records of one protected person) is added or removed. tests/laws checks every bo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from cantle.budget import Unit
 from cantle.grid import Grid
 from cantle.regions import Cuts
-from cantle.tally import ChildSizes, Classes, GridCells, Key, OneWays, Sizes
+from cantle.tally import MOST_LISTED, ChildSizes, Classes, GridCells, Key, OneWays, PatternTable, Sizes
 
 
 class Query(Protocol):
     """Counts for the discrete Laplace mechanism."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> Any:
         """What the engine is to count."""
 
     def sensitivity(self, unit: Unit) -> int:
@@ -111,4 +111,21 @@ class Cells:
         return unit.max_records
 
 
-TRUSTED_QUERIES = (Size, Histogram, Marginals, Children)
+@dataclass(frozen=True)
+class ItemSets:
+    """How many records are exactly each non-empty set of items, for a small universe.
+
+    Claim 30. Sensitivity 1 a record: a record is one set.
+    """
+
+    items: int
+
+    @property
+    def key(self) -> Key:
+        return PatternTable(2**self.items - 1 if self.items in range(1, MOST_LISTED + 1) else 0)
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+TRUSTED_QUERIES = (Size, Histogram, Marginals, Children, ItemSets)

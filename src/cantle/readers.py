@@ -69,7 +69,7 @@ def read_batches(source: Any, schema: Schema) -> Iterator[Raw]:
         if path.suffix.lower() in PARQUET:
             yield Raw(_read_parquet(path, wanted))
         else:
-            yield from (Raw(frame) for frame in _read_csv(path, schema, wanted))
+            yield from (Raw(lines.parse(wanted)) for lines in read_lines(path, schema, wanted))
     else:
         yield _read_frame(source, wanted)
 
@@ -166,44 +166,60 @@ def _settled(path: Path, dialect: Dialect) -> _Settled:
     return _Settled(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
 
 
-def _read_csv(path: Path, schema: Schema, wanted: list[str]) -> Iterator[pl.DataFrame]:
+@dataclass(frozen=True, repr=False)
+class Lines:
+    """Whole lines of a CSV file (private), whether they hold quotes, and how to read columns of lines like these."""
+
+    text: bytes
+    quoted: bool
+    columns: list[str]  # all of the file, in its order
+    dialect: _Settled
+
+    def __repr__(self) -> str:
+        return "Lines(private)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("raw records are private and cannot be pickled")
+
+    def parse(self, wanted: list[str], text: bytes | None = None) -> pl.DataFrame:
+        """The wanted columns of these lines, or of others of the same file, as text."""
+        places = [self.columns.index(name) for name in wanted]
+        columns = [f"c{place}" for place in range(max(places) + 1)]
+        # a header of our own: otherwise the first record would decide how many columns there are
+        lines = self.dialect.separator.join(columns).encode() + b"\n" + (self.text if text is None else text)
+        frame = _parse(lines, self.dialect, columns, places, one_column=len(self.columns) == 1)
+        if self.dialect.skip_initial_space:
+            frame = frame.select(pl.all().str.strip_chars_start(" "))
+        return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
+
+
+def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
     """The file in batches: whole lines of each piece, and from the first quote on all the rest in one."""
-    dialect, pieces = _settled(path, schema.dialect), _pieces(path, schema.dialect.encoding)
+    dialect, pieces = _settled(path, schema.dialect), _pieces(path, schema.dialect.encoding, piece)
     names, first = [one.name for one in schema.fields], b""
     if dialect.header:
         names, first = _split_header(next(pieces, b""), dialect)
         _check_columns(f"{path.name!r}", names, wanted)
-    places = [names.index(name) for name in wanted]
-    columns = [f"c{place}" for place in range(max(places) + 1)]
-
-    def parse(lines: bytes) -> pl.DataFrame:
-        # a header of our own: otherwise the first record would decide how many columns there are
-        text = dialect.separator.join(columns).encode() + b"\n" + lines
-        frame = _parse(text, dialect, columns, places, one_column=len(names) == 1)
-        if dialect.skip_initial_space:
-            frame = frame.select(pl.all().str.strip_chars_start(" "))
-        return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
-
     some, rest = False, first
-    for piece in chain(pieces, [b""]):
-        rest += piece
+    for more in chain(pieces, [b""]):
+        rest += more
         if dialect.quote and dialect.quote.encode() in rest:
-            yield parse(rest + b"".join(pieces))  # a quoted field may go on over lines
+            yield Lines(rest + b"".join(pieces), True, names, dialect)  # a quoted field may go on over lines
             return
-        end = rest.rfind(b"\n") + 1 if piece else len(rest)
-        if end or not (piece or some):
-            yield parse(rest[:end])
+        end = rest.rfind(b"\n") + 1 if more else len(rest)
+        if end or not (more or some):
+            yield Lines(rest[:end], False, names, dialect)
             some, rest = True, rest[end:]
 
 
-def _pieces(path: Path, encoding: str) -> Iterator[bytes]:
+def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[bytes]:
     """The file in pieces of UTF-8, without byte order mark; bytes that are no text in its encoding become U+FFFD."""
     plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
     decoder = None if plain else codecs.getincrementaldecoder(encoding)("replace")
     mark = codecs.BOM_UTF8
     try:
         with path.open("rb") as file:
-            while piece := file.read(_PIECE):
+            while piece := file.read(size or _PIECE):
                 made = decoder.decode(piece).encode("utf-8", "replace") if decoder else piece
                 yield made.removeprefix(mark)
                 mark = b""

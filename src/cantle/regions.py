@@ -81,6 +81,10 @@ class Cuts:
         ids = np.arange(first_id, first_id + 2 * count, dtype=np.int64)
         return Frontier(ids, np.repeat(nodes.ids, 2), nodes.depth + 1, lo, hi)
 
+    def times(self, nodes: Frontier) -> Ints:
+        """How many children each node has."""
+        return np.full(len(nodes), 2, dtype=np.int64)
+
     def fits(self, nodes: Frontier) -> bool:
         """Whether there is one cut a region, each strictly inside it; end points split nothing."""
         count, attributes = nodes.lo.shape

@@ -6,22 +6,29 @@ import hashlib
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rfc8785
 
-from cantle.errors import OutputError, ParameterError, VerifyError
+from cantle.errors import LedgerError, OutputError, VerifyError
+from cantle.forms import ENDINGS, choose, write
+from cantle.registry import registry
+from cantle.results import as_drawn, holds_drawn
 from cantle.statement import datapackage, statement
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.ledger import Ticket
+
 MARK = "NOT-PRIVATE."
 """Before the name of every file of a release whose noise came from a known seed."""
 
 
+@holds_drawn
 @dataclass(frozen=True, eq=False)
 class Release:
     """Records, groups, other frames by name (tree, marginals), and the manifest that becomes release.json."""
@@ -30,6 +37,11 @@ class Release:
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
     manifest: dict[str, Any]
+    ticket: Ticket | None = field(default=None, repr=False)
+    """The charge in a ledger that paid for it. It is not pickled: the ledger's URL may be a secret."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"ticket": None}
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -42,43 +54,57 @@ class Release:
 
     # ---- saving -------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | os.PathLike[str], *, data: str = "csv") -> Path:
-        """Writes the release as a new folder: everything aside first, then one rename."""
-        if data not in ("csv", "parquet"):
-            raise ParameterError(f"data must be csv or parquet, got {data!r}")
+    def save(self, folder: str | os.PathLike[str], *, data: str | None = None) -> Path:
+        """Writes the release as a new folder: everything aside and onto the disk first, then one rename.
+
+        A release that was charged in a ledger is noted there once its folder is in place, by the hash of release.json.
+        """
+        data = choose(self.manifest, data)
         target = check_free(folder)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         except OSError as error:
             raise OutputError(f"cannot write in {target.parent}: {error.strerror}; choose another -o folder") from None
+        import polars as pl
+
         try:
-            self._write(aside, data)
+            own_hash = self._write(aside, data)
             aside.chmod(0o755)
+            _to_disk(*aside.iterdir(), aside)
             os.rename(aside, target)
-        except OSError as error:
-            raise OutputError(f"cannot write {target}: {error.strerror}; nothing was left behind") from None
+            with suppress(OSError):  # from here on the release is there
+                _to_disk(target.parent)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            why = getattr(error, "strerror", None) or "the disk refused, perhaps because it is full"
+            paid = "" if self.ticket is None else ", but the charge stands"
+            raise OutputError(f"cannot write {target}: {why}; nothing was left behind{paid}") from None
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+        try:
+            if self.ticket is not None:
+                self.ticket.record(own_hash)
+        except LedgerError as error:
+            raise LedgerError(f"{target} is written and paid for, but its hash is not recorded: {error}") from None
         return target
 
-    def _write(self, folder: Path, data: str) -> None:
+    def _write(self, folder: Path, data: str) -> str:
+        """Writes all files; gives the hash that the release is known by."""
         prefix = "" if self.manifest["seeded"] is False else MARK
-        names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{data}"}
-        records, meta = as_polars(self.records), {"cantle": self.manifest["guarantee"]}
-        if data == "csv":
-            records.write_csv(folder / names["data"])
-        else:
-            records.write_parquet(folder / names["data"], metadata=meta)
+        names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
+        meta = {"cantle": self.manifest["guarantee"]}
+        known = {names["data"]: write(as_drawn(self), folder / names["data"], data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
+        (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8")
         package = datapackage(self.manifest, names["data"])
         (folder / names["datapackage"]).write_bytes(rfc8785.dumps(package))
         manifest = {key: value for key, value in self.manifest.items() if key not in ("files", "sha256")}
-        manifest["files"] = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
+        manifest["files"] = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
         manifest["sha256"] = sha256(rfc8785.dumps(manifest))
         (folder / names["manifest"]).write_bytes(rfc8785.dumps(manifest))
+        return str(manifest["sha256"])
 
     # ---- loading ------------------------------------------------------------------------------------------
 
@@ -124,17 +150,10 @@ FILES = {
     "tree": "tree.parquet",
     "marginals": "marginals.parquet",
     "statement": "statement.md",
+    "registry": "registry.yaml",
     "datapackage": "datapackage.json",
     "manifest": "release.json",
 }
-
-
-def as_polars(records: Any) -> pl.DataFrame:
-    """The records as a polars frame, whatever kind they were given back in."""
-    import narwhals as nw
-
-    frame: pl.DataFrame = nw.from_native(records, eager_only=True).to_polars()
-    return frame
 
 
 def sha256(content: bytes) -> str:
@@ -153,3 +172,24 @@ def check_free(folder: str | os.PathLike[str]) -> Path:
     if target.exists() or target.is_symlink():
         raise OutputError(f"{target} exists already; a release is never overwritten: choose another -o folder")
     return target
+
+
+def check_writable(folder: Path) -> None:
+    """Refuses a folder that could not be made, before anything is spent on what would go there."""
+    there = next(parent for parent in folder.absolute().parents if parent.exists())
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=there))
+    except OSError as error:
+        raise OutputError(f"cannot write in {there}: {error.strerror}; choose another -o folder") from None
+
+
+def _to_disk(*paths: Path) -> None:
+    """Waits until files and the names in folders are on the disk, so that a power cut leaves all of them or none."""
+    for path in paths:
+        if path.is_dir() and os.name == "nt":
+            continue  # folders cannot be opened there
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

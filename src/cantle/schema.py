@@ -87,8 +87,8 @@ class Schema:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """The schema in a YAML or JSON file."""
+    def load(cls, path: str | os.PathLike[str]) -> Any:
+        """The schema in a YAML or JSON file: a Schema, or a SetSchema or GraphSchema by its `kind`."""
         where = f"schema {os.fspath(path)!r}"
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
@@ -100,11 +100,20 @@ class Schema:
         return cls.from_dict(document, base_dir=Path(path).parent)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> Schema:
+    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> Any:
         """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming field, rule and fix.
 
-        The files of hierarchies are looked for from `base_dir`, by default the current folder.
+        The files of hierarchies are looked for from `base_dir`, by default the current folder. `kind: sets` gives a
+        SetSchema, `kind: graph` a GraphSchema.
         """
+        if isinstance(document, Mapping) and document.get("kind") == "sets":
+            from cantle.setschema import SetSchema
+
+            return SetSchema.from_dict(document, base_dir)
+        if isinstance(document, Mapping) and document.get("kind") == "graph":
+            from cantle.graphschema import GraphSchema
+
+            return GraphSchema.from_dict(document, base_dir)
         if not isinstance(document, Mapping) or not isinstance(document.get("fields"), list | tuple):
             fail("schema", "it has no list of `fields`", "start from `cantle init DATA`")
         for number, entry in enumerate(document["fields"], 1):
@@ -158,10 +167,8 @@ class Schema:
 
 def _refuse_what_is_not_there_yet(document: Mapping[str, Any]) -> None:
     kind, unit = document.get("kind", "table"), document.get("unit", "record")
-    if kind in ("sets", "graph"):
-        fail("schema", f"`kind: {kind}` is not available yet", "only tables can be published so far")
     if kind != "table":
-        fail("schema", f"kind {kind!r} is not known", "use `kind: table` or leave it out")
+        fail("schema", f"kind {kind!r} is not known", "use `kind: table`, `sets` or `graph`; without it: a table")
     if unit not in (None, "record"):
         rule = "contribution bounding (`unit` other than one record) is not available yet"
         fail("schema", rule, "leave `unit` out: the promise then protects one record")

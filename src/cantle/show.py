@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cantle.budget import words_of
+from cantle.forms import as_polars
 from cantle.release import Release
 from cantle.stored import domain_of, grid_and_domain
 
@@ -21,12 +22,28 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("method", f"{m['method']}, preset {m['parameters']['preset']}"),
         ("records", f"{m['summary']['records']} (synthetic)"),
         ("regions", regions(m)),
+        *_account(m),
     ]
+
+
+def _account(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the data set has spent, if the release was charged in a ledger."""
+    line = manifest.get("ledger")
+    if not line:
+        return []
+    spent, cap = line["spent_nano"], line["cap_nano"]
+    left = "no cap is set" if cap is None else f"{words_of(cap - spent)} left of {words_of(cap)}"
+    return [("ledger", f"{line['dataset']}, release {line['sequence']}: epsilon {words_of(spent)} spent, {left}")]
 
 
 def regions(manifest: dict[str, Any]) -> str:
     """How many regions the records were drawn from."""
     s = manifest["summary"]
+    if manifest["method"] == "diffpart":
+        return f"{s['leaves']} sets of items, {s['refilled']} records drawn for pruned ones"
+    if manifest["method"] == "degrees":
+        bound = "no bound on degrees" if not s["theta"] else f"degrees bounded at {s['theta']}"
+        return f"{bound}, {s['leaves']} ranges" if "leaves" in s else bound
     if manifest["method"] == "diffgen":
         return f"{s['listed']} of {s['cells']} cells listed, {s['rounds']} specialisations"
     return f"{s['leaves']} leaves, depth {s['depth']}"
@@ -74,6 +91,9 @@ def cut_lines(release: Release) -> Iterator[str]:
 
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
     """The tree down to a depth: each region by the span that its cut left it, with its released count."""
+    if release.manifest["kind"] != "table":
+        yield from _set_lines(release) if release.manifest["kind"] == "sets" else _degree_lines(release)
+        return
     if release.manifest["method"] == "diffgen":
         yield from cut_lines(release)
         return
@@ -100,6 +120,23 @@ def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
             yield from branch
 
     yield from lines(0, "all", "", {}, 0)
+
+
+def _set_lines(release: Release, most: int = 20) -> Iterator[str]:
+    """The sets that are released most often."""
+    for row in release.groups.sort("count", descending=True, maintain_order=True).head(most).iter_rows(named=True):
+        yield f"{{{', '.join(map(str, row['items']))}}}: {row['count']}"
+    if len(release.groups) > most:
+        yield f"… and {len(release.groups) - most} more in groups.parquet"
+
+
+def _degree_lines(release: Release) -> Iterator[str]:
+    """How many nodes have a degree in each power of two."""
+    degrees = as_polars(release.records)["degree"].to_numpy()
+    edges = [0, *(1 << i for i in range(int(degrees.max(initial=0)).bit_length() + 1))]
+    for lo, hi in zip(edges[:-1], edges[1:], strict=True):
+        held = int(((degrees >= lo) & (degrees < hi)).sum())
+        yield f"degree {lo if hi - lo == 1 else f'{lo} to {hi - 1}'}: {held}"
 
 
 def _node_counts(release: Release) -> Any:

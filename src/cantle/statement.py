@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cantle.budget import NANO, words_of
+
 
 def odds(epsilon: float) -> str:
     """epsilon in words.
@@ -19,8 +21,9 @@ def odds(epsilon: float) -> str:
 def statement(manifest: dict[str, Any]) -> str:
     """statement.md: whom the release protects, from what, how strongly, and what it does not protect."""
     m = manifest
-    epsilon = m["receipt"]["epsilon_nano"] / 10**9
+    epsilon = m["receipt"]["epsilon_nano"] / NANO
     warning = "" if m["private"] else f"> **{m['guarantee']}.** What follows describes the method, not a promise.\n\n"
+    who = protected(m)
     return f"""# Statement of privacy
 
 {warning}| | |
@@ -28,26 +31,27 @@ def statement(manifest: dict[str, Any]) -> str:
 | guarantee | {m["guarantee"]} |
 | epsilon | {m["epsilon"]} (the whole spend of this release) |
 | protects | {m["unit"]} |
-| neighbours | two data sets of which one has {m["unit"]} more than the other; the number of records is private |
+| neighbours | {neighbours(m)} |
 | method | {m["method"]}, preset {m["parameters"]["preset"]} |
-| noise | exact discrete Laplace noise and exact selections, from the operating system's entropy |
-
+| noise | {noise(m)} |
+{_ledger_rows(m)}
 ## What is promised
 
-Whatever anyone concludes from this release, they would have concluded with nearly the same probability had {m["unit"]}
+Whatever anyone concludes from this release, they would have concluded with nearly the same probability had {who}
 been left out: the odds of any outcome change {odds(epsilon)}. This holds whatever else they know, and however much
-they compute. For replacing {m["unit"]} by another, with the number of records fixed, read 2 epsilon
-({2 * epsilon:.10g}) in place of epsilon.
+they compute. Someone who put even chances (50 %) on {who} being in the data may, having seen the release, put
+at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing {who} by another{_fixed(m)}, read
+2 epsilon ({words_of(2 * m["receipt"]["epsilon_nano"])}) in place of epsilon.
 
 ## What is not protected
 
 * The schema: names, bounds, categories and their order are public input, and so are epsilon and all parameters.
 * Facts about a group or a population that hold whether or not any one person took part.
-* People with more records than the unit covers, and records of different people that are correlated.
+* {beyond(m)}
 * Running time, memory use and messages about the file as a whole, seen by whoever runs the program.
-* Other releases from the same data: their epsilons add up. Earlier releases: not recorded here.
+* {_others(m)}
 
-## Where the budget went
+{_earlier(m)}## Where the budget went
 
 {_receipt_table(m["receipt"])}
 
@@ -62,8 +66,137 @@ person.
 """
 
 
+# ------------------------------------------------------------------- words that the registry's entry shares
+
+
+def protected(manifest: dict[str, Any]) -> str:
+    """Whom the promise is about, for the middle of a sentence."""
+    return _UNITS[_kind(manifest)][0]
+
+
+def neighbours(manifest: dict[str, Any]) -> str:
+    """The pairs of data sets between which the promise holds (docs/privacy.md)."""
+    return _UNITS[_kind(manifest)][1].format(k=manifest["receipt"]["unit"].get("max_records", 1))
+
+
+def beyond(manifest: dict[str, Any]) -> str:
+    """What the unit does not cover."""
+    return _UNITS[_kind(manifest)][2]
+
+
+def noise(manifest: dict[str, Any]) -> str:
+    """How the noise was made."""
+    source = "a known seed, so that anyone can take it off" if manifest["seeded"] else "the operating system's entropy"
+    return f"exact discrete Laplace noise and exact selections, from {source}"
+
+
+def _kind(manifest: dict[str, Any]) -> str:
+    unit = manifest["receipt"]["unit"]
+    kind = unit.get("kind", "record")
+    return "person" if kind == "record" and unit["max_records"] > 1 else str(kind)
+
+
+_UNITS = {
+    "record": (
+        "one record",
+        "two data sets of which one has one record more than the other; the number of records is private",
+        "People with more records than the unit covers, and records of different people that are correlated.",
+    ),
+    "person": (
+        "one person",
+        "two data sets of which one has all records of one person more than the other; of each person at most {k} are "
+        "used, and the numbers of records and of people are private",
+        "People who are known under several identifiers, and records of different people that are correlated.",
+    ),
+    "node": (
+        "one node with all its edges",
+        "two graphs of which one is the other without one node and its edges; the number of nodes is private",
+        "People who are several nodes, and what the edges of other people say about a person.",
+    ),
+    "node-isolate": (
+        "the edges of one node",
+        "two graphs on the same public nodes, of which one is the other without the edges of one node",
+        "Who is in the graph: the nodes and their number are public.",
+    ),
+    "edge": (
+        "one edge",
+        "two graphs on the same public nodes, of which one has one edge more than the other",
+        "Who is in the graph (the nodes and their number are public), and facts that rest on many edges of a person.",
+    ),
+}
+
+
+# ------------------------------------------------------------------------------------------------ the ledger
+
+
+def _ledger_rows(manifest: dict[str, Any]) -> str:
+    made = [f"| made | {manifest['created']} (UTC) |"] if manifest.get("created") else []
+    if line := manifest.get("ledger"):
+        made.append(f"| data set | `{line['dataset']}`, release {line['sequence']} in its ledger |")
+    return "".join(f"{row}\n" for row in made)
+
+
+def _others(manifest: dict[str, Any]) -> str:
+    """The last limit: releases from the same data that this one cannot know of."""
+    if manifest.get("ledger"):
+        return "Releases from the same data that are not in the ledger, and later ones: all their epsilons add up."
+    return "Other releases from the same data: their epsilons add up. Earlier releases: not recorded here."
+
+
+def _earlier(manifest: dict[str, Any]) -> str:
+    """The releases before this one, and what they spent together."""
+    line = manifest.get("ledger")
+    if not line:
+        return ""
+    spent, cap = line["spent_nano"], line["cap_nano"]
+    rows = [
+        f"| {e['sequence']} | {e['time']} | {e['method']} | {words_of(e['epsilon_nano'])} | {_became(e)} |"
+        for e in line["earlier"]
+    ]
+    table = ["| release | charged (UTC) | method | epsilon | what became of it |", "|---|---|---|---|---|", *rows, ""]
+    most = "no cap is set" if cap is None else f"its cap is {words_of(cap)}"
+    void = any(not e["guarantee"].startswith("pure") for e in [*line["earlier"], manifest])
+    means = f"To someone who has all of these releases, the odds of any outcome change\n{odds(spent / NANO)}."
+    if void:
+        means = "One of these\nreleases has no guarantee: if it is out, the sum promises nothing."
+    first = "None: this is the first release in the ledger of this data set."
+    listed = "\n".join(table) if rows else f"{first}\n"
+    return f"""## Earlier releases from the same data
+
+{listed}
+With this release the data set has spent epsilon {words_of(spent)}; {most}. {means}
+
+"""
+
+
+def _became(entry: dict[str, Any]) -> str:
+    sound = "" if entry["guarantee"].startswith("pure") else f"{entry['guarantee']}; "
+    return f"{sound}sha256 {entry['sha256']}" if entry["sha256"] else f"{sound}charged, no release recorded"
+
+
+# -------------------------------------------------------------------------------------------------- the rest
+
+
+def _chance(epsilon: float) -> str:
+    """What even chances become when their odds change by e^epsilon.
+
+    >>> _chance(1.0), _chance(-1.0), _chance(20.0)
+    ('73.1 %', '26.9 %', 'nearly 100 %')
+    """
+    chance = 1 / (1 + math.exp(-max(-700.0, min(epsilon, 700.0))))
+    return f"{100 * chance:.3g} %" if 0.001 < chance < 0.999 else f"nearly {round(chance) * 100} %"
+
+
+def _fixed(manifest: dict[str, Any]) -> str:
+    return ", with the number of records fixed" if _kind(manifest) == "record" else ""
+
+
 def _regions(manifest: dict[str, Any]) -> str:
     s = manifest["summary"]
+    if manifest["method"] == "degrees":
+        return "degrees" if "leaves" not in s else f"{s['leaves']} ranges of degrees"
+    if manifest["method"] == "diffpart":
+        return f"{s['leaves']} sets of items" + (" and, for pruned ones, of their partitions" if s["refilled"] else "")
     if manifest["method"] != "diffgen":
         return f"{s['leaves']} regions"
     return f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"
@@ -80,15 +213,14 @@ def _receipt_table(receipt: dict[str, Any]) -> str:
             worst[why] = max(worst.get(why, 0), nano)
     total = max((path["epsilon_nano"] for path in receipt["paths"]), default=0)
     lines = ["| question | at most, on a path |", "|---|---|"]
-    lines += [f"| {why} | {nano / 10**9:.9g} |" for why, nano in worst.items()]
-    lines += [f"| **all questions of a path** | **{total / 10**9:.9g}** |"]
+    lines += [f"| {why} | {words_of(nano)} |" for why, nano in worst.items()]
+    lines += [f"| **all questions of a path** | **{words_of(total)}** |"]
     return "\n".join(lines)
 
 
 def datapackage(manifest: dict[str, Any], data_name: str) -> dict[str, Any]:
     """datapackage.json: the records as a Frictionless resource with the public schema."""
     stored = data_name.rsplit(".", 1)[-1]
-    fields = [dict(field) for field in manifest["schema"]["fields"] if field.get("role") != "identifier"]
     return {
         "name": "cantle-release",
         "title": f"Private release by cantle ({manifest['guarantee']})",
@@ -97,9 +229,25 @@ def datapackage(manifest: dict[str, Any], data_name: str) -> dict[str, Any]:
                 "name": "data",
                 "path": data_name,
                 "format": stored,
-                "mediatype": "text/csv" if stored == "csv" else "application/vnd.apache.parquet",
+                "mediatype": _MEDIA[stored],
                 "encoding": "utf-8",
-                "schema": {"fields": fields, "missingValues": [""]},
+                **_described(manifest, stored),
             }
         ],
     }
+
+
+_MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain"}
+
+
+def _described(manifest: dict[str, Any], stored: str) -> dict[str, Any]:
+    """The schema of the data file, for tables of any kind; FIMI lines have none."""
+    if manifest["kind"] == "graph":
+        return {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
+    if manifest["kind"] == "sets":
+        form = manifest["form"]
+        long, lists = [{"name": form["id"], "type": "integer"}, {"name": form["item"]}], [{"name": form["column"]}]
+        lists[0]["type"] = "array"
+        return {} if stored == "dat" else {"schema": {"fields": long if stored == "csv" else lists}}
+    fields = [dict(field) for field in manifest["schema"]["fields"] if field.get("role") != "identifier"]
+    return {"schema": {"fields": fields, "missingValues": [""]}}

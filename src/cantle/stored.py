@@ -13,9 +13,10 @@ from cantle import cells
 from cantle.cells import grid_of
 from cantle.domain import Domain
 from cantle.errors import ParameterError, VerifyError
+from cantle.forms import as_polars, kind_of, list_frame, read
 from cantle.frames import leaves_from, tables_from
 from cantle.grid import Grid
-from cantle.postprocess import fresh_seed, public_dice, round_rows
+from cantle.postprocess import Dice, fresh_seed, public_dice, round_rows
 from cantle.readers import read_columns
 from cantle.regions import Ints
 from cantle.release import FILES, MARK, Release
@@ -37,8 +38,8 @@ def load(folder: Path) -> Release:
         paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals")}
         frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
         groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
-        return Release(_records(folder, prefix, schema, manifest), groups, frames, manifest)
-    except (OSError, pl.exceptions.PolarsError) as error:
+        return Release(read(folder, prefix, manifest, schema), groups, frames, manifest)
+    except (OSError, StopIteration, pl.exceptions.PolarsError) as error:
         raise VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})") from None
 
 
@@ -57,9 +58,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     raise VerifyError(f"{folder} holds no release: there is no {FILES['manifest']}")
 
 
-def schema_of(manifest: dict[str, Any]) -> Schema:
+def schema_of(manifest: dict[str, Any]) -> Any:
     """The schema of a release, which holds its hierarchies inline: a path would make us open a file of its choice."""
-    fields = manifest["schema"]["fields"]
+    fields = manifest["schema"].get("fields", [])
+    inline = manifest["schema"].get("items"), manifest["schema"].get("nodes")
+    if any(isinstance(one, str) for one in inline):
+        raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     return Schema.from_dict(manifest["schema"])
@@ -90,25 +94,13 @@ def generalise(release: Release, data: Any) -> pl.DataFrame:
     return cells.generalise(domain, grid, read_columns(data, schema).frame)
 
 
-def _records(folder: Path, prefix: str, schema: Schema, manifest: dict[str, Any]) -> pl.DataFrame:
-    import polars as pl
-
-    stored = folder / f"{prefix}data.parquet"
-    if stored.exists():
-        return pl.read_parquet(stored)
-    domain = schema.domain()
-    nobody = np.zeros((0, len(domain.attributes)))
-    kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
-    if manifest["parameters"].get("values") == "set":
-        kinds.update(dict.fromkeys((a.name for a in domain.attributes), pl.String()))
-    return pl.read_csv(folder / f"{prefix}data.csv", schema=kinds)
-
-
 def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     """n records in the proportions of the released counts."""
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
     generator = public_dice(fresh_seed() if seed is None else seed)
+    if release.manifest["kind"] != "table":
+        return _redraw(release, n, generator)
     if release.manifest["method"] == "diffgen":
         domain, grid = grid_and_domain(release)
         listed = cells.listed_cells(domain, release.groups)
@@ -121,6 +113,19 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
         return draw_generalised(domain, scaled, generator)
     tables = tables_from(domain, release.frames.get("marginals"))
     return draw_records(domain, scaled, values=values, tables=tables, generator=generator)
+
+
+def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
+    """n sets or degrees drawn from the released ones, with replacement."""
+    from cantle.setframes import give_back
+
+    frame, manifest = as_polars(release.records), release.manifest
+    if manifest["kind"] == "graph":
+        drawn = generator.integers(0, max(1, len(frame)), n if len(frame) else 0)
+        return frame[np.sort(drawn)]
+    sets = list_frame(frame, manifest)
+    drawn = generator.integers(0, max(1, len(sets)), n if len(sets) else 0)
+    return give_back(sets[drawn], kind_of(manifest))
 
 
 def _scaled(count: Ints, n: int) -> Ints:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cantle.answers import Noisy
-from cantle.domain import Attribute, Domain
+from cantle.domain import Attribute, Domain, unsigned
+from cantle.drawn import Drawn
 from cantle.frames import groups_frame, marginals_frame, tree_frame
 from cantle.leaves import Leaves
 from cantle.postprocess import (
     Dice,
     Floats,
+    Strata,
     consistent,
-    draw_codes,
     fit_values,
     integers,
     project_rows,
@@ -46,10 +47,10 @@ def tree_results(
     if oneways is not None:
         frames["marginals"] = marginals_frame(domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)
     if settings["values"] == "set":
-        records = draw_generalised(domain, leaves, generator)
+        records: Any = draw_generalised(domain, leaves, generator)
     else:
         tables = fitted_tables(domain, oneways)
-        records = draw_records(domain, leaves, values=settings["values"], tables=tables, generator=generator)
+        records = drawn_records(domain, leaves, values=settings["values"], tables=tables, generator=generator)
     summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
     return Results(records, groups_frame(domain, leaves), frames, summary)
 
@@ -130,42 +131,48 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
 def draw_records(
     domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: Dice
 ) -> pl.DataFrame:
-    """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled."""
-    import polars as pl
+    """The records of `drawn_records` as a frame."""
+    return drawn_records(domain, leaves, values=values, tables=tables, generator=generator).frame()
 
-    lo = np.repeat(leaves.lo, leaves.count.shape[1], axis=0)
-    hi = np.repeat(leaves.hi, leaves.count.shape[1], axis=0)
-    counts = leaves.count.reshape(-1)
+
+def drawn_records(
+    domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: Dice
+) -> Drawn:
+    """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled."""
+    classes = leaves.count.shape[1]
+    region = np.flatnonzero(leaves.count.reshape(-1))
+    counts = leaves.count.reshape(-1)[region]
+    lo, hi = leaves.lo[region // classes], leaves.hi[region // classes]
     total = int(counts.sum())
     order = generator.permutation(total)
-    exact = np.broadcast_to(0.0, total)
+    exact, strata = np.broadcast_to(0.0, total), Strata(counts)
     made = {}
     for a, attribute in enumerate(domain.attributes):
-        drawn, place = _draw(attribute, lo[:, a], hi[:, a], counts, values, tables[a] if tables else None, generator)
+        drawn, place = _draw(attribute, lo[:, a], hi[:, a], strata, values, tables[a] if tables else None, generator)
         within = exact if attribute.width == 1 else generator.random(total) if place is None else place[order]
-        made[attribute.name] = attribute.decode(drawn[order], within)
+        made[attribute.name] = attribute, attribute.fine(drawn[order], within)
     if domain.target:
-        classes = np.repeat(np.tile(np.arange(leaves.count.shape[1]), len(leaves.ids)), counts)
-        made[domain.target.name] = domain.target.decode(classes[order], exact)
-    return pl.DataFrame([made[name] for name in domain.columns])
+        label = np.repeat((region % classes).astype(unsigned(classes)), counts)
+        made[domain.target.name] = domain.target, label[order]
+    return Drawn.of([made[name] for name in domain.columns], total)
 
 
 def _draw(
     attribute: Attribute,
     lo: Ints,
     hi: Ints,
-    counts: Ints,
+    strata: Strata,
     values: str,
     table: Floats | None,
     generator: Dice,
 ) -> tuple[Ints, Floats | None]:
     """A code for every record, regions one after the other, and its place within a bin if that is fixed."""
     if values in ("midpoint", "low"):
-        return _fixed(attribute, np.repeat(lo, counts), np.repeat(hi, counts), values)
+        return _fixed(attribute, np.repeat(lo, strata.counts), np.repeat(hi, strata.counts), values)
     f = _grid_mass(attribute)
     if values == "fitted" and table is not None:
-        f = fit_values(top_down(table, float(counts.sum())), lo, hi, counts.astype(float))
-    return draw_codes(f, lo, hi, counts, generator), None
+        f = fit_values(top_down(table, float(strata.total)), lo, hi, strata.counts.astype(float))
+    return strata.draw(f, lo, hi, generator), None
 
 
 def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:

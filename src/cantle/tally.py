@@ -11,10 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.grid import Grid
+from cantle.partitions import ItemTree, Partitions
 from cantle.regions import Cuts, Frontier, Ints, is_ints
 
 Domain = tuple[tuple[int, ...], int]
 """Sizes of the attributes, and the number of classes."""
+
+
+MOST_LISTED = 22
+"""Items of a universe whose sets can all be listed."""
 
 
 def are_ints(numbers: object) -> bool:
@@ -146,5 +151,18 @@ class GridBins:
     classes: int
 
 
-Key = Sizes | Classes | OneWays | OneWayEach | ChildSizes
-TRUSTED_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)
+@dataclass(frozen=True)
+class PatternTable:
+    """Every set of children of the root of a taxonomy: cell mask - 1. For small universes, all cells at once."""
+
+    cells: int
+
+    def fits(self, nodes: Partitions, domain: ItemTree) -> bool:
+        small = type(self.cells) is int and 1 <= self.cells < 2**MOST_LISTED and len(nodes) == 1 and nodes.depth == 0
+        return small and domain.height == 1 and self.cells == 2**domain.size - 1 and nodes.most >= domain.size
+
+
+Key = Sizes | Classes | OneWays | OneWayEach | ChildSizes | PatternTable
+TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)
+SET_KEYS = (Sizes, PatternTable)
+TRUSTED_KEYS = (*TABLE_KEYS, PatternTable)

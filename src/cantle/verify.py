@@ -16,12 +16,15 @@ from cantle.budget import NANO, words_of
 from cantle.cells import listed_cells
 from cantle.domain import Domain
 from cantle.errors import CantleError, VerifyError
+from cantle.forms import as_polars
 from cantle.frames import leaves_from, span_columns
 from cantle.leaves import Leaves
 from cantle.regions import Ints
-from cantle.release import FILES, MARK, Release, as_polars, sha256, sha256_of
+from cantle.registry import registry
+from cantle.release import FILES, MARK, Release, sha256, sha256_of
 from cantle.statement import datapackage, statement
 from cantle.stored import domain_of, grid_and_domain, load, read_manifest, schema_of
+from cantle.verify_sets import degree_problems, set_problems
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +46,7 @@ def problems(release: Release) -> list[str]:
     """All that is off inside a release."""
     return [
         *_receipt(release.manifest["receipt"]),
+        *_ledger(release.manifest),
         *_schema(release.manifest),
         *_leaves(release),
     ]
@@ -59,6 +63,8 @@ def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
         yield f"{own} is not in canonical form"
     there = {path.name for path in folder.iterdir()}
     listed = set(manifest["files"]) | {own}
+    needed = {prefix + FILES[name] for name in ("statement", "registry", "datapackage", "groups")}
+    yield from (f"{name} is not part of the release" for name in sorted(needed - listed))
     yield from (f"{name} is listed and missing" for name in sorted(listed - there))
     yield from (f"{name} is not listed" for name in sorted(there - listed))
     for name in sorted(listed & there - {own}):
@@ -68,10 +74,11 @@ def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _texts(folder: Path, prefix: str, manifest: dict[str, Any], there: set[str]) -> Iterator[str]:
-    """The statement and the data package say what the manifest says."""
-    said = prefix + FILES["statement"]
-    if said in there and (folder / said).read_bytes() != statement(manifest).encode():
-        yield f"{said} does not say what the release says"
+    """The statement, the registry's entry and the data package say what the manifest says."""
+    for name, text in (("statement", statement), ("registry", registry)):
+        said = prefix + FILES[name]
+        if said in there and (folder / said).read_bytes() != text(manifest).encode():
+            yield f"{said} does not say what the release says"
     data = sorted(name for name in there if name.startswith(f"{prefix}data."))
     package = prefix + FILES["datapackage"]
     if package in there and data and (folder / package).read_bytes() != rfc8785.dumps(datapackage(manifest, data[0])):
@@ -88,6 +95,20 @@ def _receipt(receipt: dict[str, Any]) -> Iterator[str]:
             yield f"path {path['path']} of the receipt spends more than epsilon"
 
 
+def _ledger(manifest: dict[str, Any]) -> Iterator[str]:
+    """The releases before this one are numbered through, and with it add up to what the data set has spent."""
+    line = manifest.get("ledger")
+    if line is None:
+        return
+    if [entry["sequence"] for entry in line["earlier"]] != list(range(1, line["sequence"])):
+        yield "the earlier releases are not numbered through"
+    spent = [entry["epsilon_nano"] for entry in line["earlier"]] + [manifest["receipt"]["epsilon_nano"]]
+    if min(spent) < 1 or sum(spent) != line["spent_nano"]:
+        yield "the releases in the ledger do not add up to what is spent"
+    if line["cap_nano"] is not None and line["spent_nano"] > line["cap_nano"]:
+        yield "the data set has spent more than its cap"
+
+
 def _schema(manifest: dict[str, Any]) -> Iterator[str]:
     schema = schema_of(manifest)
     if schema.hash() != manifest["schema_sha256"]:
@@ -101,6 +122,9 @@ def _schema(manifest: dict[str, Any]) -> Iterator[str]:
 def _leaves(release: Release) -> Iterator[str]:
     """Leaves cover the domain once, pay as the receipt says, and hold the records that were released."""
     manifest = release.manifest
+    if manifest["kind"] != "table":
+        yield from set_problems(release) if manifest["kind"] == "sets" else degree_problems(release)
+        return
     if manifest["method"] == "diffgen":
         yield from _cells(release)
         return

@@ -36,6 +36,7 @@ def test_publish_show_verify_sample(folder: Path) -> None:
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {
         "data.csv", "groups.parquet", "tree.parquet", "marginals.parquet", "statement.md", "release.json",
+        "registry.yaml",
         "datapackage.json",
     }  # fmt: skip
     assert cantle("verify", "out", cwd=folder).returncode == 0

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cantle.engines.base import Tables
 from cantle.regions import Cuts
 from cantle.tally import ChildSizes, Classes, Key, OneWayEach, OneWays, Sizes
 
 
-class NaiveEngine:
+class NaiveEngine(Tables):
     """The four verbs of engines/base.py over plain tuples; one region a chunk."""
 
     def __init__(self, codes: np.ndarray, classes: np.ndarray, *, sizes: tuple[int, ...], class_count: int) -> None:

@@ -116,13 +116,13 @@ def test_no_sequence_of_calls_makes_a_path_pay_more_than_epsilon(data) -> None:
         ids, fine = ids_of(draw, model)
         if draw(st.integers(0, 3)) == 0 and len(model.paths) < 200:
             if fine:
-                children = budget.inherit(ids)
+                children = budget.inherit(ids, np.full(len(ids), 2))
                 first = len(model.paths)
                 model.inherit(ids.tolist())
                 assert children.tolist() == list(range(first, first + 2 * len(ids)))
             else:
                 with pytest.raises(ParameterError):
-                    budget.inherit(ids)
+                    budget.inherit(ids, np.full(len(ids), 2))
         else:
             each = draw(st.booleans())
             price: Any = draw(st.sampled_from(RIGHT_PRICES + WRONG_PRICES))
@@ -166,7 +166,7 @@ def test_one_path_pays_exactly_what_fits(prices: list[int], total: int) -> None:
 
 def test_a_refusal_of_one_is_a_refusal_of_all() -> None:
     budget = Budget(10, Unit())
-    children = budget.inherit(np.array([0]))
+    children = budget.inherit(np.array([0]), np.array([2]))
     charge(budget, children[:1], 8, why="a")
     with pytest.raises(BudgetExceeded):
         charge(budget, children, 5, why="b")
@@ -175,9 +175,9 @@ def test_a_refusal_of_one_is_a_refusal_of_all() -> None:
 
 def test_balances_do_not_move_between_siblings() -> None:
     budget = Budget(10, Unit())
-    children = budget.inherit(np.array([0]))
+    children = budget.inherit(np.array([0]), np.array([2]))
     charge(budget, children[1:], 10, why="a")
-    grand = budget.inherit(children)
+    grand = budget.inherit(children, np.full(len(children), 2))
     assert budget.left(grand).tolist() == [10, 10, 0, 0]
 
 

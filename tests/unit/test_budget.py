@@ -154,7 +154,7 @@ def test_messages_name_the_question_the_price_and_the_fix() -> None:
         budget.charge(
             np.array([0, 0]), prices(5, len(np.array([0, 0]))), why="a", verb="measure", sensitivity=1, depth=0
         )
-    budget.inherit(np.array([0]))
+    budget.inherit(np.array([0]), np.array([2]))
     with pytest.raises(ParameterError, match="split or dropped cannot be asked again; ask its children"):
         budget.charge(np.array([0]), prices(5, len(np.array([0]))), why="a", verb="measure", sensitivity=1, depth=0)
 
@@ -162,12 +162,12 @@ def test_messages_name_the_question_the_price_and_the_fix() -> None:
 def test_the_receipt_lists_each_kind_of_path_once_in_order() -> None:
     budget = Budget(100, Unit(2))
     budget.charge(np.array([0]), prices(10, len(np.array([0]))), why="count", verb="measure", sensitivity=2, depth=0)
-    children = budget.inherit(np.array([0]))
+    children = budget.inherit(np.array([0]), np.array([2]))
     budget.charge(children, prices(np.array([20, 30]), len(children)), why="cut", verb="choose", sensitivity=6, depth=1)
-    leaves = budget.inherit(children)
+    leaves = budget.inherit(children, np.full(len(children), 2))
     budget.charge(leaves, prices(budget.left(leaves), len(leaves)), why="leaf", verb="measure", sensitivity=2, depth=2)
     receipt = budget.receipt()
-    assert receipt["unit"] == {"max_records": 2}
+    assert receipt["unit"] == {"kind": "record", "max_records": 2}
     assert receipt["epsilon_nano"] == 100
     assert [[c["epsilon_nano"] for c in path["charges"]] for path in receipt["paths"]] == [[10, 20, 70], [10, 30, 60]]
     assert [c["why"] for c in receipt["paths"][0]["charges"]] == ["count", "cut", "leaf"]
@@ -179,7 +179,7 @@ def test_the_receipt_lists_each_kind_of_path_once_in_order() -> None:
 def test_a_dropped_region_stays_in_the_receipt() -> None:
     """A region that was not split when its siblings were is a leaf: what it paid must be shown."""
     budget = Budget(100, Unit())
-    children = budget.inherit(np.array([0]))
+    children = budget.inherit(np.array([0]), np.array([2]))
     budget.charge(children[:1], prices(40, len(children[:1])), why="a", verb="measure", sensitivity=1, depth=1)
     budget.inherit(children[1:])
     assert sorted(path["epsilon_nano"] for path in budget.receipt()["paths"]) == [0, 40]

@@ -149,8 +149,8 @@ def _first_sibling_pays(original: Any) -> Any:
 
 
 def _moved(original: Any) -> Any:
-    def inherit(self: Budget, parents: Ints) -> Ints:
-        ids: Ints = original(self, parents)
+    def inherit(self: Budget, parents: Ints, times: Ints) -> Ints:
+        ids: Ints = original(self, parents, times)
         self._balance[ids[0::2]] -= NANO
         self._balance[ids[1::2]] += NANO
         return ids

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle.engines.base import Chunk
+from cantle import fast
+from cantle.engines.base import Chunk, Tables
 from cantle.grid import LOOKED_UP, Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import Classes, CodeTable, GridBins, GridCells, Key, OneWays, Sizes
@@ -20,7 +21,7 @@ DENSE = 1 << 20
 """Tables of up to so many entries, or twice the records, are counted in an array of that size."""
 
 
-class ColumnEngine:
+class ColumnEngine(Tables):
     """Counts over one array of codes an attribute; there is one region, the whole domain."""
 
     def __init__(
@@ -32,6 +33,7 @@ class ColumnEngine:
         self._cells = 0
         self._entry: npt.NDArray[Any] = np.zeros(0, np.int64)
         self._tables: dict[int, tuple[Ints, Ints]] = {}
+        self._compiled = fast.wanted(len(classes))
 
     def __repr__(self) -> str:
         return "ColumnEngine()"
@@ -77,9 +79,15 @@ class ColumnEngine:
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
         # A binned grid has at most 2^26 entries (JointSplits.fits).
+        cells, size, column = self._cells, self.sizes[key.attribute], self._columns[key.attribute]
+        if self._compiled and size <= LOOKED_UP:
+            from cantle.engines import kernels
+
+            counts = np.zeros(cells * key.classes * key.width, dtype=np.int64)
+            kernels.count_bins(self._entry, column, _table(key, size), key.width, counts)
+            return counts.reshape(cells, key.classes, key.width)
         entry = self._entry.astype(np.int32, copy=False) * np.int32(key.width)
-        entry += _bins(key, self.sizes[key.attribute], self._columns[key.attribute])
-        cells = self._cells
+        entry += _bins(key, size, column)
         return np.bincount(entry, minlength=cells * key.classes * key.width).reshape(cells, key.classes, key.width)
 
     def place(self, grid: Grid) -> None:
@@ -89,16 +97,40 @@ class ColumnEngine:
         """
         if self._grid is None or not self._grid.same(grid):
             self._grid, self._cells = grid.copy(), grid.cells
-            cell = self._grid.locate(self._columns) if self._columns else np.zeros(len(self._class), dtype=np.int64)
-            cell = cell * self.classes + self._class
-            self._entry = cell.astype(np.int32) if self._cells * self.classes < 2**31 else cell
+            kind = np.int32 if self._cells * self.classes < 2**31 else np.int64
+            self._entry = self._located(kind) if self._compiled else self._entries().astype(kind, copy=False)
+
+    def _entries(self) -> Ints:
+        """cell * classes + class of each record."""
+        assert self._grid is not None
+        cell = self._grid.locate(self._columns) if self._columns else np.zeros(len(self._class), dtype=np.int64)
+        return cell * self.classes + self._class
+
+    def _located(self, kind: Any) -> npt.NDArray[Any]:
+        """The same by kernels, an attribute at a time: what a code adds to the entry is in a table."""
+        from cantle.engines import kernels
+
+        assert self._grid is not None
+        entry, step = self._class.astype(kind), self.classes
+        for edge, column in reversed(list(zip(self._grid.edges, self._columns, strict=True))):
+            spans = len(edge) - 1
+            if spans > 1 and edge[-1] > LOOKED_UP:
+                entry += ((np.searchsorted(edge, column, side="right") - 1) * step).astype(kind)
+            elif spans > 1:
+                kernels.add_spans(entry, column, np.repeat(np.arange(spans) * step, np.diff(edge)).astype(kind))
+            step *= spans
+        return entry
+
+
+def _table(key: GridBins, size: int) -> npt.NDArray[np.int32]:
+    """The place of each code within its span."""
+    return np.repeat(key.number.astype(np.int32), np.diff(key.starts, append=size))
 
 
 def _bins(key: GridBins, size: int, column: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """The place of each record's code within its span, by a table of all codes where that is small."""
     if size <= LOOKED_UP:
-        table = np.repeat(key.number.astype(np.int32), np.diff(key.starts, append=size))
-        return np.take(table, column, mode="clip")  # codes are below size; "clip" only saves the check
+        return np.take(_table(key, size), column, mode="clip")  # codes are below size; "clip" only saves the check
     return key.number[np.searchsorted(key.starts, column, side="right") - 1].astype(np.int32)
 
 

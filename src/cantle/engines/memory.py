@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle.engines.base import Chunk
+from cantle import fast
+from cantle.engines.base import Chunk, TableEngine, Tables
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
@@ -21,8 +22,11 @@ from cantle.tally import ChildSizes, Classes, CodeTable, GridBins, GridCells, Ke
 CHUNK_CELLS = 1 << 18
 """Cells of counts held at once: two megabytes, about what a core keeps close."""
 
+BLOCK = 1 << 19
+"""Codes counted at once, or as many as there are cells."""
 
-class MemoryEngine:
+
+class MemoryEngine(Tables):
     """Counts over arrays of codes (records, attributes) and classes (records,)."""
 
     def __init__(
@@ -82,6 +86,8 @@ class MemoryEngine:
                 rows, local = self._rows(positions)
                 cuts = Cuts(key.cuts.attribute[first : first + nodes], key.cuts.point[first : first + nodes])
                 return _bincount(local, cuts.label(self._codes[rows], local), 2, nodes)
+            case _:
+                raise NotImplementedError("sets are counted by the set engine")
 
     def _joint(self, value: npt.NDArray[Any], rows: Any, classes: int) -> npt.NDArray[Any]:
         """The cell (code, class) of each row; the code alone when the class is left out."""
@@ -89,12 +95,16 @@ class MemoryEngine:
 
     def _one_ways(self, positions: Ints, key: OneWays) -> Ints:
         rows, local = self._rows(positions)
-        codes, nodes = self._codes[rows], len(positions)
-        counts = np.empty((nodes, key.cells), dtype=np.int64)
-        for attribute, size, offset in zip(key.attributes, key.sizes, key.offsets.tolist(), strict=False):
-            cell = self._joint(codes[:, attribute], rows, key.classes)
-            table = _bincount(local, cell, size * key.classes, nodes)
-            counts[:, offset * key.classes : (offset + size) * key.classes] = table
+        codes, labels, attributes = self._codes[rows], self._class[rows], list(key.attributes)
+        if attributes != list(range(self._codes.shape[1])):
+            codes = codes[:, attributes]
+        counts = np.zeros((len(positions), key.cells), dtype=np.int64)
+        step = max(1, max(BLOCK, counts.size) // max(1, len(attributes)))
+        for first in range(0, len(local), step):
+            some = slice(first, first + step)
+            cell = codes[some] * np.int64(key.classes) + key.offsets[:-1] * key.classes
+            cell += (local[some] * key.cells + (labels[some] if key.classes > 1 else 0))[:, None]
+            counts += np.bincount(cell.reshape(-1), minlength=counts.size).reshape(counts.shape)
         return counts
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
@@ -121,3 +131,14 @@ def _bincount(local: Ints, cell: npt.NDArray[Any], cells: int, nodes: int) -> In
     """Counts (nodes, cells) of rows given by region and cell."""
     flat = local * cells + cell
     return np.bincount(flat, minlength=nodes * cells).reshape(nodes, cells)
+
+
+def open_rows(
+    codes: npt.NDArray[Any], classes: npt.NDArray[Any], *, sizes: tuple[int, ...], class_count: int
+) -> TableEngine:
+    """The engine for so many records: this one, or where it repays loading them the one with kernels."""
+    if fast.wanted(len(classes)):
+        from cantle.engines.compiled import CompiledEngine
+
+        return CompiledEngine(codes, classes, sizes=sizes, class_count=class_count)
+    return MemoryEngine(codes, classes, sizes=sizes, class_count=class_count)

@@ -56,6 +56,20 @@ def share(*, positive: bool = False) -> Rule:
     return read, "a share above 0 and below 1" if positive else "a share from 0 to below 1"
 
 
+def decimal(high: int) -> Rule:
+    """A number from 0 to a bound, exact; a float means the decimal it prints as."""
+
+    def read(value: Any) -> Fraction:
+        if isinstance(value, bool):
+            raise ValueError
+        fraction = Fraction(repr(float(value)) if isinstance(value, float) else value)
+        if not 0 <= fraction <= high:
+            raise ValueError
+        return fraction
+
+    return read, f"a number from 0 to {high}"
+
+
 def flag() -> Rule:
     """True or false."""
 

@@ -85,7 +85,8 @@ class Enumerating(Noise):
         for s in range(len(lanes)):
             inside = slice(int(starts[s]), int(starts[s + 1]))
             known = dict(zip(cells[inside].tolist(), counts[inside].tolist(), strict=True))
-            dense += [(s, cell, known.get(cell, 0)) for cell in range(int(total[s]))]
+            # A cell beyond the total is a flaw, and must show as one: the samplers draw whatever is listed.
+            dense += [(s, cell, known.get(cell, 0)) for cell in sorted({*range(int(total[s])), *known})]
         if self._record(lanes, [c for _, _, c in dense], [Fraction(*rate.exact(s)) for s, _, _ in dense]):
             dense = []
         out: list[tuple[int, int, int]] = []

@@ -16,6 +16,7 @@ from itertools import count
 
 import numpy as np
 
+from cantle import fast
 from cantle.noise import exact
 from cantle.noise.enclosure import SPREAD, exp_minus, minus_log_complement
 from cantle.noise.verbs import Bools, Floats, Ints, Lanes, Noise, Rate, Words
@@ -67,6 +68,8 @@ class Sampler(Noise):
         ):
             raise ValueError("multiplicities go with inverse weights and lie between 1 and 2**53")
         scores = scores.astype(np.int64, casting="same_kind", copy=False)
+        if inverse_weights is not None and multiplicities is None and fast.ready():
+            return self._exponential_compiled(lanes, scores, starts, rate, inverse_weights)
         chosen = np.empty(len(lanes), dtype=np.int64)
         for part, inside in _segment_blocks(starts):
             heads, sizes = starts[part] - inside.start, np.diff(starts[part.start : part.stop + 1])
@@ -207,6 +210,22 @@ class Sampler(Noise):
             times = [1] * int(sizes[s]) if many is None else many[inside].tolist()
             weights_of = list(zip(times, inverse[inside].tolist(), strict=True))
             chosen[s] = exact.choice(uniform, gaps[inside].tolist(), weights_of, *rate.exact(s))
+        return chosen
+
+    def _exponential_compiled(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse: Ints) -> Ints:
+        """The same draws: the first stage in a kernel, the second as ever."""
+        from cantle.noise import kernels
+
+        segments = len(lanes)
+        words, chosen, sure = self.words(lanes, _MAIN), np.empty(segments, np.int64), np.empty(segments, np.bool_)
+        speed = np.array(np.broadcast_to(rate.floats(), segments))
+        kernels.exponential(scores, starts, speed, inverse, words, _SUM_SHIFT, chosen, sure)
+        for s in np.flatnonzero(~sure).tolist():
+            inside = slice(starts[s], starts[s + 1])
+            gaps = scores[inside].max().view(np.uint64) - scores[inside].view(np.uint64)
+            uniform = self._uniform(lanes, s, _MAIN, int(words[s]))
+            weights = [(1, times) for times in inverse[inside].tolist()]
+            chosen[s] = exact.choice(uniform, gaps.tolist(), weights, *rate.exact(s))
         return chosen
 
     def _coin(self, lanes: Lanes, sides: Ints, use: int) -> Ints:

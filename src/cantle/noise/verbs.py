@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle.mixing import scramble as scramble
+
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Words: TypeAlias = NDArray[np.uint64]
@@ -67,18 +69,6 @@ class Lanes:
         if self.cells is not None:
             keys = scramble(scramble(keys) ^ self.cells.astype(np.uint64))
         return Lanes(self.call, keys[owner], cells)
-
-
-def scramble(keys: NDArray[Any]) -> Words:
-    """The output function of SplitMix64, a bijection of 64-bit words (Steele, Lea & Flood 2014)."""
-    words = keys.astype(np.uint64)
-    words *= np.uint64(0x9E3779B97F4A7C15)
-    words ^= words >> np.uint64(30)
-    words *= np.uint64(0xBF58476D1CE4E5B9)
-    words ^= words >> np.uint64(27)
-    words *= np.uint64(0x94D049BB133111EB)
-    words ^= words >> np.uint64(31)
-    return words
 
 
 class Noise(ABC):

@@ -1,0 +1,384 @@
+"""What a ledger and a release survive: python benchmarks/faults.py [--quick] [FAULT...].
+
+    kills       kill -9 at 200 random moments of a publish with a ledger
+    deaths      a publish with a ledger that dies before each of its touches of a file, one after the other
+    charges     kill -9 at 200 random moments of a process that takes one charge after the other
+    race        200 processes at once on a cap for 50, in SQLite and in PostgreSQL
+    publishers  20 whole publishers at once on a cap for 7, likewise
+    full        a publish with a ledger on disks that fill up at 40 different sizes
+    edits       1,000 random single-byte edits of releases, each looked at by `verify`
+
+Prints what happened and ends with 1 if anything was lost, overspent, half visible or unnoticed. PostgreSQL is started
+in a folder of its own when its programs are found, and skipped with a word otherwise; real full disks need the right
+to mount one, and files of limited size stand in for them elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+NAME = "raced"
+SCHEMA = {
+    "fields": [
+        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
+        {"name": "town", "type": "string", "categories": ["Ash", "Birch", "Cedar"]},
+        {"name": "ill", "type": "string", "categories": ["no", "yes"], "role": "target"},
+    ]
+}
+
+
+def write_people(folder: Path, records: int = 3000) -> None:
+    """A private table and its schema."""
+    towns = ("Ash", "Birch", "Cedar")
+    lines = [f"{i * 37 % 100},{towns[i % 3]},{'yes' if i % 7 < i % 100 / 20 else 'no'}" for i in range(records)]
+    (folder / "people.csv").write_text("\n".join(["age,town,ill", *lines, ""]))
+    (folder / "schema.json").write_text(json.dumps(SCHEMA))
+
+
+# ------------------------------------------------------------------------------------------------ workers
+
+
+def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
+    """A worker, not yet let go."""
+    command = [sys.executable, str(Path(__file__).with_name("workers.py")), *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def let_go(workers: list[subprocess.Popen[str]]) -> None:
+    """Waits until all have loaded their modules, then lets all begin at once."""
+    for worker in workers:
+        assert worker.stdout is not None
+        if worker.stdout.readline() != "ready\n":
+            raise RuntimeError(f"a worker did not start: {worker.communicate()[1]}")
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+
+
+def ends(workers: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
+    """Exit code, output and errors of each."""
+    told = [worker.communicate(timeout=600) for worker in workers]
+    return [(worker.returncode, *texts) for worker, texts in zip(workers, told, strict=True)]
+
+
+# ------------------------------------------------------------------------------------------------- faults
+
+
+def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str]) -> list[str]:
+    """All that is wrong with a ledger and the releases it paid for. `runs`: the folder by the price of each run."""
+    from cantle.ledger import Ledger
+    from cantle.stored import read_manifest
+    from cantle.verify import verify_folder
+
+    account = Ledger(where).account(NAME)
+    wrong = []
+    entries = {entry.epsilon_nano: entry for entry in account.entries}
+    if len(entries) != len(account.entries) or not set(entries) <= set(runs):
+        wrong.append("a run was charged twice, or one that never ran")
+    if account.cap_nano is not None and account.spent_nano > account.cap_nano:
+        wrong.append("the cap was passed")
+    for nano, name in runs.items():
+        opened, there, entry = (folder / f"{name}.opened").exists(), (folder / name).exists(), entries.get(nano)
+        state = "not yet charged" if entry is None else entry.state
+        reached[f"{state}; data {'opened' if opened else 'not opened'}; {'visible' if there else 'no release'}"] += 1
+        if (opened or there) and entry is None:
+            wrong.append(f"{name}: the data was opened without a charge")
+        if there:
+            wrong += [f"{name}: {problem}" for problem in verify_folder(folder / name)]
+            manifest = read_manifest(folder / name)
+            if entry is None or manifest["ledger"]["sequence"] != entry.sequence:
+                wrong.append(f"{name}: the release and the ledger do not know each other")
+            elif entry.sha256 not in (None, manifest["sha256"]):
+                wrong.append(f"{name}: the ledger has another hash")
+        if entry is not None and entry.sha256 is not None and not there:
+            wrong.append(f"{name}: recorded as released, but not there")
+    return wrong
+
+
+def kills(times: int, folder: Path) -> list[str]:
+    """kill -9 at random moments, from the first statement of `publish` to a little after the last of `save`."""
+    write_people(folder)
+    where, runs, reached, dice = str(folder / "ledger.db"), {}, Counter[str](), random.Random(2)
+
+    def run(moment: float | None = None) -> float:
+        """A run that is killed at a moment, or let be; how long it took."""
+        nano = 10_000_000 + len(runs)
+        runs[nano] = f"out{len(runs)}"
+        worker = start("publish", where, f"{nano / 10**9:.9f}", runs[nano], cwd=folder)
+        let_go([worker])
+        began = time.monotonic()
+        if moment is None:
+            assert worker.stdout is not None
+            worker.stdout.readline()
+        else:
+            time.sleep(moment)
+            worker.send_signal(signal.SIGKILL)
+        took = time.monotonic() - began
+        ends([worker])
+        return took
+
+    lasts = 0.0
+    for i in range(times):
+        lasts = run() if i % 20 == 0 else lasts  # how long one takes at present
+        run(dice.uniform(0, 1.1 * lasts))
+    run()  # all still works
+    wrong = judge(folder, where, runs, reached) + _works(where)
+    print(f"kills: {times} in runs of about {1000 * lasts:.0f} ms, {len(wrong)} discrepancies")
+    _print_states(reached)
+    return wrong
+
+
+def deaths(step: int, folder: Path) -> list[str]:
+    """The same by the clock of the program: it dies just before a touch of a file, a later one each time."""
+    write_people(folder)
+    where, runs, reached = str(folder / "ledger.db"), {}, Counter[str]()
+    for i in range(1, 1000):
+        nano = 10_000_000 + i
+        runs[nano] = f"out{i}"
+        worker = start("publish", where, f"{nano / 10**9:.9f}", runs[nano], 0, 1 + (i - 1) * step, cwd=folder)
+        let_go([worker])
+        if ends([worker])[0][0] == 0:
+            break
+    wrong = judge(folder, where, runs, reached) + _works(where)
+    print(f"deaths: {len(runs) - 1}, before touches of files, {len(wrong)} discrepancies")
+    _print_states(reached)
+    return wrong
+
+
+def charges(times: int, folder: Path) -> list[str]:
+    """kill -9 while a process takes charge after charge: none it was granted is lost, and at most one more is there."""
+    from cantle.ledger import Ledger
+
+    where, dice, granted, wrong = str(folder / "ledger.db"), random.Random(4), 0, []
+    for i in range(times):
+        worker = start("charges", where, cwd=folder)
+        let_go([worker])
+        time.sleep(dice.uniform(0.005, 0.2))
+        worker.send_signal(signal.SIGKILL)
+        last = [line for line in ends([worker])[0][1].split("\n")[:-1] if line]
+        known = len(Ledger(where).account(NAME).entries) if last or i else 0
+        if last and not int(last[-1]) <= known <= int(last[-1]) + 1:
+            wrong.append(f"{last[-1]} charges were granted, {known} are in the ledger")
+        granted = known
+    print(f"charges: {times} kills among {granted} charges, {len(wrong)} discrepancies")
+    return wrong
+
+
+def _works(where: str) -> list[str]:
+    from cantle.ledger import Ledger
+
+    return (
+        []
+        if Ledger(where).account(NAME).entries[-1].sha256
+        else ["the last run, which nobody disturbed, is not recorded"]
+    )
+
+
+def _print_states(reached: Counter[str]) -> None:
+    for state, number in reached.most_common():
+        print(f"  {number:4} {state}")
+
+
+def race(processes: int, allowed: int, where: str, folder: Path) -> list[str]:
+    """Many processes for few places: the cap has room for `allowed` charges and a half."""
+    from cantle.ledger import Ledger
+
+    nano = 10_000_000
+    Ledger(where).cap(NAME, f"{(2 * allowed + 1) * nano / (2 * 10**9):.9f}")
+    workers = [start("charge", where, nano, cwd=folder) for _ in range(processes)]
+    let_go(workers)
+    told = ends(workers)
+    account = Ledger(where).account(NAME)
+    took = [text for code, text, _ in told if code == 0 and text.startswith("charged")]
+    refused = [text for code, text, _ in told if code == 0 and text == "refused\n"]
+    wrong = [f"a process failed: {errors.strip().splitlines()[-1]}" for code, _, errors in told if code]
+    if len(took) != allowed or len(account.entries) != allowed or len(refused) != processes - allowed:
+        wrong.append(f"{len(took)} took a place, {len(account.entries)} are in the ledger, there were {allowed}")
+    print(f"race: {processes} processes for {allowed} places, {len(took)} took one; {_over(account)} overspent")
+    return wrong
+
+
+def publishers(processes: int, allowed: int, where: str, folder: Path) -> list[str]:
+    """Whole publishers at once on one cap; prices differ a little, so that each can be told from the others."""
+    from cantle.ledger import Ledger
+
+    write_people(folder)
+    prices = [10_000_000 + i for i in range(processes)]
+    Ledger(where).cap(NAME, f"{(allowed * 10_000_000 + 5_000_000) / 10**9:.9f}")
+    runs = {nano: f"out{nano}" for nano in prices}
+    workers = [start("publish", where, f"{nano / 10**9:.9f}", runs[nano], cwd=folder) for nano in prices]
+    let_go(workers)
+    told = ends(workers)
+    wrong = judge(folder, where, runs, Counter())
+    done = sum(code == 0 for code, _, _ in told)
+    refused = sum(text.startswith("CapExceeded") for _, text, _ in told)
+    visible = [name for name in runs.values() if (folder / name).exists()]
+    if (done, refused, len(visible)) != (allowed, processes - allowed, allowed):
+        wrong.append(f"{done} published, {refused} were refused, {len(visible)} releases are visible")
+    over = _over(Ledger(where).account(NAME))
+    print(f"publishers: {processes} at once for {allowed} places, {done} published; {over} overspent")
+    return wrong
+
+
+def _over(account: Any) -> int:
+    return max(0, account.spent_nano - account.cap_nano)
+
+
+def full(sizes: int, folder: Path) -> list[str]:
+    """Disks from far too small to large enough; whatever does not fit, no charge is lost and nothing half visible."""
+    wrong, reached = [], Counter[str]()
+    mounts = subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0 if _can_mount() else False
+    for i in range(sizes):
+        place = folder / f"disk{i}"
+        place.mkdir()
+        size = 4096 * (1 + i * 60 // sizes) if mounts else 2048 * (1 + i * 30 // sizes)
+        command = [sys.executable, __file__, "--disk", str(place), str(size), str(int(mounts))]
+        done = subprocess.run(["unshare", "-m", *command] if mounts else command, capture_output=True, text=True)
+        if done.returncode:
+            wrong.append(f"disk of {size}: {done.stderr.strip().splitlines()[-1]}")
+            continue
+        found = json.loads(done.stdout.splitlines()[-1])
+        reached[found["said"]] += 1
+        wrong += [f"disk of {size}: {one}" for one in found["wrong"]]
+    print(f"full: {sizes} {'disks' if mounts else 'limits of file size'}, {len(wrong)} discrepancies")
+    _print_states(reached)
+    return wrong
+
+
+def _can_mount() -> bool:
+    return sys.platform == "linux" and os.geteuid() == 0 and shutil.which("unshare") is not None
+
+
+def on_a_disk(place: Path, size: int, mount: bool) -> None:
+    """One run on a disk of so many bytes (or with files of at most so many), judged before the disk goes away."""
+    if mount:
+        write_people(place.parent, 300)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(place)], check=True)
+        for name in ("people.csv", "schema.json"):
+            (place / name).symlink_to(place.parent / name)
+    else:
+        write_people(place, 300)
+    worker = start("publish", "ledger.db", "0.010000000", "out", 0 if mount else size, cwd=place)
+    let_go([worker])
+    _, text, errors = ends([worker])[0]
+    wrong = [] if text else [f"unexpected: {errors.strip().splitlines()[-1]}"]
+    opened, there = (place / "out.opened").exists(), (place / "out").exists()
+    if mount:
+        subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)  # room to look at what is there
+    os.chdir(place)
+    try:
+        wrong += judge(place, "ledger.db", {10_000_000: "out"}, Counter())
+    except Exception as error:  # noqa: BLE001 - a ledger that never came to be is one of the outcomes
+        if opened or there:
+            wrong.append(f"the data was opened and the ledger is lost: {error}")
+    left = [path.name for path in place.iterdir() if path.name.startswith(".out")]
+    wrong += [f"{name} was left behind" for name in left]
+    print(json.dumps({"said": _shortened(text), "wrong": wrong}))
+
+
+def _shortened(text: str) -> str:
+    return text.strip().split(":")[0] + (" (data opened)" if "stands" in text or "paid" in text else "")
+
+
+def edits(times: int, folder: Path) -> list[str]:
+    """Single bytes replaced, put in or taken out, anywhere in a release; `verify` must notice each."""
+    import cantle
+    from cantle.verify import verify_folder
+
+    write_people(folder, 300)
+    dice, unnoticed = random.Random(3), []
+    options = [{"method": "rps"}, {"method": "diffgen"}, {"insecure_seed": 1}]
+    charged = {"ledger": folder / "ledger.db", "dataset": NAME}
+    made = [
+        cantle.publish(folder / "people.csv", folder / "schema.json", epsilon=1, **charged, **one).save(
+            folder / f"r{i}"
+        )
+        for i, one in enumerate(options)
+    ]
+    assert not any(verify_folder(one) for one in made)
+    files = [path for one in made for path in sorted(one.iterdir())]
+    for i in range(times):
+        path = dice.choice(files)
+        whole = path.read_bytes()
+        at = dice.randrange(len(whole))
+        other = bytes([(whole[at] + dice.randrange(1, 256)) % 256])
+        kind = dice.choice(["replaced"] * 8 + ["put in", "taken out"])
+        changed = {"replaced": other + whole[at + 1 :], "put in": other + whole[at:], "taken out": whole[at + 1 :]}
+        path.write_bytes(whole[:at] + changed[kind])
+        if path.read_bytes() != whole and not verify_folder(path.parent):
+            unnoticed.append(f"edit {i}: byte {at} of {path.name} {kind}")
+        path.write_bytes(whole)
+    assert not any(verify_folder(one) for one in made)
+    print(f"edits: {times} in {len(files)} files, {len(unnoticed)} unnoticed")
+    return unnoticed
+
+
+# ---------------------------------------------------------------------------------------------------- main
+
+
+def both(title: str, one: Any) -> list[str]:
+    """A fault in SQLite and in PostgreSQL."""
+    sys.path.append(str(ROOT))
+    from benchmarks.server import postgres
+
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        print("SQLite", end=", ")
+        wrong += one(str(Path(folder) / "ledger.db"), Path(folder))
+    with postgres() as url, tempfile.TemporaryDirectory() as folder:
+        print("PostgreSQL", end=", ")
+        if url is None:
+            print(f"{title}: skipped, initdb and postgres are not installed")
+        else:
+            wrong += one(url, Path(folder))
+    return wrong
+
+
+def alone(one: Any) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        return list(one(Path(folder)))
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--disk"]:
+        on_a_disk(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1")
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("faults", nargs="*", help="default: all")
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything")
+    given = parser.parse_args()
+    n = 10 if given.quick else 1
+    known = {
+        "kills": lambda: alone(lambda folder: kills(200 // n, folder)),
+        "deaths": lambda: alone(lambda folder: deaths(n, folder)),
+        "charges": lambda: alone(lambda folder: charges(200 // n, folder)),
+        "race": lambda: both("race", lambda where, folder: race(200 // n, 50 // n, where, folder)),
+        "publishers": lambda: both(
+            "publishers", lambda where, folder: publishers(20 // n, 7 // n + n // 10, where, folder)
+        ),
+        "full": lambda: alone(lambda folder: full(40 // n, folder)),
+        "edits": lambda: alone(lambda folder: edits(1000 // n, folder)),
+    }
+    wrong = [problem for name in given.faults or known for problem in known[name]()]
+    for problem in wrong:
+        print("WRONG:", problem)
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

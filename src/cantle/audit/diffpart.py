@@ -1,0 +1,177 @@
+"""What the exact audit runs DiffPart over: both presets and all sets at once, universes of one to four items, through the
+shipped code.
+
+Every test pays whole units, so that exponents in base 2 are whole. Sub-partitions are shown as far as they reach their
+threshold (`window`); the counts of leaves are not enumerated (`Audit.enumerate_leaves`): nothing depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from cantle.answers import Noisy, NoisyPatterns
+from cantle.audit.exact import Config, Drawn, Record, Shown, Table, drawn_by, replaced
+from cantle.budget import NANO, Unit
+from cantle.curator import Curator
+from cantle.engines.sets import SetEngine
+from cantle.methods.diffpart import DiffPart
+from cantle.noise.enumerating import Enumerating
+from cantle.publishing import run
+from cantle.setschema import SetSchema
+
+LEAVES = ("leaf partitions", "item sets")
+"""The last questions of every path."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetConfig(Config):
+    """DiffPart over so many items (`sizes` has one entry); a record is the ascending tuple of its items."""
+
+    window: tuple[int, int] = (0, 0)
+    records: int = 1
+    quick: int = 0
+
+    @cached_property
+    def schema(self) -> SetSchema:
+        return SetSchema.from_dict({"kind": "sets", "items": {"minimum": 0, "maximum": self.sizes[0] - 1}})
+
+    def points(self) -> list[Record]:
+        """Every set of items."""
+        items = range(self.sizes[0])
+        return list(chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1)))
+
+    def schema_for(self, table: Table) -> SetSchema:  # noqa: ARG002 (what it must not depend on)
+        """The public schema of a table: it is the same for all."""
+        return self.schema
+
+    def runner(
+        self,
+        table: Table,
+        *,
+        enumerate_leaves: bool,
+        chunk_cells: int,  # noqa: ARG002 (no chunks here)
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        schema = self.schema_for(table)
+        number = {item: code for code, item in enumerate(schema.universe.items)}
+        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
+        items = np.array([number[item] for record in table for item in record], dtype=np.int32)
+
+        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
+            method = DiffPart(schema, preset=self.preset, **self.settings)
+            engine = SetEngine(starts, items, tree=method.tree, most=method.most)
+            with listening(noise, () if enumerate_leaves else LEAVES) as answers:
+                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
+            return shown(method, answers, noise, receipt), drawn_by(noise)
+
+        return once
+
+
+@contextmanager
+def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]:
+    """All noisy answers inside the block, in the order in which they are given; of questions for a purpose in `final`,
+    on which nothing depends, the draws are recorded instead."""
+    answers: list[str] = []
+
+    def hearing(ask: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(self: Curator, *what: Any, **about: Any) -> Any:
+            closed = about["why"] in final
+            noise.closed = (lambda _lanes: True) if closed else None
+            answer = ask(self, *what, **about)
+            noise.closed = None
+            if not closed:
+                answers.append(f"{about['why']}: {_words(answer)}")
+            return answer
+
+        return asked
+
+    with ExitStack() as stack:
+        for verb in ("measure", "measure_patterns", "choose", "choose_bound"):
+            stack.enter_context(replaced(Curator, verb, hearing(Curator.__dict__[verb])))
+        yield answers
+
+
+def _words(answer: Any) -> str:
+    match answer:
+        case Noisy():
+            return str(answer.value.tolist())
+        case NoisyPatterns():
+            return str((answer.rows.tolist(), answer.mask.tolist(), answer.value.tolist(), answer.rate_num.tolist()))
+        case int():
+            return str(answer)
+    return str((answer.attribute.tolist(), answer.point.tolist()))
+
+
+def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
+    """More than a release is made from: all noisy answers, partitions, leaves in the order they were given, receipt."""
+    lines = [f"items {method.schema.universe.items}"]
+    for nodes in method.harvest.rounds:
+        cuts = (nodes.level_starts.tolist(), nodes.level.tolist(), nodes.below_starts.tolist(), nodes.below.tolist())
+        lines.append(f"partitions {nodes.ids.tolist()} of {nodes.parent.tolist()} at {nodes.taken.tolist()}: {cuts}")
+    kept, leaves = method.harvest.parts() if method.harvest.rounds else None, method.harvest.leaves()
+    if kept is not None:
+        lines.append(f"kept {kept.mask.tolist()} {kept.noisy.tolist()} at {kept.rate_num.tolist()}")
+    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any
+    rows = zip(leaves.parent.tolist(), leaves.mask.tolist(), leaves.noisy.tolist(), strict=True)
+    return (*answers, *lines, f"receipt {receipt}"), tuple(chain.from_iterable(rows))
+
+
+# ---- the list -----------------------------------------------------------------------------------------------------
+
+
+def _tree(**given: Any) -> dict[str, Any]:
+    """Partitions of pairs of nodes, thresholds by the noise alone, unless said otherwise."""
+    return {"fanout": 2, "cells": "tree", "m": "off", "eta": "off", "c1": 1, "c2": "1/2", "leaf_share": "1/2"} | given
+
+
+PAPER: dict[str, Any] = {"fanout": 2, "c1": 1, "c2": 1}
+
+EXAMPLE = SetConfig("DiffPart paper: four items", (4,), PAPER, 6, preset="paper", records=0, tight=True)
+"""Example 4.2: tests of 1, or of 1 and 1; leaves 5, or 4."""
+
+PAIR = SetConfig("DiffPart: two items, leaves only", (2,), _tree(), 1, records=3, tight=True)
+
+LISTED = SetConfig("DiffPart: three items, values shown", (3,), _tree(leaf_share="1/3"), 3, window=(0, 1), tight=True)
+"""Instance I12: a test of 1, leaves 2."""
+
+TWICE = SetConfig("DiffPart paper: three items, a node with one child", (3,), PAPER, 4, preset="paper", tight=True)
+"""Tests of 1, or of 1 and 1; leaves 3, or 2."""
+
+CUT_TO_ONE = SetConfig("DiffPart: records cut to one of two items", (2,), _tree(m=1), 2, records=3, tight=True)
+
+CUT_TO_TWO = SetConfig("DiffPart: records cut to two of three items", (3,), _tree(m=2), 4, tight=True)
+
+CAPPED = SetConfig("DiffPart: at most one sub-partition goes on", (4,), _tree(m=1, max_cells=1, eta="1/2"), 4, window=(0, 1),
+                   tight=True)  # fmt: skip
+"""A test of 1, leaves 3: of two sub-partitions the one with the larger noisy count goes on."""
+
+ALL = SetConfig("DiffPart: all sets of three items at once", (3,), {"cells": "all"}, 2, records=2, tight=True)
+
+DIFFPART_CONFIGS: tuple[SetConfig, ...] = (
+    SetConfig("DiffPart: one item", (1,), _tree(), 2, records=3, tight=True),
+    SetConfig("DiffPart: all sets of one item at once", (1,), {}, 1, records=3, tight=True),
+    SetConfig("DiffPart: all sets of two items at once", (2,), {}, 1, records=3, tight=True),
+    ALL,
+    PAIR,
+    SetConfig("DiffPart: three items at once by threshold", (3,), _tree(fanout=3), 1, records=2, tight=True),
+    TWICE,
+    LISTED,
+    EXAMPLE,
+    CUT_TO_ONE,
+    CUT_TO_TWO,
+    SetConfig("DiffPart: records cut to two of four items", (4,), _tree(m=2), 6, records=0, tight=True),
+    SetConfig("DiffPart: records cut to three of four items", (4,), _tree(m=3), 6, records=0, tight=True),
+    SetConfig("DiffPart paper: records cut to two of four items, by threes", (4,), PAPER | {"fanout": 3, "m": 2}, 4,
+              preset="paper", records=0, tight=True),
+    SetConfig("DiffPart: thresholds by the number of cells", (3,), _tree(eta="1/4"), 4, tight=True),
+    CAPPED,
+    SetConfig("DiffPart: a person of two records", (3,), _tree(), 8, unit=2, records=0, tight=True),
+    SetConfig("DiffPart: preset default, a tree of four items", (4,), {"cells": "tree", "fanout": 2}, 4, records=0,
+              tight=True),
+)  # fmt: skip

@@ -1,0 +1,260 @@
+"""NOT PRIVATE, on purpose: known ways to get DiffPart wrong, to show that the audit catches them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cantle.answers import NoisyPatterns
+from cantle.audit import diffpart as configs
+from cantle.audit.broken import INFINITE, Breakage, inside, instead, leak
+from cantle.audit.diffpart import SetConfig
+from cantle.audit.exact import Finding, Table, replaced
+from cantle.budget import NANO
+from cantle.curator import Curator
+from cantle.engines import sets
+from cantle.methods import diffpart
+from cantle.methods.diffpart import DiffPart
+from cantle.noise import Lanes, Rate, enumerating
+from cantle.noise.enumerating import Enumerating
+from cantle.partitions import Kept, Partitions
+from cantle.regions import Bools, Ints
+from cantle.setschema import SetSchema
+
+BASE = Fraction(11, 10)
+"""Of the flaw that costs less than a factor of 2: there a unit is ln 1.1."""
+
+
+@contextmanager
+def base(new: Fraction) -> Iterator[None]:
+    """All laws of enumerated draws in another base than 2."""
+
+    def power(rate: tuple[int, int], times: int) -> Fraction:
+        units, rest = divmod(rate[0] * times, rate[1])
+        if rest:
+            raise ValueError("an exponent is not whole; audit with whole units of epsilon")
+        return 1 / new**units
+
+    enumerating._level_law.cache_clear()
+    try:
+        with replaced(enumerating, "_power", power):
+            yield
+    finally:
+        enumerating._level_law.cache_clear()
+
+
+@dataclass(frozen=True, eq=False)
+class FineBreakage(Breakage):
+    """A flaw seen at a small epsilon: a unit is ln 1.1, and everything is enumerated."""
+
+    enumerate_leaves: bool = True
+
+    def find(self, *, broken: bool) -> Finding:
+        with base(BASE):
+            found = super().find(broken=broken)
+        return replace(found, loss=found.loss / math.log2(BASE))
+
+
+# ---- empty cells ----------------------------------------------------------------------------------------------------
+
+
+def _one_draw_more(original: Any) -> Any:
+    """Procedure 1 as printed: 2^l - |S| draws for empty sub-partitions, one more than there are; what it finds is put
+    on an empty one that is not listed yet."""
+
+    def sparse(
+        self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Ints
+    ) -> tuple[Ints, Ints, Ints]:
+        at, listed, values = original(self, lanes, starts, cells, counts, total, rate, least)
+        assert len(lanes) == 1
+        free = sorted({*range(int(total[0]))} - {*cells.tolist()} - {*listed.tolist()})
+        first, room = int(least[0]), self.window[1] - self.window[0]
+        level = self._level(first, first + room, 0, rate.exact(0))
+        if level and free:
+            place = self._branch([Fraction(1, len(free))] * len(free))
+            listed, values = np.append(listed, free[place]), np.append(values, first + level - 1)
+        order = np.argsort(listed)
+        return np.array([0, len(listed)]), listed[order], values[order]
+
+    return sparse
+
+
+def _occupied_first(original: Any) -> Any:
+    """The answer lists sets that occur before sets that do not."""
+
+    def sparse(
+        self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, *rest: Any
+    ) -> tuple[Ints, Ints, Ints]:
+        at, listed, values = original(self, lanes, starts, cells, *rest)
+        for first, last, here, to in zip(at[:-1], at[1:], starts[:-1], starts[1:], strict=True):
+            order = first + np.argsort(~np.isin(listed[first:last], cells[here:to]), kind="stable")
+            listed[first:last], values[first:last] = listed[order], values[order]
+        return at, listed, values
+
+    return sparse
+
+
+def _thresholds_of_occupied(original: Any) -> Any:
+    """Counts are withheld below the number of sets of children that occur."""
+
+    def measure_patterns(self: Curator, nodes: Partitions, epsilon: Any, **about: Any) -> NoisyPatterns:
+        positions = np.searchsorted(inside(self, "frontier").ids, nodes.ids)
+        exact_starts, _, _ = inside(self, "engine").touched(positions)
+        least = np.maximum(1, np.diff(exact_starts))
+        noisy: NoisyPatterns = original(self, nodes, epsilon, **(about | {"at_least": least}))
+        return noisy
+
+    return measure_patterns
+
+
+# ---- prices ---------------------------------------------------------------------------------------------------------
+
+
+def _leaves_tested(original: Any) -> Any:
+    """Leaves are tested with all that is left of the tests' half, as Algorithm 1 does, and counted with what Example
+    4.2 gives them, as if the test had cost nothing."""
+
+    def count_leaves(self: DiffPart, nodes: Partitions, curator: Curator) -> None:
+        for i in range(len(nodes)):
+            node = nodes.take([i])
+            positions = np.searchsorted(inside(curator, "frontier").ids, node.ids)
+            _, exact_masks, exact_counts = inside(curator, "engine").touched(positions)
+            price = curator.left(node) - inside(curator, "budget").total // 2
+            noise, numbers = inside(curator, "noise"), node.patterns
+            closed, noise.closed = noise.closed, None
+            passed = noise.sparse(Lanes(99, node.ids), np.array([0, len(exact_masks)]), exact_masks - 1, exact_counts,
+                                  numbers, Rate(price, NANO), np.full(1, 2))  # fmt: skip
+            noise.closed = closed
+            leak(noise, passed[1].tolist())
+        original(self, nodes, curator)
+
+    return count_leaves
+
+
+def _free_tests(original: Any) -> Any:
+    """Tests are asked and never taken from the balance."""
+
+    def measure_patterns(self: Curator, nodes: Partitions, epsilon: Any, **about: Any) -> NoisyPatterns:
+        budget = inside(self, "budget")
+        before = budget._balance.copy()
+        noisy: NoisyPatterns = original(self, nodes, epsilon, **about)
+        if about["why"] == "sub-partitions":
+            budget._balance = before
+        return noisy
+
+    return measure_patterns
+
+
+# ---- records --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _kept_twice() -> Iterator[None]:
+    """Every sub-partition that goes on is listed twice, and its records are in both."""
+    split, fits = Curator.__dict__["split"], Kept.__dict__["fits"]
+
+    def split_twice(self: Curator, nodes: Partitions, kept: Kept) -> Partitions:
+        children: Partitions = split(self, nodes, Kept(np.repeat(kept.rows, 2), np.repeat(kept.mask, 2)))
+        return children
+
+    def add_round(_original: Any) -> Any:
+        def add(self: Any, nodes: Partitions, mask: Ints, *rest: Any) -> None:
+            *arrays, den = rest
+            many = len(nodes) // max(1, len(mask))
+            _original(self, nodes, np.repeat(mask, many), *(np.repeat(array, many) for array in arrays), den)
+
+        return add
+
+    with ExitStack() as stack:
+        stack.enter_context(replaced(Curator, "split", split_twice))
+        stack.enter_context(replaced(Kept, "fits", lambda self, nodes: len(nodes) == 0 or fits is not None))
+        stack.enter_context(instead(diffpart.Harvest, "add_round", add_round)())
+        yield
+
+
+def _not_cut(_original: Any) -> Any:
+    """Records keep all their items, whatever the sets of children are numbered for."""
+    return lambda starts, items, _most: (starts, items)
+
+
+def _cut_by_popularity(_original: Any) -> Any:
+    """Records keep the items that are in the fewest other records: no function of a record alone."""
+
+    def cut(starts: Ints, items: Ints, most: int) -> tuple[Ints, Ints]:
+        often = np.bincount(items, minlength=64)
+        rows = [sorted(row, key=lambda item: (often[item], item))[:most] for row in np.split(items, starts[1:-1])]
+        kept = [item for row in rows for item in sorted(row)]
+        return np.cumsum([0, *map(len, rows)]), np.array(kept, dtype=items.dtype)
+
+    return cut
+
+
+def _seen_items(original: Any) -> Any:
+    """The universe is what occurs."""
+
+    def schema_for(self: SetConfig, table: Table) -> SetSchema:
+        seen = sorted({item for record in table for item in record})
+        if not seen:
+            schema: SetSchema = original(self, table)
+            return schema
+        return SetSchema.from_dict({"kind": "sets", "items": seen})
+
+    return schema_for
+
+
+def _largest_by_records(_original: Any) -> Any:
+    """Too many sub-partitions: those with the most records go on, not those with the largest noisy counts."""
+
+    def expand(self: DiffPart, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
+        positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
+        exact = inside(curator, "engine").touched(positions) if len(nodes) else (None, np.zeros(0), np.zeros(0))
+        number = dict(zip(exact[1].tolist(), exact[2].tolist(), strict=True))
+
+        def largest(value: Ints, _tested: Bools, most: int) -> Ints:
+            held = [-number.get(mask, 0) for mask in range(1, len(value) + 1)]
+            return np.sort(np.argsort(held, kind="stable")[:most])
+
+        with replaced(diffpart, "_largest", largest):
+            children: Partitions = _original(self, nodes, curator, leaf_budget)
+        return children
+
+    return expand
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+SURPLUS, TESTED, ORDER, SEEN = (
+    "DiffPart: 2^l - |S| draws", "DiffPart: leaves tested and counted", "DiffPart: occupied sets listed first",
+    "DiffPart: universe from the data",
+)  # fmt: skip
+_FINE = SetConfig("DiffPart: two items, counts from 15 on", (2,), configs.PAIR.settings | {"c1": 10}, 1)
+_ONE_EACH: Table = ((0,), (1,))
+
+DIFFPART_BREAKAGES: tuple[Breakage, ...] = (
+    FineBreakage(SURPLUS, "5.4: 2^l - 1 - |S| empty cells (I10)", _FINE, (), (0,),
+                 3.5, instead(Enumerating, "sparse", _one_draw_more)),
+    Breakage(TESTED, "5.2: no test, one count (I11)", configs.EXAMPLE, (), (0,),
+             8, instead(DiffPart, "_count_leaves", _leaves_tested)),
+    Breakage(ORDER, "5.6: the order of numbers (I12)", configs.PAIR, (), (1,),
+             INFINITE, instead(Enumerating, "sparse", _occupied_first), enumerate_leaves=True),
+    Breakage(SEEN, "1.2: a public universe (I12)", configs.LISTED, (), (1,),
+             INFINITE, instead(SetConfig, "schema_for", _seen_items)),
+    Breakage("DiffPart: thresholds from the number of occupied sets", "2.7: from the number of all sets",
+             configs.LISTED, ((0,),), (1,), INFINITE, instead(Curator, "measure_patterns", _thresholds_of_occupied)),
+    Breakage("DiffPart: tests not charged", "Claim 11: every question is paid", configs.TWICE, (), (0, 2),
+             6, instead(Curator, "measure_patterns", _free_tests)),
+    Breakage("DiffPart: sub-partitions kept twice", "Claim 27: listed once", configs.LISTED, (), (0,),
+             5, _kept_twice),
+    Breakage("DiffPart: sets numbered for cut records, records not cut", "Claim 28", configs.CUT_TO_ONE, (), (0, 1),
+             INFINITE, instead(sets, "_cut", _not_cut)),
+    Breakage("DiffPart: records cut by what others have", "Claim 28: a function of the record", configs.CUT_TO_ONE,
+             ((0, 1), (0, 1)), (0,), 4, instead(sets, "_cut", _cut_by_popularity)),
+    Breakage("DiffPart: the largest by their records go on", "5.3: a rule on noisy counts", configs.CAPPED,
+             ((0,),), (2,), INFINITE, instead(DiffPart, "_expand", _largest_by_records)),
+)  # fmt: skip

@@ -1,0 +1,137 @@
+"""Records as they were drawn: a code a value. They become a data frame when someone looks, or go to a file as they are.
+
+Released values only. What is written is what polars would write of the frame, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle import fast
+from cantle.domain import Attribute, Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Codes = npt.NDArray[Any]
+
+LISTED = 1 << 16
+"""Values of a column that are put into words once, however few records there are."""
+
+_ROWS = 1 << 12  # records written together
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Columns in the order of the schema, each with the place of its values on their grid (null: one past it)."""
+
+    attributes: tuple[Attribute, ...]
+    codes: tuple[Codes, ...]
+    records: int
+
+    @staticmethod
+    def of(columns: list[tuple[Attribute, Codes]], records: int) -> Drawn:
+        """From columns and their codes, side by side."""
+        return Drawn(tuple(attribute for attribute, _ in columns), tuple(codes for _, codes in columns), records)
+
+    def __len__(self) -> int:
+        return self.records
+
+    def frame(self) -> pl.DataFrame:
+        """The records as a data frame."""
+        import polars as pl
+
+        columns = zip(self.attributes, self.codes, strict=True)
+        return pl.DataFrame([attribute.values(codes) for attribute, codes in columns])
+
+    def write_csv(self, path: Path) -> str:
+        """Writes the records; gives the hash of the file."""
+        words = self._words() if fast.ready() and self.attributes else None
+        if words is None:
+            self.frame().write_csv(path)
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        return self._write(path, *words)
+
+    def _write(self, path: Path, tables: list[_Words], header: bytes) -> str:
+        from cantle import drawing
+
+        digest, block = hashlib.sha256(header), np.zeros((_ROWS, len(tables)), dtype=np.int64)
+        starts = np.cumsum([0, *(len(table.places) for table in tables)])[:-1]
+        offsets = np.cumsum([0, *(len(table.text) for table in tables)])[:-1]
+        steps = np.array(
+            [[start, table.first, table.step, table.end] for start, table in zip(starts, tables, strict=True)]
+        )
+        places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
+        text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
+        longest = sum(table.longest for table in tables)
+        room = np.empty(_ROWS * longest + 16, dtype=np.uint8)
+        with path.open("wb", buffering=0) as file:
+            file.write(header)
+            for first in range(0, self.records, _ROWS):
+                number = min(_ROWS, self.records - first)
+                for j, codes in enumerate(self.codes):
+                    block[:number, j] = codes[first : first + number]
+                made = room[: drawing.join(block[:number], steps, places, text, room)].data
+                digest.update(made)
+                file.write(made)
+        return digest.hexdigest()
+
+    def _words(self) -> tuple[list[_Words], bytes] | None:
+        """Each column's values as bytes, and the line of names; None if that is not worth it or not possible."""
+        import polars as pl
+
+        tables, last = [], len(self.attributes) - 1
+        for j, attribute in enumerate(self.attributes):
+            end = b"\n" if j == last else b","
+            scale = attribute.scale
+            if attribute.grid > LISTED and not isinstance(scale, Labels) and scale.type == "integer":
+                tables.append(_Words.integers(scale.first, scale.step, attribute.grid, end))
+                continue
+            table = _Words.listed(attribute, end) if attribute.grid <= max(LISTED, self.records) else None
+            if table is None:
+                return None
+            tables.append(table)
+        names = pl.DataFrame({attribute.name: [] for attribute in self.attributes})
+        return tables, names.write_csv().encode()
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """The values of a column as bytes with what ends a field: place << 16 | length of each."""
+
+    text: npt.NDArray[np.uint8]
+    places: npt.NDArray[np.int64]
+    longest: int
+    first: int = 0
+    step: int = 0  # not 0: whole numbers from `first` on, of which only null is listed
+    end: int = 0
+
+    @staticmethod
+    def integers(first: int, step: int, grid: int, end: bytes) -> _Words:
+        null, longest = np.frombuffer(end, np.uint8), max(len(str(first)), len(str(first + (grid - 1) * step))) + 1
+        return _Words(null, np.array([1]), longest, first, step, grid)
+
+    @staticmethod
+    def listed(attribute: Attribute, end: bytes) -> _Words | None:
+        """All values and null as polars writes them; None if one goes over lines."""
+        import polars as pl
+
+        values = attribute.values(np.arange(attribute.grid + 1))
+        written = pl.DataFrame([values.alias("a"), pl.repeat(0, len(values), eager=True).alias("b")])
+        text = np.frombuffer(written.write_csv(include_header=False, separator=",").encode(), dtype=np.uint8).copy()
+        ends = np.flatnonzero(text == 10)
+        if len(ends) != len(values) or (text == 13).any():
+            return None
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        text[ends - 2] = end[0]  # the comma before the second column
+        lengths = ends - 1 - starts
+        if lengths.max(initial=0) >= 1 << 16:
+            return None
+        return _Words(text, starts << 16 | lengths, int(lengths.max(initial=1)))

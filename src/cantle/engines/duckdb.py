@@ -1,0 +1,301 @@
+"""Records in a DuckDB database of their own, on disk: for tables larger than memory. Needs the extra `duckdb`.
+
+Records are packed into words (cantle.engines.words) and lie in slabs: a table each, for regions that follow one
+another and whose counts fit the cache. A slab is read in batches and counted by the kernel that all engines of parts
+share; a split writes new slabs, so that the records of a region stay together however many regions there are.
+
+The folder of the database holds private codes. Only its owner can enter it, and it is deleted when the engine is
+closed or goes, also after a failure; what a killed process leaves must be deleted by hand (docs/engines.md).
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.engines.base import Chunk, Tables
+from cantle.engines.words import Layout, Tally, Words, add_bins, numbers, split_words
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError
+from cantle.grid import Grid
+from cantle.regions import Cuts, Ints
+from cantle.tally import CodeTable, GridBins, GridCells, Key
+
+CHUNK_CELLS = 1 << 18
+"""Cells of counts handed over together, as in memory."""
+
+SLAB_CELLS = 1 << 22
+"""Cells of counts of a slab: 32 MB."""
+
+BATCH = 1 << 20
+"""Records read or written together."""
+
+MEMORY = 4 << 30
+"""Bytes, where no limit is given."""
+
+
+@dataclass(frozen=True)
+class _Slab:
+    """The table of the records of regions first, ..., last - 1; there, these are numbered from 0."""
+
+    table: str
+    first: int
+    last: int
+
+
+class DuckEngine(Tables):
+    """Counts over words in DuckDB; `memory` is what it may use in all, half of it for DuckDB's own buffers."""
+
+    def __init__(
+        self, *, sizes: tuple[int, ...], class_count: int, memory: int = MEMORY, slab_cells: int = SLAB_CELLS
+    ) -> None:
+        duckdb, self._arrow = load()
+        self.sizes, self.classes = sizes, class_count
+        self._layout, self._slab_cells = Layout(sizes, class_count), slab_cells
+        self._columns = [f"w{i}" for i in range(self._layout.words)]
+        self._folder = tempfile.mkdtemp(prefix="cantle-private-")  # mode 0700
+        self._finish = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._error = duckdb.Error
+        with self._guarded():
+            self._base = _connect(duckdb, Path(self._folder), memory)
+        self._tables, self._placed = 0, ""
+        self._grid: Grid | None = None
+        self._known: dict[int, tuple[Ints, Ints]] = {}
+        self._slabs = [_Slab(self._new_table("node UINTEGER"), 0, 1)]
+
+    def __repr__(self) -> str:
+        return "DuckEngine()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        with suppress(self._error):
+            self._base.close()
+        del self._base, self._slabs, self._known
+        self._finish()
+
+    def add(self, columns: Sequence[npt.NDArray[Any]], classes: npt.NDArray[Any]) -> None:
+        """More records, given by column; before the first question."""
+        for first in range(0, len(classes), BATCH):
+            rows = slice(first, first + BATCH)
+            words = self._layout.pack([column[rows] for column in columns], classes[rows])
+            self._insert(self._slabs[0].table, words, np.zeros(words.shape[1], dtype=np.int64))
+
+    # ---- the protocol -------------------------------------------------------------------------------------
+
+    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+        for slab, start, end in self._asked(positions, max(1, self._slab_cells // key.cells)):
+            number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
+            tally = Tally(self._layout, key, end - start, start)
+            for words, node in self._read(slab.table, "node", self._columns):
+                tally.add(words, number[node])
+            exact_counts = tally.table()
+            step = max(1, CHUNK_CELLS // key.cells)
+            for first in range(start, end, step):
+                last = min(first + step, end)
+                yield first, last, exact_counts[first - start : last - start]
+
+    def split(self, positions: Ints, cuts: Cuts) -> None:
+        made: list[_Slab] = []
+        most = max(1, self._slab_cells // (2 * max(1, sum(self.sizes)) * self.classes))
+        for slab, start, end in self._asked(positions, len(positions) + 1):
+            number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
+            own = Cuts(cuts.attribute[start:end], cuts.point[start:end])
+            edges = [*range(start, end, most), end]
+            fresh = [_Slab(self._new_table("node UINTEGER"), 2 * a, 2 * b) for a, b in zip(edges, edges[1:], strict=False)]
+            for words, node in self._read(slab.table, "node", self._columns):
+                words, child = split_words(self._layout, words, node, number, own)
+                self._share_out(fresh, words, child + 2 * start)
+            self._drop(slab.table)
+            made += fresh
+        for slab in self._slabs:
+            self._drop(slab.table)
+        self._slabs = made
+        self._run("CHECKPOINT")  # so that the room of what was dropped is used again
+
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a key, ascending, and their counts."""
+        if isinstance(key, GridCells):
+            self.place(key.grid)
+            return self._grouped(f"SELECT entry, count(*) AS n FROM {self._placed} GROUP BY entry ORDER BY entry")
+        if key.attribute not in self._known:  # asked again every round, and never changes
+            entry = self._entry(key)
+            query = f"SELECT {entry} AS entry, count(*) AS n FROM {self._slabs[0].table} GROUP BY entry ORDER BY entry"
+            self._known[key.attribute] = self._grouped(query)
+        return self._known[key.attribute]
+
+    def place(self, grid: Grid) -> None:
+        """Writes the entry of each record beside its words; grids are compared by their edges."""
+        if self._grid is not None and self._grid.same(grid):
+            return
+        self._drop(self._placed)
+        self._grid, self._placed = grid.copy(), self._new_table("entry BIGINT")
+        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+            self._insert(self._placed, words, self._layout.locate(words, self._grid))
+        self._run("CHECKPOINT")
+
+    def dense(self, key: GridBins) -> Ints:
+        """All counts of the placed grid by bin, shape (cells, classes, width)."""
+        assert self._grid is not None
+        cells = self._grid.cells
+        counts = np.zeros(cells * key.classes * key.width, dtype=np.int64)
+        column = self._columns[self._layout.word[key.attribute]]
+        for [word], entry in self._read(self._placed, "entry", [column]):
+            add_bins(counts, self._layout, key, word, entry)
+        return counts.reshape(cells, key.classes, key.width)
+
+    # ---- slabs --------------------------------------------------------------------------------------------
+
+    def _asked(self, positions: Ints, most: int) -> Iterator[tuple[_Slab, int, int]]:
+        """The slabs of the regions asked about, at most so many regions at a time: (slab, start, end) of the list."""
+        for slab in self._slabs:
+            start, end = np.searchsorted(positions, [slab.first, slab.last]).tolist()
+            for first in range(start, end, most):
+                yield slab, first, min(first + most, end)
+
+    def _share_out(self, slabs: list[_Slab], words: Words, node: Ints) -> None:
+        for slab in slabs:
+            if len(slabs) == 1:
+                self._insert(slab.table, words, node - slab.first)
+            else:
+                mine = (node >= slab.first) & (node < slab.last)
+                self._insert(slab.table, words[:, mine], node[mine] - slab.first)
+
+    def _entry(self, key: CodeTable) -> str:
+        """code * classes + class in SQL."""
+        code, label = (self._field(field) for field in (key.attribute, -1))
+        return f"({code}) * {key.classes} + {label}"
+
+    def _field(self, attribute: int) -> str:
+        layout = self._layout
+        word, shift, mask = (int(part[attribute]) for part in (layout.word, layout.shift, layout.mask))
+        return f"((w{word} >> {shift}) & {mask})::BIGINT"
+
+    # ---- the database -------------------------------------------------------------------------------------
+
+    def _new_table(self, last: str) -> str:
+        """An empty table of words and one more number."""
+        self._tables += 1
+        name = f"part{self._tables}"
+        words = ", ".join(f"{column} UBIGINT" for column in self._columns)
+        self._run(f"CREATE TABLE {name} ({words}, {last})")
+        return name
+
+    def _drop(self, table: str) -> None:
+        if table:
+            self._run(f"DROP TABLE IF EXISTS {table}")
+
+    def _insert(self, table: str, words: Words, last: Ints) -> None:
+        if not len(last):
+            return
+        batch = self._arrow.table([*words, last], names=[*self._columns, "last"])
+        with self._guarded():
+            self._base.register("batch", batch)
+            self._base.execute(f"INSERT INTO {table} SELECT * FROM batch")
+            self._base.unregister("batch")
+
+    def _read(self, table: str, last: str, columns: list[str]) -> Iterator[tuple[Words, Ints]]:
+        """The records of a table, a batch at a time."""
+        with self._guarded():
+            cursor = self._base.cursor()
+            listed = ", ".join([*columns, last])
+            reader = self._arrow.RecordBatchReader.from_stream(cursor.sql(f"SELECT {listed} FROM {table}"))
+            for batch in _gathered(reader, self._arrow):
+                yield np.stack([batch[i].to_numpy() for i in range(len(columns))]), batch[len(columns)].to_numpy()
+            cursor.close()
+
+    def _grouped(self, query: str) -> tuple[Ints, Ints]:
+        with self._guarded():
+            found = self._base.execute(query).fetchnumpy()
+            return found["entry"].astype(np.int64), found["n"].astype(np.int64)
+
+    def _run(self, statement: str) -> None:
+        with self._guarded():
+            self._base.execute(statement)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Other words for what DuckDB says, which may quote what it holds."""
+        try:
+            yield
+        except (self._error, self._arrow.ArrowException, OSError):
+            raise EngineError(
+                "the duckdb engine failed: the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
+            ) from None
+
+
+def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator[Any]:
+    """The columns of a table of a DuckDB database, in Arrow batches; the database is only read."""
+    duckdb, arrow = load()
+    try:
+        base = duckdb.connect(str(path), read_only=True)
+        name = _named(base, path, table)
+        known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
+        missing = ", ".join(repr(column) for column in columns if column not in known)
+        if missing:
+            raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
+        listed = ", ".join(_quoted(column) for column in columns)
+        yield from arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
+        base.close()
+    except (duckdb.Error, arrow.ArrowException, OSError):
+        raise DataError(
+            f"{path.name!r} cannot be read as a DuckDB database, or has no such table; check the path and --table."
+        ) from None
+
+
+def _named(base: Any, path: Path, table: str | None) -> str:
+    """The table's name in SQL; the only one there is, if none is given."""
+    if table is not None:
+        return ".".join(_quoted(part) for part in table.split("."))
+    found = base.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
+    if len(found) != 1:
+        raise ParameterError(f"{path.name!r} holds {len(found)} tables; say which one with --table NAME")
+    return ".".join(_quoted(part) for part in found[0])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def load() -> tuple[Any, Any]:
+    """The packages duckdb and pyarrow, or a word about the extra."""
+    try:
+        import duckdb
+        import pyarrow
+    except ImportError:
+        raise MissingExtra(
+            "the duckdb engine needs duckdb and pyarrow, which are not installed; pip install 'cantle[duckdb]'"
+        ) from None
+    return duckdb, pyarrow
+
+
+def _connect(duckdb: Any, folder: Path, memory: int) -> Any:
+    settings = {
+        "memory_limit": f"{memory // 2}B",
+        "temp_directory": str(folder / "spill"),
+        "preserve_insertion_order": "false",  # no order of records means anything
+        "autoinstall_known_extensions": "false",
+    }
+    return duckdb.connect(str(folder / "codes.duckdb"), config=settings)
+
+
+def _gathered(reader: Any, arrow: Any) -> Iterator[Any]:
+    """Batches of about BATCH records."""
+    held: list[Any] = []
+    for batch in reader:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= BATCH:
+            yield arrow.Table.from_batches(held).combine_chunks()
+            held = []
+    if held:
+        yield arrow.Table.from_batches(held).combine_chunks()
+

@@ -1,0 +1,144 @@
+"""How the records of a release are stored: one file `data.<ending>`, by the kind of data. Released values only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.drawn import Drawn
+from cantle.errors import ParameterError
+from cantle.schema import Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
+KNOWN = {"table": ("csv", "parquet"), "sets": ("csv", "parquet", "fimi"), "graph": ("csv", "parquet")}
+_OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
+
+
+def choose(manifest: dict[str, Any], asked: str | None) -> str:
+    """The way the records are stored: as asked, else in the form that came in."""
+    kind = manifest["kind"]
+    if asked is None:
+        return _OF_FORM[manifest["form"]["form"]] if kind == "sets" else "csv"
+    if asked not in KNOWN[kind]:
+        words = {"table": "a table", "sets": "sets", "graph": "a graph"}[kind]
+        raise ParameterError(f"data must be {' or '.join(KNOWN[kind])} for {words}, got {asked!r}")
+    return asked
+
+
+def write(records: Any, path: Path, data: str, manifest: dict[str, Any]) -> str | None:
+    """Writes the records; sets as FIMI lines, as a long table (csv) or as a column of lists (parquet).
+
+    Gives the hash of the file where it was made on the way.
+    """
+    if isinstance(records, Drawn):
+        if data == "csv":
+            return records.write_csv(path)
+        records = records.frame()
+    frame, meta = as_polars(records), {"cantle": manifest["guarantee"]}
+    if manifest["kind"] == "sets":
+        from cantle.setframes import to_long, write_fimi
+
+        frame = list_frame(frame, manifest)
+        if data == "fimi":
+            write_fimi(frame, path)
+            return None
+        form = manifest["form"]
+        if data == "csv":
+            frame = to_long(frame).rename({"id": form["id"], "item": form["item"]})
+        else:
+            frame = frame.rename({"items": form["column"]})
+    if data == "csv":
+        frame.write_csv(path)
+    else:
+        frame.write_parquet(path, metadata=meta)
+    return None
+
+
+def read(folder: Path, prefix: str, manifest: dict[str, Any], schema: Any) -> pl.DataFrame:
+    """The records of a saved release, in the shape in which they were released."""
+    import polars as pl
+
+    stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}data.{ending}").exists())
+    path = folder / f"{prefix}data.{ENDINGS[stored]}"
+    if manifest["kind"] == "sets":
+        return _read_sets(path, stored, manifest, schema)
+    if stored == "parquet":
+        return pl.read_parquet(path)
+    if manifest["kind"] == "graph":
+        return pl.read_csv(path, schema={"degree": pl.Int64()})
+    return pl.read_csv(path, schema=_types(schema, manifest))
+
+
+def _types(schema: Schema, manifest: dict[str, Any]) -> dict[str, Any]:
+    import polars as pl
+
+    domain = schema.domain()
+    nobody = np.zeros((0, len(domain.attributes)))
+    kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
+    if manifest["parameters"].get("values") == "set":
+        kinds.update(dict.fromkeys((a.name for a in domain.attributes), pl.String()))
+    return kinds
+
+
+def _read_sets(path: Path, stored: str, manifest: dict[str, Any], schema: Any) -> pl.DataFrame:
+    import polars as pl
+
+    from cantle.setframes import give_back, read_fimi_frame
+
+    form = manifest["form"]
+    if stored == "fimi":
+        frame = read_fimi_frame(path, schema.universe)
+    elif stored == "parquet":
+        frame = pl.read_parquet(path).rename({form["column"]: "items"})
+    else:
+        item = pl.Int64() if schema.universe.integers else pl.String()
+        long = pl.read_csv(path, schema={form["id"]: pl.Int64(), form["item"]: item}).rename(
+            {form["id"]: "id", form["item"]: "item"}
+        )
+        frame = _lists(long)
+    return give_back(frame, kind_of(manifest))
+
+
+def kind_of(manifest: dict[str, Any]) -> Any:
+    """The public form of sets, for polars frames."""
+    from cantle.setframes import Kind
+
+    return Kind(**{**manifest["form"], "frame": "polars"})
+
+
+def list_frame(records: pl.DataFrame, manifest: dict[str, Any]) -> pl.DataFrame:
+    """Released sets as one column of lists `items`, whatever form they were given back in."""
+    form = manifest["form"]
+    if form["form"] == "long":
+        return _lists(records.rename({form["id"]: "id", form["item"]: "item"}))
+    return records.select(records[form["column"]].alias("items"))
+
+
+def _lists(long: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return long.group_by("id", maintain_order=True).agg(pl.col("item").alias("items")).select("items")
+
+
+def as_text(records: Any, manifest: dict[str, Any]) -> str:
+    """Records as lines to print: CSV, or FIMI lines for sets that did not come as a long table."""
+    frame = as_polars(records)
+    if manifest["kind"] != "sets" or manifest["form"]["form"] == "long":
+        return frame.write_csv()
+    import polars as pl
+
+    words = list_frame(frame, manifest)["items"].list.eval(pl.element().cast(pl.String)).list.join(" ")
+    return "".join(f"{line}\n" for line in words)
+
+
+def as_polars(records: Any) -> pl.DataFrame:
+    """The records as a polars frame, whatever kind they were given back in."""
+    import narwhals as nw
+
+    frame: pl.DataFrame = nw.from_native(records, eager_only=True).to_polars()
+    return frame

@@ -1,0 +1,43 @@
+"""What a ledger asks of the place where it is kept, and the tables it keeps there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+FORM = 1  # of the tables below
+
+# Whole numbers are nano-units of epsilon or count from 1, data set by data set; times are UTC, for people only.
+TABLES = (
+    "CREATE TABLE cantle_ledger (form BIGINT NOT NULL)",
+    f"INSERT INTO cantle_ledger (form) VALUES ({FORM})",
+    "CREATE TABLE cantle_dataset (name TEXT PRIMARY KEY, unit TEXT)",
+    "CREATE TABLE cantle_cap (dataset TEXT NOT NULL, number BIGINT NOT NULL, time TEXT NOT NULL,"
+    " cap_nano BIGINT NOT NULL CHECK (cap_nano > 0), PRIMARY KEY (dataset, number))",
+    "CREATE TABLE cantle_release (dataset TEXT NOT NULL, sequence BIGINT NOT NULL, time TEXT NOT NULL,"
+    " epsilon_nano BIGINT NOT NULL CHECK (epsilon_nano > 0), unit TEXT NOT NULL, method TEXT NOT NULL,"
+    " parameters TEXT NOT NULL, guarantee TEXT NOT NULL, software TEXT NOT NULL, sha256 TEXT,"
+    " PRIMARY KEY (dataset, sequence))",
+)
+
+Sql: TypeAlias = Callable[..., list[tuple[Any, ...]]]
+"""Runs one statement with `?` for its values, and gives the rows."""
+
+
+class Store(Protocol):
+    """A place for the tables. Whatever goes wrong there is raised as LedgerError, with nothing half written."""
+
+    where: str
+    """The place in words for messages, without a password."""
+
+    def writing(self) -> AbstractContextManager[Sql]:
+        """A transaction that no other `writing` overlaps, durable when it ends, undone if it raises.
+
+        Makes the tables when the place is empty, and refuses tables of another form.
+        """
+        ...
+
+    def reading(self) -> AbstractContextManager[Sql]:
+        """A transaction that sees one moment; refuses a place without a ledger, and makes nothing."""
+        ...

@@ -1,0 +1,210 @@
+"""DiffPart: set-valued data (Chen, Mohammed, Fung, Desai & Xiong 2011).
+
+Start with all records under the root of a context-free taxonomy of the items; expand one node of every partition a
+round, keep the sub-partitions whose noisy count is large enough, and count the leaf partitions, each of them one set
+of items, with all that is left. Preset `paper` follows Algorithm 1 in the reading of Example 4.2 (leaves are not
+tested, so that every chain sums to B); `default` cuts records to m items, which bounds the chain, sets thresholds by
+what empty sub-partitions may cost, and draws records for pruned mass. A small universe is published as all of its sets
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cantle.answers import Noisy, NoisyPatterns
+from cantle.budget import NANO
+from cantle.curator import Curator
+from cantle.errors import ParameterError
+from cantle.methods.settings import Rule, decimal, echo, flag, maybe, one_of, portion, read_settings, share, whole
+from cantle.partitions import ItemTree, Kept, Partitions
+from cantle.patterns import MOST_CHILDREN
+from cantle.postprocess import Dice
+from cantle.queries import ItemSets
+from cantle.regions import Bools, Ints
+from cantle.results import Results
+from cantle.setcounts import Harvest
+from cantle.setresults import all_sets, kept_sets
+from cantle.setschema import SetSchema
+from cantle.spurious import chance, expected, smallest_constant, threshold
+
+SMALL = 20
+"""Items of a universe that is published as all of its sets at once."""
+
+RULES: Mapping[str, Rule] = {
+    "fanout": whole(2, MOST_CHILDREN),
+    "c1": decimal(1000),
+    "c2": decimal(1000),
+    "eta": maybe(share(positive=True), "off"),
+    "m": maybe(whole(1, 10**6), "off"),
+    "leaf_share": share(positive=True),
+    "max_cells": whole(1, 10**8),
+    "cells": one_of("auto", "all", "tree"),
+    "fill": flag(),
+}
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": 4, "leaf_share": "1/4", "max_cells": 10**6,
+                "cells": "auto", "fill": True},
+    "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
+              "cells": "tree", "fill": False},
+}  # fmt: skip
+
+
+class DiffPart:
+    """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All public."""
+
+    name = "diffpart"
+
+    def __init__(self, schema: SetSchema, *, preset: str = "default", **given: Any) -> None:
+        self.settings = read_settings("diffpart", RULES, PRESETS, preset, given)
+        self.preset, self.schema = preset, schema
+        s, size = self.settings, schema.universe.size
+        if s["cells"] == "all" and size > SMALL:
+            raise ParameterError(f"diffpart parameter cells: all takes at most {SMALL} items, this universe has {size}")
+        self.all_at_once = s["cells"] == "all" or (s["cells"] == "auto" and size <= SMALL)
+        fanout = size if self.all_at_once else s["fanout"]
+        self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
+        self.most = size if self.all_at_once else min(s["m"] or size, size)
+        self.inner = _inner_nodes(self.tree)
+        self.harvest = Harvest()
+        self.noisy: Noisy | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        return {"preset": self.preset, **echo(self.settings)}
+
+    def run(self, curator: Curator) -> None:
+        """All questions: one expansion a round of every open partition."""
+        root = curator.root()
+        total = int(curator.left(root)[0])
+        if self.all_at_once:
+            self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
+            return
+        leaf_budget = total - portion(total, 1 - self.settings["leaf_share"])
+        self._refuse_explosion(total - leaf_budget)
+        nodes, nothing = root, np.zeros(1, np.int64)
+        self.harvest.add_round(root, nothing, nothing, nothing, NANO)
+        while len(nodes):
+            ends = nodes.ends
+            self._count_leaves(nodes.take(ends), curator)
+            nodes = self._expand(nodes.take(~ends), curator, leaf_budget)
+
+    def results(self, generator: Dice) -> Results:
+        """Records and groups from the noisy counts."""
+        if self.noisy is not None:
+            return all_sets(self.schema.universe, self.noisy, generator)
+        return kept_sets(self.schema.universe, self.tree, self.harvest, self.settings["fill"], generator)
+
+    # ---- one round ----------------------------------------------------------------------------------------
+
+    def _expand(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
+        """Expands the next node of every partition and keeps the sub-partitions that pass their test."""
+        # A node with a single child is touched if and only if its child is: nothing to ask.
+        asked = np.flatnonzero(nodes.fan > 1)
+        noisy, price = self._test(nodes.take(asked), curator, leaf_budget)
+        free = np.flatnonzero(nodes.fan == 1)
+        rows = np.concatenate([asked[noisy.rows], free])
+        mask = np.concatenate([noisy.mask, np.ones(len(free), np.int64)])
+        value = np.concatenate([noisy.value, np.zeros(len(free), np.int64)])
+        paid = np.concatenate([price[noisy.rows], np.zeros(len(free), np.int64)])
+        keep = _largest(value, paid > 0, self.settings["max_cells"])
+        order = keep[np.lexsort((mask[keep], rows[keep]))]
+        children = curator.split(nodes, Kept(rows[order], mask[order]))
+        rate_den = NANO * curator.unit.max_records
+        self.harvest.add_round(children, mask[order], value[order], paid[order], rate_den)
+        return children
+
+    def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyPatterns, Ints]:
+        """Noisy counts of sub-partitions that are not leaves, from the threshold on; and what they cost."""
+        if not len(nodes):
+            none = np.zeros(0, np.int64)
+            return NoisyPatterns(none, none, none, none, NANO), none
+        price = (curator.left(nodes) - leaf_budget) // self._operations(nodes)
+        if (price < 1).any():
+            raise ParameterError(
+                f"epsilon is too small for a taxonomy of {self.tree.size} items; raise epsilon or the fan-out"
+            )
+        rate = price / (NANO * curator.unit.max_records)
+        s = self.settings
+        least = threshold(float(s["c2"]), rate, nodes.patterns, _float(s["eta"]), nodes.height)
+        return curator.measure_patterns(nodes, price, at_least=least, why="sub-partitions"), price
+
+    def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
+        """Counts leaf partitions with all that is left: no test, one count (privacy.md 5.2)."""
+        if not len(nodes):
+            return
+        left = curator.left(nodes)
+        rate = left / (NANO * curator.unit.max_records)
+        s = self.settings
+        least = threshold(float(s["c1"]), rate, nodes.patterns, _float(s["eta"]), np.ones(len(nodes), np.int64))
+        noisy = curator.measure_patterns(nodes, left, at_least=least, why="leaf partitions")
+        self.harvest.add_leaves(nodes, noisy, curator.path(nodes))
+
+    def _operations(self, nodes: Partitions) -> Ints:
+        """How many operations a record of each partition can still need: the inner nodes under the cut, no more of a
+        height than a record has items (Theorem 4.1; privacy.md 5.2)."""
+        under = np.zeros((len(nodes), self.tree.height + 1), dtype=np.int64)
+        for height in np.unique(nodes.height).tolist():
+            here = np.flatnonzero(nodes.height == height)
+            some = nodes.take(here)
+            first = np.repeat(some.level_starts[:-1] + some.taken, np.diff(some.level_starts))
+            waiting = np.arange(len(some.level)) >= first
+            under[here] += _sums(self.inner[height][some.level] * waiting[:, None], some.level_starts)
+            under[here] += _sums(self.inner[height - 1][some.below], some.below_starts)
+        return np.minimum(under, self.most).sum(axis=1)
+
+    # ---- before any record is seen ------------------------------------------------------------------------
+
+    def _refuse_explosion(self, budget: int) -> None:
+        """Refuses settings under which empty sub-partitions multiply, judged on public values."""
+        s, rate = self.settings, budget / NANO
+        if s["eta"] is not None:
+            return  # thresholds keep the expected number of empty sub-partitions of an operation below eta < 1
+        number = expected(self.tree, lambda h: chance(float(s["c2"]), h, rate))
+        if number <= s["max_cells"]:
+            return
+        ways = []
+        better = smallest_constant(self.tree, rate, s["max_cells"])
+        if better is not None:
+            ways.append(f"c2={better:g}")
+        for fanout in range(s["fanout"] - 1, 1, -1):
+            tree = ItemTree.of(self.tree.size, fanout, even=self.preset == "default")
+            if expected(tree, lambda h: chance(float(s["c2"]), h, rate)) <= s["max_cells"]:
+                ways.append(f"fanout={fanout}")
+                break
+        raise ParameterError(
+            f"diffpart with c2={float(s['c2']):g} and fanout={s['fanout']} expects {number:.2g} empty sub-partitions "
+            f"to pass their tests, more than max_cells={s['max_cells']}; "
+            + (f"use {' or '.join(ways)}, or preset default" if ways else "use preset default")
+        )
+
+
+def _float(share: Fraction | None) -> float | None:
+    return None if share is None else float(share)
+
+
+def _largest(value: Ints, tested: Bools, most: int) -> Ints:
+    """All places, or if there are more than `most`, those of the largest noisy counts: a rule on released values."""
+    if len(value) <= most:
+        return np.arange(len(value))
+    score = np.where(tested, value, np.iinfo(np.int64).max)
+    return np.sort(np.argsort(-score, kind="stable")[:most])
+
+
+def _sums(values: Ints, starts: Ints) -> Ints:
+    """Sums of the rows of a ragged table, row by row of its columns."""
+    total = np.concatenate([np.zeros((1, values.shape[1]), np.int64), np.cumsum(values, axis=0)])
+    return np.asarray(total[starts[1:]] - total[starts[:-1]])
+
+
+def _inner_nodes(tree: ItemTree) -> list[Ints]:
+    """For each height and node, how many nodes of each height with two or more children are in its subtree."""
+    counts = [np.zeros((tree.size, tree.height + 1), dtype=np.int64)]
+    for height, edge in enumerate(tree.edges, 1):
+        here = np.add.reduceat(counts[-1], edge[:-1], axis=0)
+        here[:, height] += np.diff(edge) > 1
+        counts.append(here)
+    return counts

@@ -1,0 +1,20 @@
+"""A public mixing function of 64-bit words: no secret, no randomness, only an order that nobody chose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
+    """The output function of SplitMix64, a bijection of 64-bit words (Steele, Lea & Flood 2014)."""
+    words = keys.astype(np.uint64)
+    words *= np.uint64(0x9E3779B97F4A7C15)
+    words ^= words >> np.uint64(30)
+    words *= np.uint64(0xBF58476D1CE4E5B9)
+    words ^= words >> np.uint64(27)
+    words *= np.uint64(0x94D049BB133111EB)
+    words ^= words >> np.uint64(31)
+    return words

@@ -1,0 +1,122 @@
+"""A graph with released degrees. Post-processing: it reads the release alone and costs nothing.
+
+Only the degrees are carried over. Clustering, communities and who knows whom are not in a degree sequence; the graph
+is one of the many simple graphs that have it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cantle.errors import MissingExtra, OutputError, ParameterError
+
+Ints = npt.NDArray[np.int64]
+
+SWAPS = 10
+"""Tried swaps of two edges' ends, for each edge."""
+
+NOTE = "degrees are those of the release, up to what no simple graph can have; clustering and all else is random"
+
+
+def graphical(degrees: npt.ArrayLike) -> Ints:
+    """A nearest sequence, in the sum of absolute differences, that a simple graph can have; same order.
+
+    A sequence with an even sum is graphical iff for all k the k largest ask for no more than there is (Erdos and
+    Gallai 1960). Let E be the largest excess over k, 0 if none. One step of one degree changes an excess by at most 1,
+    so no graphical sequence is nearer than E, or E + 1 where the parity of the sum says so. Taking a step off a largest
+    degree lowers E by exactly 1: within the run of largest degrees the excess is convex in k and starts at 0, so it is
+    largest at the run's end or beyond, where the step counts. So many steps off the top are enough: together, a cap.
+
+    >>> graphical([1, 1, 1, 9]).tolist()
+    [1, 1, 1, 3]
+    """
+    given = _whole(degrees)
+    nodes = len(given)
+    inside = np.clip(given, 0, max(nodes - 1, 0))
+    at_least = nodes - np.cumsum(np.bincount(inside, minlength=nodes + 1))[:nodes]  # [x]: degrees above x
+    steps = int(_excess(inside, at_least).max(initial=0))
+    steps += (int(inside.sum()) - steps) % 2
+    return _level(inside, at_least, steps)
+
+
+def _whole(degrees: npt.ArrayLike) -> Ints:
+    given = np.asarray(degrees)
+    if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+        raise ParameterError("degrees must be one list of whole numbers")
+    return given.astype(np.int64)
+
+
+def _excess(degrees: Ints, at_least: Ints) -> Ints:
+    """For k = 1..n: what the k largest ask for, less k (k - 1) among themselves, less min(d, k) from each other."""
+    k = np.arange(1, len(degrees) + 1)
+    largest = np.cumsum(np.sort(degrees)[::-1])
+    full = np.maximum(k, at_least)  # of those beyond the k largest, the first ones up to here give k each
+    others = k * (full - k) + largest[-1:] - largest[full - 1]
+    return largest - k * (k - 1) - others
+
+
+def _level(degrees: Ints, at_least: Ints, steps: int) -> Ints:
+    """So many steps down, always from a largest degree; of equal ones the earliest, so that order is kept."""
+    if not steps:
+        return degrees
+    above = np.cumsum(at_least[::-1])[::-1]  # above[c]: steps that bring every degree down to c
+    cap = int((above > steps).sum())
+    result = np.minimum(degrees, cap)
+    rest = steps - (int(above[cap]) if cap < len(above) else 0)
+    result[np.flatnonzero(result == cap)[:rest]] -= 1
+    return result
+
+
+def regenerate(degrees: npt.ArrayLike, seed: int | None = None) -> Ints:
+    """The edges, one a row, of a random simple graph in which node i has the i-th degree, made graphical first.
+
+    Havel and Hakimi's graph with the ends of edges swapped at random, ten tries for each edge (igraph). The same seed
+    gives the same graph.
+    """
+    wanted = graphical(degrees)
+    if not wanted.any():
+        return np.empty((0, 2), dtype=np.int64)
+    igraph = _igraph()
+    graph = igraph.Graph.Realize_Degree_Sequence(wanted.tolist(), method="largest")
+    igraph.set_random_number_generator(random.Random(seed))
+    try:
+        graph.rewire(SWAPS * graph.ecount())
+    finally:
+        igraph.set_random_number_generator(random)  # what igraph uses unless told otherwise
+    edges = np.sort(np.array(graph.get_edgelist(), dtype=np.int64), axis=1)
+    return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+
+
+def _igraph() -> Any:
+    try:
+        return import_module("igraph")
+    except ImportError as missing:
+        raise MissingExtra(
+            "igraph is not installed and regenerating a graph needs it; pip install 'cantle[graph]'"
+        ) from missing
+
+
+def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = None) -> Path:
+    """Writes a new edge list in SNAP's form; `nodes` counts those without an edge too, which no line can show."""
+    target = Path(path)
+    count = f"Nodes: {nodes} " if nodes is not None else ""
+    head = f"# Undirected graph: {NOTE}\n# {count}Edges: {len(edges)}\n# FromNodeId\tToNodeId\n"
+    try:
+        with target.open("xb") as file:
+            file.write(head.encode("ascii"))
+            pl.DataFrame(edges, schema=["from", "to"], orient="row").write_csv(
+                file, include_header=False, separator="\t"
+            )
+    except FileExistsError:
+        raise OutputError(f"{target} exists already; choose another -o file") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+    return target

@@ -1,0 +1,194 @@
+"""Lines of CSV straight into codes, compiled: what is plain is read here, what is not is left to the text path.
+
+Trusted: it stands for `readers` and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
+that the encoder was asked about before (declared categories, missing-value marks), any other text in a column where
+all of these mean the same, or a whole number of up to 18 digits. A line with any other field is in doubt, and is read
+again by those two. Lines hold no quotes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cantle.jit import compiled, inlined, load8
+
+SKIP, WHOLE, TEXT = 0, 1, 2
+PLACE, LEAST, MOST, STEP, EMPTY, OTHER, BASE, MASK, MARKS, MARKED = range(10)
+"""Of a column: where its code goes; the first and last grid value and the width of a code; the code of an empty field
+and that of any text not listed (DOUBT: to be read again); where its texts begin, and their number of places less one;
+its marks that are whole numbers, from MARKS to MARKED."""
+
+DOUBT = -2
+END = 10
+MULTIPLIER = 0x9E3779B97F4A7C15
+
+
+def hashed(words: list[int]) -> int:
+    """The place of a text, given as words of eight bytes, in a table of whatever size (a power of two)."""
+    state = 0
+    for word in words:
+        state = (state ^ word) * MULTIPLIER % 2**64
+    return state >> 40
+
+
+_U = np.uint64
+_ONES, _HIGHS, _INDEX = _U(0x0101010101010101), _U(0x8080808080808080), _U(0x0001020304050607)
+_NINES = _U(0x0F0F0F0F0F0F0F0F)
+_K, _HASH_SHIFT = _U(MULTIPLIER), _U(40)
+
+
+@inlined
+def _ends(word: Any, separators: Any, ends: Any) -> Any:
+    """The upper bit of every byte that is a separator or a line end; nothing below the first of them."""
+    x, y = word ^ separators, word ^ ends
+    return ((x - _ONES) & ~x & _HIGHS) | ((y - _ONES) & ~y & _HIGHS)
+
+
+@inlined
+def _first(marks: Any) -> Any:
+    """Which byte holds the lowest mark: a multiplication moves its number to the top."""
+    return (((marks & (~marks + _U(1))) >> _U(7)) * _INDEX) >> _U(56)
+
+
+@inlined
+def _keep(word: Any, bytes_: Any) -> Any:
+    """The first bytes (1 to 8) of a word."""
+    return word & (~_U(0) >> (_U(64) - (bytes_ << _U(3))))
+
+
+@inlined
+def _whole(data: Any, i: Any, word: Any, length: Any) -> Any:
+    """The whole number (1 to 18 digits, maybe with a minus) of a field, and whether it is one."""
+    if length <= _U(8):
+        # Eight digits at once: zeros in front, then neighbours are joined to twos, fours and eight.
+        digits = (word << (_U(64) - (length << _U(3)))) ^ _U(0x3030303030303030)
+        digits &= ~_U(0) << (_U(64) - (length << _U(3)))
+        if ((digits + _U(0x7676767676767676)) | digits) & _HIGHS == _U(0):
+            digits = (digits * _U(10) + (digits >> _U(8))) & _U(0x00FF00FF00FF00FF)
+            digits = (digits * _U(100) + (digits >> _U(16))) & _U(0x0000FFFF0000FFFF)
+            return np.int64((digits * _U(10000) + (digits >> _U(32))) & _U(0xFFFFFFFF)), True
+    negative = data[i] == 45
+    at, end, value = i + _U(negative), i + length, np.int64(0)
+    if end - at > _U(18) or at == end:
+        return 0, False
+    while at < end:
+        digit = np.int64(data[at]) - 48
+        if digit < 0 or digit > 9:
+            return 0, False
+        value = 10 * value + digit
+        at += _U(1)
+    return -value if negative else value, True
+
+
+@inlined
+def _listed(data: Any, i: Any, length: Any, hashed: Any, info: Any, places: Any, pool: Any) -> Any:
+    """The code of a text that is listed, DOUBT if it is not; `places` are (length, first word, code)."""
+    mask = _U(info[MASK])
+    place = (hashed >> _HASH_SHIFT) & mask
+    while True:
+        at = np.int64(place) + info[BASE]
+        if places[at, 0] < 0:
+            return DOUBT
+        if places[at, 0] == np.int64(length):
+            word, left, same, place_of = i, length, True, places[at, 1]
+            while same and left > _U(8):
+                same = pool[place_of] == load8(data, word)
+                word, left, place_of = word + _U(8), left - _U(8), place_of + 1
+            if same and pool[place_of] == _keep(load8(data, word), left):
+                return places[at, 2]
+        place = (place + _U(1)) & mask
+
+
+@inlined
+def _is_odd(data: Any, i: Any, length: Any) -> Any:
+    """Whether a text may not be what it looks like: bytes beyond ASCII may be no text, and a carriage return."""
+    for k in range(length):
+        byte = data[i + _U(k)]
+        if byte >= 128 or byte == 13:
+            return True
+    return False
+
+
+@compiled
+def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, places: Any, pool: Any, marks: Any,
+         codes: Any, doubts: Any) -> Any:  # fmt: skip
+    """Codes (records, columns) of the lines from `at` on, as many as there is room for; -1 where one is to be dropped.
+
+    `data` ends its lines with a line end and has sixteen bytes more than `size`. `signs` are the separator, whether
+    spaces before a field are skipped, and the number of columns in the header, of which `kind` has the first. Gives the
+    number of records and of doubts, and where it stopped; `doubts` are (begin, end, record).
+    """
+    separators, ends = _U(signs[0]) * _ONES, _U(END) * _ONES
+    columns, i, stop = len(kind), _U(at), _U(size)
+    record, doubtful = 0, 0
+    while i < stop and record < len(codes):
+        begin, doubt, over, c = i, False, False, 0
+        if data[i] == END or (data[i] == 13 and data[i + _U(1)] == END):
+            i += _U(1) if data[i] == END else _U(2)
+            continue  # a blank line is no record
+        while c < columns:
+            spaces = i
+            if signs[1]:
+                while data[i] == 32:
+                    i += _U(1)
+            start, word, hashed = i, load8(data, i), _U(0)
+            first = word
+            found = _ends(word, separators, ends)
+            while found == _U(0):
+                hashed = (hashed ^ word) * _K
+                i += _U(8)
+                word = load8(data, i)
+                found = _ends(word, separators, ends)
+            more = _first(found)
+            i += more
+            over = data[i] == END
+            length = i - start
+            if over and length > _U(0) and data[i - _U(1)] == 13:
+                if c + 1 == signs[2]:  # the end of a whole line; elsewhere it is in doubt
+                    length -= _U(1)
+                    if more == _U(0):
+                        doubt = True
+                    more -= _U(1)
+                else:
+                    doubt = True
+            i += _U(1)
+            info = infos[c]
+            if kind[c] == SKIP:
+                pass
+            elif length == _U(0):
+                codes[record, info[PLACE]] = info[EMPTY]
+                doubt |= start != spaces
+            else:
+                plain = False
+                if kind[c] == WHOLE:
+                    value, plain = _whole(data, start, first, length)
+                    if plain:
+                        for k in range(info[MARKS], info[MARKED]):
+                            doubt |= marks[k] == value
+                        distance = min(max(value, info[LEAST]), info[MOST]) - info[LEAST]
+                        codes[record, info[PLACE]] = distance if info[STEP] == 1 else distance // info[STEP]
+                if not plain:
+                    if more > _U(0):
+                        hashed = (hashed ^ _keep(word, more)) * _K
+                    code = _listed(data, start, length, hashed, info, places, pool)
+                    if code == DOUBT:
+                        code = info[OTHER]
+                        doubt |= code == DOUBT or _is_odd(data, start, length)
+                    codes[record, info[PLACE]] = code
+            c += 1
+            if over:
+                break
+        while c < columns:  # a short line misses its last values
+            if kind[c] != SKIP:
+                codes[record, infos[c, PLACE]] = infos[c, EMPTY]
+            c += 1
+        while not over:  # a long one loses the surplus
+            over = data[i] == END
+            i += _U(1)
+        if doubt:
+            doubts[doubtful, 0], doubts[doubtful, 1], doubts[doubtful, 2] = begin, i, record
+            doubtful += 1
+        record += 1
+    return record, doubtful, i

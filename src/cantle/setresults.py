@@ -1,0 +1,105 @@
+"""From the noisy counts of sets to what is released: groups and records. Post-processing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.answers import Noisy
+from cantle.partitions import ItemTree, bits_of, gather
+from cantle.postprocess import Dice, Floats
+from cantle.refill import Ragged, Shape, refill
+from cantle.regions import Ints
+from cantle.results import Results
+from cantle.setcounts import Counted, Harvest, agree
+from cantle.universe import Universe
+from cantle.walsh import fill_in
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, dice: Dice) -> Results:
+    """Everything a release of partitions holds. Without `fill`, leaves as they were drawn and nothing else (Algorithm
+    1); with it, counts that agree, and records for the mass that was pruned."""
+    leaves, item_sets = harvest.leaves(), _sorted_items(*harvest.item_sets())
+    estimate, count = leaves.noisy.astype(float), leaves.noisy.copy()
+    extra: Ragged = (np.zeros(1, np.int64), np.zeros(0, np.int64))
+    if fill:
+        parts = harvest.parts()
+        estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
+        count, whole = _at_random(estimate, dice), _at_random(missing, dice)
+        extra = refill(_shape(tree, item_sets, estimate), harvest.rounds, Counted.join([parts, leaves]), whole, dice)
+    order = _canonical(*item_sets)
+    columns = {"path": harvest.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
+    columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
+    groups = _groups(universe, item_sets, order, columns, estimate)
+    records = _records(universe, item_sets, count, extra, dice)
+    summary = {"records": len(records), "leaves": len(leaves), "refilled": len(extra[0]) - 1}
+    return Results(records, groups, {}, summary)
+
+
+def all_sets(universe: Universe, noisy: Noisy, dice: Dice) -> Results:
+    """Everything a release of all sets of a small universe holds."""
+    value = noisy.value[0]
+    cells = np.concatenate([np.zeros(1), value.astype(float)])
+    estimate = fill_in(cells, int(noisy.rate_num[0]) / noisy.rate_den)[1:]
+    count = _at_random(estimate, dice)
+    item_sets = bits_of(np.arange(1, len(cells)), np.zeros(len(value), np.int64))
+    columns = {"path": np.zeros(len(value), np.int64), "noisy": value, "count": count}
+    columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
+    groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
+    records = _records(universe, item_sets, count, (np.zeros(1, np.int64), np.zeros(0, np.int64)), dice)
+    return Results(records, groups, {}, {"records": len(records), "leaves": len(value), "refilled": 0})
+
+
+def _shape(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> Shape:
+    """What the counted leaves show of records; where they show none, every item by itself, all equally popular."""
+    if estimate.sum() > 0:
+        return Shape(tree, item_sets, estimate)
+    return Shape(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
+
+
+def _at_random(x: Floats, dice: Dice) -> Ints:
+    """Whole numbers with the right means: up with the probability of the fraction."""
+    return np.floor(np.maximum(x, 0.0) + dice.random(len(x))).astype(np.int64)
+
+
+def _sorted_items(starts: Ints, items: Ints) -> Ragged:
+    """Items ascending within each set."""
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return starts, items[np.lexsort((items, owner))]
+
+
+def _canonical(starts: Ints, items: Ints) -> Ints:
+    """The order of sets by size, then by items: public, and the same however they were found."""
+    sizes = np.diff(starts)
+    longest = int(sizes.max(initial=0))
+    padded = np.full((len(sizes), longest), -1, dtype=np.int64)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    padded[owner, np.arange(len(items)) - np.repeat(starts[:-1], sizes)] = items
+    return np.lexsort((*padded.T[::-1], sizes))
+
+
+def _groups(
+    universe: Universe, item_sets: Ragged, order: Ints, columns: dict[str, Ints], estimate: Floats
+) -> pl.DataFrame:
+    """One row a set: items, noisy count, its rate, estimate and released count."""
+    import polars as pl
+
+    from cantle.baskets import to_frame
+
+    groups = to_frame(*gather(*item_sets, order), universe)
+    made = {name: pl.Series(name, column[order]) for name, column in columns.items()}
+    return groups.with_columns(*made.values(), pl.Series("estimate", estimate[order]))
+
+
+def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: Ragged, dice: Dice) -> pl.DataFrame:
+    """The records, shuffled."""
+    from cantle.baskets import to_frame
+
+    starts, items = gather(*item_sets, np.repeat(np.arange(len(count)), count))
+    more, more_items = _sorted_items(*extra)
+    starts, items = np.concatenate([starts, more[1:] + starts[-1]]), np.concatenate([items, more_items])
+    return to_frame(*gather(starts, items, dice.permutation(len(starts) - 1)), universe)

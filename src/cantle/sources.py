@@ -1,0 +1,253 @@
+"""Where tables lie and which engine counts them: in memory, in DuckDB, in a Spark cluster, in their own database.
+
+One encoder serves all: `Domain.encode_columns` on batches of records, in this process or on Spark's workers; only a
+database encodes by itself (cantle.sqlcodes). What can be refused without the data is refused by `Place`, before
+anything is charged.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import polars as pl
+
+from cantle.domain import Domain
+from cantle.engines import database, duckdb, spark
+from cantle.engines.base import TableEngine
+from cantle.errors import CantleError, DataError, EngineError, ParameterError
+from cantle.readers import CSV, PARQUET, read_batches
+from cantle.schema import Schema
+from cantle.sqlcodes import code_table, load_ibis
+
+ENGINES = ("memory", "duckdb", "spark", "database")
+DUCKDB = (".duckdb", ".ddb", ".db")
+LEAST_MEMORY = 1 << 30
+BATCH = 1 << 18
+"""Records of a Parquet file read together."""
+
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_UNITS["TIB"] = 2**40
+
+
+@dataclass(frozen=True)
+class Place:
+    """An engine by name, with what it must know beside the data."""
+
+    engine: str = "memory"
+    memory: int | None = None
+    table: str | None = None
+
+    @staticmethod
+    def of(engine: str, memory: Any, table: str | None, kind: str) -> Place:
+        """The engine for this kind of data, its limit of memory and its packages checked."""
+        if engine not in ENGINES:
+            raise ParameterError(f"engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
+        if engine != "memory" and kind != "table":
+            raise ParameterError(f"engine {engine} is for tables; data of kind {kind} is held in memory")
+        if memory is not None and engine != "duckdb":
+            raise ParameterError(f"memory is a limit of engine duckdb; engine {engine} has none to set")
+        if table is not None and engine not in ("duckdb", "database"):
+            raise ParameterError(f"table names a table of a database; engine {engine} takes none")
+        if engine == "duckdb":
+            duckdb.load()
+        elif engine == "spark":
+            spark.load()
+        elif engine == "database":
+            load_ibis()
+        return Place(engine, None if memory is None else bytes_of(memory), table)
+
+    def require(self, data: Any) -> None:
+        """Refuses files that are not there; what a cluster or a database holds shows when it is opened."""
+        if self.engine in ("memory", "duckdb") and isinstance(data, str | os.PathLike | list | tuple):
+            for path in files(data) if self.engine == "duckdb" else [data]:
+                if isinstance(path, str | os.PathLike) and not os.path.exists(path):
+                    raise DataError(f"there is no file {os.path.basename(path)!r}; check the path.")
+
+
+IN_MEMORY = Place()
+
+
+def bytes_of(size: Any) -> int:
+    """A limit of memory in bytes.
+
+    >>> bytes_of("4GB"), bytes_of("1.5 GiB")
+    (4000000000, 1610612736)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
+    if not found or found[2].upper() not in _UNITS:
+        raise ParameterError(f"memory takes a size such as 4GB or 900MB, got {size!r}")
+    made = int(float(found[1]) * _UNITS[found[2].upper()])
+    if made < LEAST_MEMORY:
+        raise ParameterError("memory must be at least 1GiB: reading and counting in batches needs that much")
+    return made
+
+
+def open_table(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:
+    """The table behind an engine other than memory."""
+    openers = {"duckdb": _open_duckdb, "spark": _open_spark, "database": _open_database}
+    return openers[place.engine](data, schema, plan, place)
+
+
+def _wanted(schema: Schema) -> list[str]:
+    return [one.name for one in schema.fields if one.role != "identifier"]
+
+
+# ---- DuckDB ---------------------------------------------------------------------------------------------------
+
+
+def _open_duckdb(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:
+    memory = duckdb.MEMORY if place.memory is None else place.memory
+    engine = duckdb.DuckEngine(sizes=plan.sizes, class_count=plan.classes, memory=memory)
+    try:
+        for frame in _frames(data, schema, place):
+            engine.add(*plan.domain.encode_columns(frame))
+    except BaseException:
+        engine.close()  # its folder goes, whatever happened
+        raise
+    return engine
+
+
+def _frames(data: Any, schema: Schema, place: Place) -> Iterator[pl.DataFrame]:
+    """Batches of raw columns, from a frame, from CSV and Parquet files, or from a DuckDB database."""
+    if not isinstance(data, str | os.PathLike | list | tuple):
+        yield from (raw.frame for raw in read_batches(data, schema))
+        return
+    for path in files(data):
+        if path.suffix.lower() in DUCKDB:
+            batches = duckdb.read_database(path, place.table, _wanted(schema))
+            yield from (frame for batch in batches for frame in _checked(batch, schema))
+        elif place.table is not None:
+            raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
+        elif path.suffix.lower() in PARQUET:
+            yield from (frame for batch in _parquet(path, _wanted(schema)) for frame in _checked(batch, schema))
+        else:
+            yield from (raw.frame for raw in read_batches(path, schema))
+
+
+def files(data: Any) -> list[Path]:
+    """The files meant by a path, a pattern, a folder or a list of them, in the order of their names."""
+    if isinstance(data, list | tuple):
+        return [path for one in data for path in files(one)]
+    text, path = os.fspath(data), Path(data)
+    if path.is_dir():
+        found = [one for one in sorted(path.iterdir()) if one.suffix.lower() in CSV + PARQUET and one.is_file()]
+    elif not path.exists() and any(mark in text for mark in "*?["):
+        found = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
+    else:
+        return [path]
+    if not found:
+        raise DataError(f"{path.name!r} holds or matches no CSV or Parquet file; check the path.")
+    return found
+
+
+def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
+    """The columns of a Parquet file in Arrow batches."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if not path.exists():
+        raise DataError(f"there is no file {path.name!r}; check the path.")
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            known = set(file.schema_arrow.names)
+            missing = ", ".join(repr(name) for name in wanted if name not in known)
+            if missing:
+                raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
+            yield from file.iter_batches(batch_size=BATCH, columns=wanted)
+    except (OSError, pyarrow.ArrowException):
+        raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
+
+
+def _checked(batch: Any, schema: Schema) -> Iterator[pl.DataFrame]:
+    """An Arrow batch as raw columns, its types judged as those of any frame."""
+    yield from (raw.frame for raw in read_batches(_polars(batch), schema))
+
+
+def _polars(batch: Any) -> pl.DataFrame:
+    made = pl.from_arrow(batch)
+    assert isinstance(made, pl.DataFrame)
+    return made
+
+
+# ---- Spark ----------------------------------------------------------------------------------------------------
+
+
+def _open_spark(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:  # noqa: ARG001
+    own = not hasattr(data, "sparkSession") and not spark.is_running()
+    frame = data if hasattr(data, "sparkSession") else _spark_frame(spark.session(), data, schema)
+    try:
+        frame = spark.select(frame, _wanted(schema))
+        for empty in _checked(spark.nothing_of(frame), schema):
+            plan.domain.encode_columns(empty)
+        encode = _encoder(plan.domain)
+        return spark.SparkEngine(frame, encode, sizes=plan.sizes, class_count=plan.classes, own=own)
+    except BaseException:
+        if own:
+            frame.sparkSession.stop()
+        raise
+
+
+def _encoder(domain: Domain) -> Callable[[Any], tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]]:
+    return lambda batch: domain.encode_columns(_polars(batch))
+
+
+def _spark_frame(session: Any, data: Any, schema: Schema) -> Any:
+    """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
+    text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
+    if text is None:
+        raise DataError("the spark engine reads a path, spark:TABLE or a Spark data frame; give one of these.")
+    dialect = schema.dialect
+    ending = Path(text.rstrip("/")).suffix.lower()
+    with spark.reading(Path(text).name):
+        if text.startswith("spark:"):
+            return session.table(text.removeprefix("spark:"))
+        if ending not in CSV:
+            return session.read.format({".orc": "orc", ".json": "json"}.get(ending, "parquet")).load(text)
+        options = {
+            "header": dialect.header,
+            "sep": dialect.delimiter or ("\t" if ending == ".tsv" else ","),
+            "quote": dialect.quote_char or "",
+            "escape": dialect.quote_char or "",
+            "encoding": dialect.encoding,
+            "ignoreLeadingWhiteSpace": dialect.skip_initial_space,
+        }
+        frame = session.read.options(**options).csv(text)
+        return frame if dialect.header else frame.toDF(*[one.name for one in schema.fields][: len(frame.columns)])
+
+
+# ---- databases ------------------------------------------------------------------------------------------------
+
+
+def _open_database(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:  # noqa: ARG001
+    if hasattr(data, "get_backend"):
+        return _database(data, plan, own=False)
+    if not isinstance(data, str) or "://" not in data:
+        raise ParameterError("the database engine takes the URL of a database or an ibis table")
+    if place.table is None:
+        raise ParameterError("the database engine must know which table; name it with --table NAME")
+    ibis = load_ibis()
+    try:
+        backend = ibis.connect(data)
+        *above, name = place.table.split(".")
+        table = backend.table(name, database=".".join(above) or None)
+    except Exception:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
+        raise EngineError(
+            "the database cannot be reached, or has no such table; check the URL, the server and --table"
+        ) from None
+    try:
+        return _database(table, plan, own=True)
+    except CantleError:
+        backend.disconnect()
+        raise
+
+
+def _database(table: Any, plan: Any, *, own: bool) -> TableEngine:
+    codes = code_table(table, plan.domain)
+    return database.DatabaseEngine(codes, sizes=plan.sizes, class_count=plan.classes, own=own)

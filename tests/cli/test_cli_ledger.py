@@ -1,0 +1,62 @@
+"""`publish --ledger` and `cantle ledger show | cap | history`, end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.test_cli import cantle, folder  # noqa: F401 - a fixture
+
+PUBLISH = ("publish", "people.csv", "--schema", "schema.yaml", "--method", "rps")
+BOOK = ("--ledger", "ledger.db", "--dataset", "people")
+
+
+def test_a_ledger_over_three_releases(folder: Path) -> None:  # noqa: F811
+    assert cantle("ledger", "show", "--ledger", "ledger.db", cwd=folder).returncode == 1
+    set_ = cantle("ledger", "cap", "1.2", *BOOK, "--json", cwd=folder)
+    assert json.loads(set_.stdout)["left"] == "1.2"
+    done = cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "a", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "people, release 1: epsilon 0.5 spent, 0.7 left of 1.2" in done.stdout
+    assert cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "b", cwd=folder).returncode == 0
+    refused = cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "c", cwd=folder)
+    assert refused.returncode == 1
+    assert "has epsilon 0.2 left of its cap 1.2, this release needs 0.5" in refused.stderr
+    assert not (folder / "c").exists()
+    assert cantle("verify", "b", cwd=folder).returncode == 0
+    shown = json.loads(cantle("ledger", "show", "--ledger", "ledger.db", "--json", cwd=folder).stdout)
+    assert [(one["dataset"], one["spent"], one["releases"]) for one in shown["datasets"]] == [("people", "1", 2)]
+    history = json.loads(cantle("ledger", "history", *BOOK, "--json", cwd=folder).stdout)
+    hashes = [json.loads((folder / name / "release.json").read_bytes())["sha256"] for name in ("a", "b")]
+    assert [entry["sha256"] for entry in history["entries"]] == hashes
+    text = cantle("ledger", "history", *BOOK, cwd=folder).stdout
+    assert hashes[0][:20] in text
+    assert "cap 1.2 set at" in text
+    assert "one record" in cantle("ledger", "show", *BOOK, cwd=folder).stdout
+
+
+def test_nothing_is_charged_for_what_can_be_refused_at_the_door(folder: Path) -> None:  # noqa: F811
+    assert cantle("ledger", "cap", "1", *BOOK, cwd=folder).returncode == 0
+    (folder / "file").touch()
+    for wrong in (("-o", "file/x"), ("-o", "."), ("--format", "xml"), ("--set", "ledger=x"), ("--set", "deep=1")):
+        assert cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, *wrong, cwd=folder).returncode in (1, 2)
+    alone = cantle(*PUBLISH, "--epsilon", "0.5", "--ledger", "ledger.db", cwd=folder)
+    assert alone.returncode == 2
+    assert "give both or neither" in alone.stderr
+    shown = json.loads(cantle("ledger", "show", *BOOK, "--json", cwd=folder).stdout)
+    assert shown["datasets"][0]["spent"] == "0"
+    (folder / "people.csv").write_text("age,town\n3,Ash\n")
+    opened = cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, cwd=folder)
+    assert opened.returncode == 1
+    assert "the charge to data set 'people' stands" in opened.stderr
+    shown = json.loads(cantle("ledger", "show", *BOOK, "--json", cwd=folder).stdout)
+    assert (shown["datasets"][0]["spent"], shown["datasets"][0]["unrecorded"]) == ("0.5", 1)
+
+
+def test_help_and_bad_calls(folder: Path) -> None:  # noqa: F811
+    for command in ("show", "cap", "history"):
+        assert f"Example: cantle ledger {command}" in cantle("ledger", command, "--help", cwd=folder).stdout
+    assert cantle("ledger", "cap", "much", *BOOK, cwd=folder).returncode == 2
+    assert cantle("ledger", "cap", "1", "--ledger", "ledger.db", "--dataset", "a|b", cwd=folder).returncode == 2
+    assert cantle("ledger", "history", "--ledger", "people.csv", "--dataset", "people", cwd=folder).returncode == 1
+    assert not (folder / "ledger.db").exists()

@@ -1,0 +1,331 @@
+"""The projection is the scan it is defined by, its order is public, and one node changes no more than is claimed.
+
+All graphs of up to five nodes, all removals of a node, theta from 1 to 4, through the real order and projection. The
+identifiers of nodes stay with them, so the edges that two neighbours share come in the same order.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cantle import projection
+from cantle.errors import MissingExtra, ParameterError
+from cantle.graphdata import Graph
+from cantle.nodeids import number_keys
+from cantle.projection import Projector, kept_edges, order, project
+
+MOST, THETAS = 5, (1, 2, 3, 4)
+Labels = tuple[int, ...]
+Edges = tuple[tuple[int, int], ...]
+
+
+def graph_of(labels: Labels, edges: Edges) -> Graph:
+    """The graph on these identifiers (ascending), as the reader would build it."""
+    number = {label: place for place, label in enumerate(labels)}
+    ends = sorted((number[a], number[b]) for a, b in edges)
+    return Graph(len(labels), np.array(ends, dtype=np.int32).reshape(-1, 2), number_keys(np.array(labels)))
+
+
+def by_definition(ends: list[tuple[int, int]], nodes: int, theta: int) -> tuple[list[int], list[bool]]:
+    """Keep (a, b) iff both current degrees are below theta."""
+    degrees, kept = [0] * nodes, []
+    for a, b in ends:
+        kept.append(degrees[a] < theta and degrees[b] < theta)
+        degrees[a] += kept[-1]
+        degrees[b] += kept[-1]
+    return degrees, kept
+
+
+@cache
+def projected(labels: Labels, edges: Edges, theta: int) -> tuple[dict[int, int], int]:
+    """Projected degrees by identifier, and the number of kept edges."""
+    graph = graph_of(labels, edges)
+    degrees, kept = project(graph.ends[order(graph)], graph.nodes, theta)
+    return dict(zip(labels, degrees.tolist(), strict=True)), int(kept.sum())
+
+
+def all_graphs(labels: Labels) -> list[Edges]:
+    pairs = list(combinations(labels, 2))
+    return [tuple(pair for i, pair in enumerate(pairs) if number >> i & 1) for number in range(2 ** len(pairs))]
+
+
+@cache
+def neighbours(theta: int) -> list[tuple[dict[int, int], dict[int, int], int, int, int, bool]]:
+    """(degrees with v, without v, v, edges kept with v, without v, whether some node lost its last edge with v)."""
+    found = []
+    for size in range(1, MOST + 1):
+        labels = tuple(range(size))
+        for edges in all_graphs(labels):
+            for v in labels:
+                others, rest = tuple(u for u in labels if u != v), tuple(edge for edge in edges if v not in edge)
+                ends, left = {u for edge in edges for u in edge}, {u for edge in rest for u in edge}
+                more, fewer = projected(labels, edges, theta), projected(others, rest, theta)
+                found.append((more[0], fewer[0], v, more[1], fewer[1], bool(ends - left - {v})))
+    return found
+
+
+def at_most(degrees: dict[int, int], theta: int) -> np.ndarray:
+    return np.array([sum(d <= k for d in degrees.values()) for k in range(theta + 1)])
+
+
+def at_least(degrees: dict[int, int], theta: int) -> np.ndarray:
+    return np.array([sum(d >= k for d in degrees.values()) for k in range(1, theta + 1)])
+
+
+def histogram(degrees: dict[int, int], theta: int) -> np.ndarray:
+    return np.bincount(list(degrees.values()), minlength=theta + 1)
+
+
+def moved(one: np.ndarray, other: np.ndarray) -> int:
+    return int(np.abs(one - other).sum())
+
+
+def isolated(fewer: dict[int, int], v: int) -> dict[int, int]:
+    """The neighbour in which v stays without its edges."""
+    return {**fewer, v: 0}
+
+
+# ------------------------------------------------------------------------------------------------- the lemma
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_the_others_move_no_further_than_the_node_has_kept_edges(theta: int) -> None:
+    worst = 0
+    for more, fewer, v, *_ in neighbours(theta):
+        change = sum(abs(more[u] - d) for u, d in fewer.items())
+        assert change <= more[v] <= theta
+        worst = max(worst, change)
+    assert worst == theta
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_counts_from_below(theta: int) -> None:
+    """theta + 1 under node; 2 theta under node-isolate, where the last count is public."""
+    pairs = neighbours(theta)
+    assert max(moved(at_most(more, theta), at_most(fewer, theta)) for more, fewer, *_ in pairs) == theta + 1
+    stays = [moved(at_most(more, theta), at_most(isolated(fewer, v), theta)) for more, fewer, v, *_ in pairs]
+    assert max(stays) == 2 * theta
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_counts_from_above(theta: int) -> None:
+    """2 theta, whether v goes or stays: a node without kept edges is in none of them."""
+    pairs = neighbours(theta)
+    assert max(moved(at_least(more, theta), at_least(fewer, theta)) for more, fewer, *_ in pairs) == 2 * theta
+    for more, fewer, v, *_ in pairs:
+        assert (at_least(fewer, theta) == at_least(isolated(fewer, v), theta)).all()
+        assert moved(at_least(more, theta), at_least(fewer, theta)) <= 2 * more[v]
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_histograms(theta: int) -> None:
+    """2 theta + 1 under node, also from degree 1 on; 2 theta + 2 under node-isolate, 2 theta + 1 from degree 1 on."""
+    goes, stays, positive = [], [], []
+    for more, fewer, v, *_ in neighbours(theta):
+        one, other, zero = (histogram(d, theta) for d in (more, fewer, isolated(fewer, v)))
+        goes.append(moved(one, other))
+        stays.append(moved(one, zero))
+        positive.append(moved(one[1:], other[1:]))
+        assert positive[-1] == moved(one[1:], zero[1:])
+    assert (max(goes), max(stays)) == (2 * theta + 1, 2 * theta + 2)
+    assert max(positive) == (2 if theta == 1 else 2 * theta + 1)  # one cell: nobody moves within it
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_insertions_and_deletions_of_degrees(theta: int) -> None:
+    """The multiset changes as the histogram does: counted one degree at a time."""
+    worst = 0
+    for more, fewer, *_ in neighbours(theta):
+        one, other = list(more.values()), list(fewer.values())
+        for degree in tuple(one):
+            if degree in other:
+                one.remove(degree)
+                other.remove(degree)
+        worst = max(worst, len(one) + len(other))
+    assert worst == 2 * theta + 1
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_kept_edges_grow_by_at_most_theta(theta: int) -> None:
+    changes = [(with_v - without, more[v]) for more, _, v, with_v, without, _ in neighbours(theta)]
+    assert all(0 <= change <= degree for change, degree in changes)
+    assert {change for change, _ in changes} == set(range(theta + 1))
+
+
+@pytest.mark.parametrize("theta", [1, 2, 3])
+def test_counts_at_the_edges_of_bins(theta: int) -> None:
+    """#{d < e} for e of a set: max over d of d + #{e > d}, attained but for {theta + 1}, where it is the nodes."""
+    edges = range(1, theta + 2)
+    for size in range(1, theta + 2):
+        for chosen in combinations(edges, size):
+            counts = [
+                sum(abs(sum(d < e for d in more.values()) - sum(d < e for d in fewer.values())) for e in chosen)
+                for more, fewer, *_ in neighbours(theta)
+            ]
+            bound = max(d + sum(e > d for e in chosen) for d in range(theta + 1))
+            assert max(counts) == (1 if chosen == (theta + 1,) else bound)
+
+
+def test_where_nodes_are_not_listed_their_number_has_no_bound() -> None:
+    """A star as an edge list: without the lines of its centre nobody is left. Counts of d >= 1 move by 2 theta."""
+    for leaves in (3, 30, 300):
+        labels = tuple(range(leaves + 1))
+        degrees, _ = projected(labels, tuple((0, leaf) for leaf in labels[1:]), 2)
+        assert moved(at_most(degrees, 2), np.zeros(3, dtype=np.int64)) > leaves
+        assert moved(at_least(degrees, 2), np.zeros(2, dtype=np.int64)) == 4
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_where_nodes_are_not_listed_counts_from_above_hold(theta: int) -> None:
+    """Nodes that lost their last edge are gone as well, and no count of d >= 1 or of edges sees it."""
+    lost = [pair for pair in neighbours(theta) if pair[-1]]
+    assert lost
+    for more, fewer, *_ in lost:
+        named = {u: d for u, d in fewer.items() if d > 0}
+        assert moved(at_least(more, theta), at_least(named, theta)) <= 2 * theta
+        assert moved(histogram(more, theta)[1:], histogram(named, theta)[1:]) <= 2 * theta + 1
+
+
+# ------------------------------------------------------------------------------------------------- the order
+
+
+def pairs_in_order(graph: Graph, labels: Labels) -> list[tuple[int, int]]:
+    return [(labels[a], labels[b]) for a, b in graph.ends[order(graph)].tolist()]
+
+
+@given(st.sets(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=8), st.data())
+def test_the_order_of_two_edges_depends_on_nothing_else(names: set[int], data: st.DataObject) -> None:
+    labels = tuple(sorted(names))
+    pairs = list(combinations(labels, 2))
+    everything = pairs_in_order(graph_of(labels, tuple(pairs)), labels)
+    some = data.draw(st.sets(st.sampled_from(pairs)))
+    fewer = tuple(sorted({a for pair in some for a in pair}))
+    here = pairs_in_order(graph_of(fewer, tuple(some)), fewer)
+    assert here == [pair for pair in everything if pair in some]
+
+
+def test_the_order_is_not_that_of_identifiers() -> None:
+    labels = tuple(range(40))
+    found = pairs_in_order(graph_of(labels, tuple(combinations(labels, 2))), labels)
+    first = [min(pair) for pair in found[:100]]
+    assert first != sorted(first)
+    assert 5 < np.mean(first) < 21  # low identifiers are not favoured: the mean over all pairs is 13
+
+
+@pytest.mark.parametrize("keys", [np.zeros(6, np.uint64), np.array([7, 7, 7, 9, 9, 9], np.uint64)])
+def test_hashes_that_meet_leave_a_total_order(keys: np.ndarray) -> None:
+    """Then identifiers decide, whatever the order in which the edges stand."""
+    pairs = np.array(list(combinations(range(6), 2)), dtype=np.int32)
+    want = pairs[order(Graph(6, pairs, keys))].tolist()
+    for seed in range(20):
+        shuffled = np.random.default_rng(seed).permutation(pairs)
+        assert shuffled[order(Graph(6, shuffled, keys))].tolist() == want
+        some = shuffled[::2]
+        assert some[order(Graph(6, some, keys))].tolist() == [pair for pair in want if pair in some.tolist()]
+    if not keys.any():
+        assert want == pairs.tolist()
+
+
+# -------------------------------------------------------------------------------------------- the projection
+
+
+@st.composite
+def scans(draw: st.DrawFn) -> tuple[np.ndarray, int]:
+    """Edges in some order; long runs at one node and chains are likely."""
+    nodes = draw(st.integers(1, 12))
+    pairs = list(combinations(range(nodes), 2))
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    return np.array(chosen, dtype=np.int32).reshape(-1, 2), nodes
+
+
+def assert_same(ends: np.ndarray, nodes: int, theta: int) -> None:
+    degrees, kept = by_definition(ends.tolist(), nodes, theta)
+    for fast in (False, True):
+        made = Projector(ends, nodes, fast=fast).project(theta)
+        assert made[0].tolist() == degrees
+        assert made[1].tolist() == kept
+        assert (made[0].dtype, made[1].dtype) == (np.int64, np.bool_)
+
+
+@given(scans(), st.integers(1, 6))
+def test_rounds_are_the_scan(scan: tuple[np.ndarray, int], theta: int) -> None:
+    assert_same(*scan, theta)
+
+
+@pytest.mark.parametrize("theta", [1, 2, 3, 8, 64])
+def test_rounds_are_the_scan_on_larger_graphs(theta: int) -> None:
+    """Many blocks, hubs, and an order in which every edge waits for the one before it."""
+    rng = np.random.default_rng(theta)
+    weights = 1.0 / np.arange(1, 2001)
+    ends = np.unique(np.sort(rng.choice(2000, size=(30_000, 2), p=weights / weights.sum()), axis=1), axis=0)
+    ends = rng.permutation(ends[ends[:, 0] < ends[:, 1]]).astype(np.int32)
+    assert_same(ends, 2000, theta)
+    chain = np.stack([np.arange(9000), np.arange(1, 9001)], axis=1).astype(np.int32)
+    assert_same(chain, 9001, theta)
+    assert_same(np.concatenate([chain, chain[:-1] + np.array([0, 1], np.int32)]), 9001, theta)
+
+
+def test_a_star() -> None:
+    leaves = 100_000
+    star = np.stack([np.zeros(leaves), np.arange(1, leaves + 1)], axis=1).astype(np.int32)
+    degrees, kept = project(star, leaves + 1, 7)
+    assert (int(degrees[0]), int(degrees[1:].sum()), int(kept.sum())) == (7, 7, 7)
+    assert kept[:7].all()
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 3])
+def test_no_edges(nodes: int) -> None:
+    assert_same(np.empty((0, 2), dtype=np.int32), nodes, 1)
+
+
+def test_a_ladder_keeps_what_its_steps_keep() -> None:
+    rng = np.random.default_rng(3)
+    ends = np.unique(np.sort(rng.integers(0, 60, size=(900, 2)), axis=1), axis=0)
+    ends = rng.permutation(ends[ends[:, 0] < ends[:, 1]]).astype(np.int32)
+    thetas = [2**k for k in range(8)]
+    assert kept_edges(ends, 60, thetas) == [sum(by_definition(ends.tolist(), 60, theta)[1]) for theta in thetas]
+    assert kept_edges(ends, 60, [10**6]) == [len(ends)]
+
+
+@pytest.mark.parametrize("theta", [0, -1, True, 1.0, None])
+def test_theta_is_a_whole_number(theta: object) -> None:
+    with pytest.raises(ParameterError, match="theta"):
+        project(np.empty((0, 2), dtype=np.int32), 1, theta)  # type: ignore[arg-type]
+
+
+def test_the_compiled_scan_is_for_large_graphs_and_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results are the same, so this looks at what is called."""
+    ends, asked = np.array([[0, 1], [0, 2]], dtype=np.int32), []
+
+    def compiled() -> Any:
+        asked.append(True)
+        return lambda ends, nodes, theta: by_definition(ends, nodes, theta)
+
+    monkeypatch.setattr(projection, "_compiled_scan", compiled)
+    project(ends, 3, 1)
+    assert not asked
+    monkeypatch.setattr(projection, "FAST_FROM", 2)
+    project(ends, 3, 1)
+    assert asked == [True]
+    monkeypatch.setattr(projection, "find_spec", lambda _: None)
+    assert project(ends, 3, 1)[0].tolist() == [1, 1, 0]
+    assert asked == [True]
+
+
+def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "cantle.projection_fast", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(MissingExtra, match=r"install cantle\[fast\]"):
+        Projector(np.array([[0, 1], [0, 2]], dtype=np.int32), 3, fast=True).project(1)
+
+
+def test_a_projector_shows_nothing() -> None:
+    assert repr(Projector(np.array([[0, 1]], dtype=np.int32), 2)) == "Projector(private)"
