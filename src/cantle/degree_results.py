@@ -22,6 +22,7 @@ class Answers:
     def __init__(self, unit: str, nodes: int | None) -> None:
         self.unit, self.nodes = unit, nodes
         self.theta = 0
+        self.path = 0
         self._held: dict[str, tuple[Noisy, int]] = {}
 
     def add(self, question: str, noisy: Noisy, first: int) -> None:
@@ -49,7 +50,7 @@ class Answers:
             value = noisy.value[0]
             columns: dict[str, Any] = {
                 "question": np.full(len(value), question),
-                "path": np.zeros(len(value), np.int64),
+                "path": np.full(len(value), self.path),
                 "k": np.arange(first, first + len(value)) if len(value) > 1 else np.array([first]),
                 "noisy": value,
                 "rate_num": np.full(len(value), noisy.rate_num[0]),

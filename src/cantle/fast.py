@@ -8,7 +8,7 @@ against.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from sys import modules
+from sys import byteorder, modules
 
 FROM = 200_000
 """Records from which on kernels are loaded."""
@@ -16,7 +16,8 @@ FROM = 200_000
 
 def wanted(records: int) -> bool:
     """Whether to use kernels for so many records; what decides is public or does not show (time is not protected)."""
-    return records >= FROM and find_spec("numba") is not None
+    # Kernels take words apart into bytes, the lowest first.
+    return records >= FROM and byteorder == "little" and find_spec("numba") is not None
 
 
 def ready() -> bool:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from cantle.baskets import read_baskets
 from cantle.encoding import read_codes
@@ -20,6 +21,8 @@ from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.diffpart import DiffPart
 from cantle.methods.rps import RPS
+from cantle.persons import person_numbers, within_bound
+from cantle.readers import as_ids, read_batches
 from cantle.sources import IN_MEMORY, Place, open_table
 
 Plan = RPS | DiffGen | DiffPart | DegreeSequence
@@ -27,9 +30,7 @@ Form = dict[str, str]
 """The public form in which data came in, so that records can be given back in it."""
 
 
-def open_data(
-    data: Any, schema: Any, plan: Plan, nodes: Any = None, place: Place = IN_MEMORY
-) -> tuple[Form, Engine]:
+def open_data(data: Any, schema: Any, plan: Plan, nodes: Any = None, place: Place = IN_MEMORY) -> tuple[Form, Engine]:
     """The data behind an engine, and the form it came in; `nodes` is the private node list of a graph."""
     if nodes is not None and not isinstance(plan, DegreeSequence):
         raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
@@ -38,6 +39,10 @@ def open_data(
     if isinstance(plan, DiffPart):
         baskets = read_baskets(data, schema)
         return asdict(baskets.kind), SetEngine(baskets.starts, baskets.items, tree=plan.tree, most=plan.most)
+    if schema.person is not None:
+        if place.engine != "memory":
+            raise ParameterError(f"engine {place.engine} cannot bound the records of a person yet; use engine memory")
+        return _persons(data, schema, plan)
     if place.engine != "memory":
         return {"frame": "polars"}, open_table(data, schema, plan, place)
     return _table(data, schema, plan)
@@ -50,7 +55,35 @@ def _table(data: Any, schema: Any, plan: RPS | DiffGen) -> tuple[Form, Engine]:
         parts.append(part)
     codes, classes = [part[0] for part in parts], np.concatenate([part[1] for part in parts])
     if plan.layout == "columns":
-        columns = [np.concatenate(column) for column in zip(*codes, strict=True)]
-        return {"frame": kind}, ColumnEngine(columns, classes, sizes=plan.sizes, class_count=plan.classes)
-    store = open_rows(np.concatenate(codes), classes, sizes=plan.sizes, class_count=plan.classes)
-    return {"frame": kind}, store
+        return {"frame": kind}, _columns([np.concatenate(column) for column in zip(*codes, strict=True)], classes, plan)
+    return {"frame": kind}, _rows(np.concatenate(codes), classes, plan)
+
+
+def _persons(data: Any, schema: Any, plan: RPS | DiffGen) -> tuple[Form, Engine]:
+    """The same, with the records of each person bounded (cantle.persons)."""
+    kind, parts, ids = "", [], []
+    attributes = [*plan.domain.attributes, *([plan.domain.target] if plan.domain.target else [])]
+    for batch in read_batches(data, schema):
+        kind, frame = batch.kind, batch.frame
+        ids.append(as_ids(frame[schema.person], schema.missing_values))
+        parts.append([attribute.encode(frame[attribute.name]) for attribute in attributes])
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    person = person_numbers(pl.concat(ids))
+    known = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]) & (person >= 0))
+    columns = [column[known] for column in columns]
+    used = within_bound(person[known], columns, schema.max_records)
+    columns = [column[used] for column in columns]
+    classes = columns.pop() if plan.domain.target else np.zeros(int(used.sum()), np.uint8)
+    if plan.layout == "columns":
+        return {"frame": kind}, _columns(columns, classes, plan)
+    width = np.min_scalar_type(max([1, *plan.sizes]))
+    rows = np.stack([column.astype(width) for column in columns], axis=1) if columns else np.zeros((len(classes), 0))
+    return {"frame": kind}, _rows(rows, classes, plan)
+
+
+def _columns(columns: list[Any], classes: Any, plan: RPS | DiffGen) -> Engine:
+    return ColumnEngine(columns, classes, sizes=plan.sizes, class_count=plan.classes)
+
+
+def _rows(codes: Any, classes: Any, plan: RPS | DiffGen) -> Engine:
+    return open_rows(codes, classes, sizes=plan.sizes, class_count=plan.classes)

@@ -140,7 +140,9 @@ def make_method(schema: Any, method: str, preset: str, parameters: dict[str, Any
 
 def _unit(schema: Any) -> Unit:
     """Whom the promise protects, as the schema says."""
-    return Unit(kind=schema.unit) if schema.kind == "graph" else Unit()
+    if schema.kind == "graph":
+        return Unit(kind=schema.unit)
+    return Unit(schema.max_records) if schema.kind == "table" else Unit()
 
 
 def run(plan: Plan, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:

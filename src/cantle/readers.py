@@ -63,6 +63,8 @@ def read_columns(source: Any, schema: Schema) -> Raw:
 def read_batches(source: Any, schema: Schema) -> Iterator[Raw]:
     """The same, in one or more batches of records, so that a large file need not lie in memory as text."""
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    if schema.person is not None:
+        wanted.append(schema.person)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         _check_file(path)
@@ -72,6 +74,17 @@ def read_batches(source: Any, schema: Schema) -> Iterator[Raw]:
             yield from (Raw(lines.parse(wanted)) for lines in read_lines(path, schema, wanted))
     else:
         yield _read_frame(source, wanted)
+
+
+def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
+    """A column of identifiers as text, null where one is missing; whole numbers as their decimal text."""
+    if column.dtype.is_float():
+        whole = column.fill_nan(None).cast(pl.Int64, strict=False)
+        column = pl.select(
+            pl.when(whole.cast(column.dtype) == column).then(whole.cast(pl.String)).otherwise(column.cast(pl.String))
+        ).to_series()
+    text = column.cast(pl.String, strict=False)
+    return text.set(text.is_in(["", *missing]).fill_null(False), None)
 
 
 def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:

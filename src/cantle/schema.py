@@ -12,6 +12,7 @@ drawn up from the data says so itself (`guarantee: none`) and so does every rele
       - {name: income, type: string, categories: ["<=50K", ">50K"], role: target}
       - {name: ssn, type: string, role: identifier}
     missingValues: ["", "?"]
+    unit: {person: ssn, max_records: 3}      # protect all records of a person; of each at most 3 are used
     dialect: {delimiter: ";", header: true, skipInitialSpace: false, encoding: utf-8, quoteChar: '"'}
 
 An empty cell is always missing, whatever `missingValues` says. `unknown` is null (default), drop or a
@@ -52,6 +53,9 @@ _SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKe
 _SCHEMA_KEYS |= {"profile", "$schema"}
 
 
+MOST_RECORDS = 10**6
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
     """How a CSV file is written; `delimiter` None means a tab for .tsv files and a comma for the rest."""
@@ -83,7 +87,8 @@ class Schema:
     dialect: Dialect = field(default_factory=Dialect)
     inferred: bool = False
     kind: str = "table"
-    unit: str = "record"
+    person: str | None = None
+    max_records: int = 1
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -121,11 +126,12 @@ class Schema:
             measure(entry, f"field {name!r}" if isinstance(name, str) else f"field number {number}", 0, {})
         measure({key: value for key, value in document.items() if key != "fields"}, "schema", 0, {})
         check_keys("schema", document, _SCHEMA_KEYS)
-        _refuse_what_is_not_there_yet(document)
+        _check_kind(document)
         missing = texts("schema", "missingValues", document.get("missingValues", [""]))
         entries = enumerate(document["fields"], 1)
         fields = tuple(parse_field(entry, number, missing, base_dir) for number, entry in entries)
         _check_together(fields)
+        person, most = _unit(document.get("unit"), fields)
         if document.get("guarantee") not in (None, "none"):
             fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
         return cls(
@@ -133,6 +139,8 @@ class Schema:
             missing_values=missing,
             dialect=_dialect(document),
             inferred=document.get("guarantee") == "none",
+            person=person,
+            max_records=most,
             extra=plain({key: value for key, value in document.items() if key not in _OURS}),
         )
 
@@ -145,6 +153,8 @@ class Schema:
             made["dialect"] = self.dialect.to_dict()
         if self.inferred:
             made["guarantee"] = "none"
+        if self.person is not None:
+            made["unit"] = {"person": self.person, "max_records": self.max_records}
         return made
 
     def hash(self) -> str:
@@ -165,13 +175,28 @@ class Schema:
 # ---------------------------------------------------------------------------------------- whole document
 
 
-def _refuse_what_is_not_there_yet(document: Mapping[str, Any]) -> None:
-    kind, unit = document.get("kind", "table"), document.get("unit", "record")
+def _check_kind(document: Mapping[str, Any]) -> None:
+    kind = document.get("kind", "table")
     if kind != "table":
         fail("schema", f"kind {kind!r} is not known", "use `kind: table`, `sets` or `graph`; without it: a table")
-    if unit not in (None, "record"):
-        rule = "contribution bounding (`unit` other than one record) is not available yet"
-        fail("schema", rule, "leave `unit` out: the promise then protects one record")
+
+
+def _unit(unit: Any, fields: tuple[Field, ...]) -> tuple[str | None, int]:
+    """Whom the promise protects: the column of persons, if not one record, and how many records of each are used."""
+    if unit in (None, "record"):
+        return None, 1
+    fix = "write `unit: {person: COLUMN, max_records: 3}`, or leave it out to protect one record"
+    if not isinstance(unit, Mapping) or set(unit) != {"person", "max_records"}:
+        fail("unit", "it is neither `record` nor a person with a number of records", fix)
+    person, most = unit["person"], unit["max_records"]
+    if not isinstance(person, str) or not person or person == BLANK:
+        fail("unit", "`person` is not the name of a column", fix)
+    if type(most) is not int or not 1 <= most <= MOST_RECORDS:
+        fail("unit", f"`max_records` is not a whole number from 1 to {MOST_RECORDS}", fix)
+    if any(one.name == person and one.role != "identifier" for one in fields):
+        rule = "the column of persons tells people apart and is not published"
+        fail(f"field {person!r}", rule, "give it `role: identifier`, or leave it out of the fields")
+    return person, most
 
 
 def _check_together(fields: tuple[Field, ...]) -> None:

@@ -40,14 +40,14 @@ def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, 
     return Results(records, groups, {}, summary)
 
 
-def all_sets(universe: Universe, noisy: Noisy, dice: Dice) -> Results:
+def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
     """Everything a release of all sets of a small universe holds."""
     value = noisy.value[0]
     cells = np.concatenate([np.zeros(1), value.astype(float)])
     estimate = fill_in(cells, int(noisy.rate_num[0]) / noisy.rate_den)[1:]
     count = _at_random(estimate, dice)
     item_sets = bits_of(np.arange(1, len(cells)), np.zeros(len(value), np.int64))
-    columns = {"path": np.zeros(len(value), np.int64), "noisy": value, "count": count}
+    columns = {"path": np.full(len(value), path), "noisy": value, "count": count}
     columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
     records = _records(universe, item_sets, count, (np.zeros(1, np.int64), np.zeros(0, np.int64)), dice)

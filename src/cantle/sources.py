@@ -19,10 +19,11 @@ import numpy.typing as npt
 import polars as pl
 
 from cantle.domain import Domain
+from cantle.encoding import read_codes
 from cantle.engines import database, duckdb, spark
 from cantle.engines.base import TableEngine
 from cantle.errors import CantleError, DataError, EngineError, ParameterError
-from cantle.readers import CSV, PARQUET, read_batches
+from cantle.readers import CSV, PARQUET
 from cantle.schema import Schema
 from cantle.sqlcodes import code_table, load_ibis
 
@@ -104,31 +105,27 @@ def _wanted(schema: Schema) -> list[str]:
 
 def _open_duckdb(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:
     memory = duckdb.MEMORY if place.memory is None else place.memory
-    engine = duckdb.DuckEngine(sizes=plan.sizes, class_count=plan.classes, memory=memory)
-    try:
-        for frame in _frames(data, schema, place):
-            engine.add(*plan.domain.encode_columns(frame))
-    except BaseException:
-        engine.close()  # its folder goes, whatever happened
-        raise
-    return engine
+    batches = ((codes, classes) for _, codes, classes in _batches(data, schema, plan.domain, place))
+    return duckdb.DuckEngine(batches, sizes=plan.sizes, class_count=plan.classes, memory=memory)
 
 
-def _frames(data: Any, schema: Schema, place: Place) -> Iterator[pl.DataFrame]:
-    """Batches of raw columns, from a frame, from CSV and Parquet files, or from a DuckDB database."""
+def _batches(data: Any, schema: Schema, domain: Domain, place: Place) -> Iterator[tuple[str, Any, Any]]:
+    """Batches of codes, from a frame, from CSV and Parquet files, or from a DuckDB database."""
     if not isinstance(data, str | os.PathLike | list | tuple):
-        yield from (raw.frame for raw in read_batches(data, schema))
+        yield from read_codes(data, schema, domain, "columns")
         return
     for path in files(data):
         if path.suffix.lower() in DUCKDB:
-            batches = duckdb.read_database(path, place.table, _wanted(schema))
-            yield from (frame for batch in batches for frame in _checked(batch, schema))
+            found = duckdb.read_database(path, place.table, _wanted(schema))
         elif place.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif path.suffix.lower() in PARQUET:
-            yield from (frame for batch in _parquet(path, _wanted(schema)) for frame in _checked(batch, schema))
+            found = _parquet(path, _wanted(schema))
         else:
-            yield from (raw.frame for raw in read_batches(path, schema))
+            yield from read_codes(path, schema, domain, "columns")
+            continue
+        for batch in found:
+            yield from read_codes(_polars(batch), schema, domain, "columns")
 
 
 def files(data: Any) -> list[Path]:
@@ -165,11 +162,6 @@ def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
         raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
 
 
-def _checked(batch: Any, schema: Schema) -> Iterator[pl.DataFrame]:
-    """An Arrow batch as raw columns, its types judged as those of any frame."""
-    yield from (raw.frame for raw in read_batches(_polars(batch), schema))
-
-
 def _polars(batch: Any) -> pl.DataFrame:
     made = pl.from_arrow(batch)
     assert isinstance(made, pl.DataFrame)
@@ -184,8 +176,7 @@ def _open_spark(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngi
     frame = data if hasattr(data, "sparkSession") else _spark_frame(spark.session(), data, schema)
     try:
         frame = spark.select(frame, _wanted(schema))
-        for empty in _checked(spark.nothing_of(frame), schema):
-            plan.domain.encode_columns(empty)
+        list(read_codes(_polars(spark.nothing_of(frame)), schema, plan.domain, "columns"))  # judges the types
         encode = _encoder(plan.domain)
         return spark.SparkEngine(frame, encode, sizes=plan.sizes, class_count=plan.classes, own=own)
     except BaseException:

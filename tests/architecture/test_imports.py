@@ -60,6 +60,7 @@ PICTURE: dict[str, str] = {
     "patterns": "regions errors",
     "partitions": "patterns regions errors",
     "degree_counts": "budget errors regions",
+    "persons": "mixing regions",
     "curator": f"{CORE} answers noise engines.base",
     "tree": "answers regions",
     "grow": "curator domain regions",
@@ -125,8 +126,8 @@ PICTURE: dict[str, str] = {
     "ledger": "budget errors ledgers.*",
     # the front door and those outside it
     "sqlcodes": "domain errors",
-    "sources": "domain engines.* errors readers schema sqlcodes",
-    "opening": "baskets encoding engines.* errors graphs methods.* readers sources",
+    "sources": "domain encoding engines.* errors readers schema sqlcodes",
+    "opening": "persons baskets encoding engines.* errors graphs methods.* readers sources",
     "publishing": f"{CORE} {PUBLIC} {RELEASED} readers ledger curator tree grow methods.* noise engines.* opening "
     "sources",
     "estimators": "errors publishing release",

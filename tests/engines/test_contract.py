@@ -25,7 +25,20 @@ def small_chunks(*args: Any, **options: Any) -> MemoryEngine:
     return MemoryEngine(*args, chunk_cells=5, **options)
 
 
-ENGINES = {"naive": NaiveEngine, "memory": MemoryEngine, "memory, small chunks": small_chunks}
+def compiled(*args: Any, **options: Any) -> Any:
+    pytest.importorskip("numba")
+    from cantle.engines.compiled import CompiledEngine
+
+    return CompiledEngine(*args, **options)
+
+
+ENGINES = {
+    "naive": NaiveEngine,
+    "memory": MemoryEngine,
+    "memory, small chunks": small_chunks,
+    "compiled": compiled,
+    "compiled, small chunks": lambda *args, **options: compiled(*args, chunk_cells=5, **options),
+}
 
 
 def opened(build: Any, table: Table, dtype: Any = np.uint8) -> Any:

@@ -28,7 +28,10 @@ class Table:
 
     @property
     def codes(self) -> np.ndarray:
-        return np.array([r[:-1] for r in self.records], dtype=np.uint8).reshape(len(self.records), len(self.sizes))
+        return self.codes_as(np.uint8 if max(self.sizes, default=0) <= 256 else np.uint16)
+
+    def codes_as(self, kind: Any) -> np.ndarray:
+        return np.array([r[:-1] for r in self.records], dtype=kind).reshape(len(self.records), len(self.sizes))
 
     @property
     def labels(self) -> np.ndarray:

@@ -181,7 +181,7 @@ def test_a_dropped_region_stays_in_the_receipt() -> None:
     budget = Budget(100, Unit())
     children = budget.inherit(np.array([0]), np.array([2]))
     budget.charge(children[:1], prices(40, len(children[:1])), why="a", verb="measure", sensitivity=1, depth=1)
-    budget.inherit(children[1:])
+    budget.inherit(children[1:], np.array([2]))
     assert sorted(path["epsilon_nano"] for path in budget.receipt()["paths"]) == [0, 40]
 
 
@@ -190,7 +190,7 @@ def test_reading_a_price_twice_gives_one_kind_of_path() -> None:
     budget, nodes = Budget(1000, Unit()), np.array([0])
     for depth in range(6):
         budget.charge(nodes, prices(10, len(nodes)), why="cut", verb="choose", sensitivity=1, depth=depth)
-        nodes = budget.inherit(nodes)
+        nodes = budget.inherit(nodes, np.full(len(nodes), 2))
     assert len(budget.receipt()["paths"]) == 1
     assert len(set(budget.path(nodes).tolist())) == 1
 

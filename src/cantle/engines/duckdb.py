@@ -13,7 +13,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,10 @@ MEMORY = 4 << 30
 """Bytes, where no limit is given."""
 
 
+Batch = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Codes by column, and classes."""
+
+
 @dataclass(frozen=True)
 class _Slab:
     """The table of the records of regions first, ..., last - 1; there, these are numbered from 0."""
@@ -55,7 +59,13 @@ class DuckEngine(Tables):
     """Counts over words in DuckDB; `memory` is what it may use in all, half of it for DuckDB's own buffers."""
 
     def __init__(
-        self, *, sizes: tuple[int, ...], class_count: int, memory: int = MEMORY, slab_cells: int = SLAB_CELLS
+        self,
+        batches: Iterable[Batch],
+        *,
+        sizes: tuple[int, ...],
+        class_count: int,
+        memory: int = MEMORY,
+        slab_cells: int = SLAB_CELLS,
     ) -> None:
         duckdb, self._arrow = load()
         self.sizes, self.classes = sizes, class_count
@@ -69,7 +79,13 @@ class DuckEngine(Tables):
         self._tables, self._placed = 0, ""
         self._grid: Grid | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
-        self._slabs = [_Slab(self._new_table("node UINTEGER"), 0, 1)]
+        try:
+            self._slabs = [_Slab(self._new_table("node UINTEGER"), 0, 1)]
+            self._fill(batches)
+        except BaseException:
+            self._slabs = []
+            self.close()  # the folder goes, whatever happened
+            raise
 
     def __repr__(self) -> str:
         return "DuckEngine()"
@@ -83,11 +99,21 @@ class DuckEngine(Tables):
         del self._base, self._slabs, self._known
         self._finish()
 
-    def add(self, columns: Sequence[npt.NDArray[Any]], classes: npt.NDArray[Any]) -> None:
-        """More records, given by column; before the first question."""
-        for first in range(0, len(classes), BATCH):
-            rows = slice(first, first + BATCH)
-            words = self._layout.pack([column[rows] for column in columns], classes[rows])
+    def _fill(self, batches: Iterable[Batch]) -> None:
+        """Packs all records into the first slab, some at a time, however they come."""
+        held: list[Words] = []
+        for columns, classes in batches:
+            for first in range(0, len(classes), BATCH):
+                rows = slice(first, first + BATCH)
+                held.append(self._layout.pack([column[rows] for column in columns], classes[rows]))
+                if sum(words.shape[1] for words in held) >= BATCH:
+                    self._insert_root(held)
+                    held = []
+        self._insert_root(held)
+
+    def _insert_root(self, held: list[Words]) -> None:
+        if held:
+            words = np.concatenate(held, axis=1)
             self._insert(self._slabs[0].table, words, np.zeros(words.shape[1], dtype=np.int64))
 
     # ---- the protocol -------------------------------------------------------------------------------------

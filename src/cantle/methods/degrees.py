@@ -75,6 +75,8 @@ class DegreeSequence:
             self._ask_for_edges(root, curator)
         else:
             self._ask_for_nodes(root, curator)
+        if self.inner is None:
+            self.answers.path = int(curator.path(root)[0])
 
     def results(self, generator: Dice) -> Results:
         """The degree sequence and the noisy numbers behind it."""

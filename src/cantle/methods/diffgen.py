@@ -85,6 +85,8 @@ class DiffGen:
         self.classes = domain.target.size
         self.taxonomies = [_taxonomy(attribute) for attribute in domain.attributes]
         self.grid = Grid.top(self.sizes)
+        self.nano = NANO
+        """A price over this is what it buys of a record: nano-units of epsilon, times the records of a unit."""
         self.rounds = 0
         self.noisy_records: int | None = self.settings["records"]
         self.noisy: NoisyCells | None = None
@@ -107,6 +109,7 @@ class DiffGen:
     def run(self, curator: Curator) -> None:
         """All questions, asked of the one region there is."""
         root = curator.root()
+        self.nano *= curator.unit.max_records
         if self.preset == "paper":
             self._specialise_as_published(root, curator)
         else:
@@ -134,7 +137,7 @@ class DiffGen:
         score, small = self._score(totals, total)
         rest = int(curator.left(root)[0])
         structure = portion(rest, s["structure_share"] or (Fraction(3, 4) if small else Fraction(1, 2)))
-        useful = max(2.0, (self.noisy_records or 0) * (rest - structure) / (NANO * KAPPA))
+        useful = max(2.0, (self.noisy_records or 0) * (rest - structure) / (self.nano * KAPPA))
         rounds = s["rounds"] if s["rounds"] is not None else min(MOST_ROUNDS, int(math.log2(useful)) - 1)
         most = min(s["cells"] or max(2, min(MOST_CELLS, int(useful))), MOST_TABLE // (4 * self.classes * (POINTS + 1)))
         price = structure // max(1, rounds)
@@ -156,7 +159,7 @@ class DiffGen:
         totals = curator.measure(root, Histogram(self.classes), price, why="class totals").value[0]
         if self.noisy_records is None:
             self.noisy_records = int(totals.sum())
-        return np.maximum(totals, 2 * NANO // price + 1).tolist()
+        return np.maximum(totals, 2 * self.nano // price + 1).tolist()
 
     def _score(self, totals: list[int], total: int) -> tuple[Quality, bool]:
         """The joint-cell score, by name or by objective and size of the task; and whether the task is small.
@@ -165,7 +168,7 @@ class DiffGen:
         that balance the classes let the score see shares of a rare class below one half.
         """
         s = self.settings
-        small = (self.noisy_records or 0) * total < ENOUGH * NANO
+        small = (self.noisy_records or 0) * total < ENOUGH * self.nano
         name = s["score"]
         if name == "auto":
             name = "majority" if s["objective"] == "accuracy" else "gini"
@@ -180,7 +183,7 @@ class DiffGen:
         """What makes the points of a value weigh as much as one candidate: ln(points) noise scales of the choice."""
         lo, hi = value.span
         points = 1 if value.children is not None else min(POINTS, hi - lo - 1)
-        return int(math.log(points) * score.range * NANO / price)
+        return int(math.log(points) * score.range * self.nano / price)
 
     def _values(self, most: int, widest: int) -> tuple[Value, ...]:
         """What can still be specialised, into so many children at the widest, without passing so many cells.
@@ -269,7 +272,7 @@ class DiffGen:
         From the public number of cells alone; one threshold for all cells and classes. An empty cell shows with
         probability a^t / (1 + a), and then about t + 1/rate records.
         """
-        cells, rate = self.grid.cells * self.classes, epsilon_nano / NANO
+        cells, rate = self.grid.cells * self.classes, epsilon_nano / self.nano
         threshold = 1
         while cells * math.exp(-rate * threshold) / (1 + math.exp(-rate)) * (threshold + 1 / rate) > MOST_SPURIOUS:
             threshold += 1 + int(0.1 / rate)

@@ -72,6 +72,7 @@ class DiffPart:
         self.inner = _inner_nodes(self.tree)
         self.harvest = Harvest()
         self.noisy: Noisy | None = None
+        self.path = 0
 
     def parameters(self) -> dict[str, Any]:
         return {"preset": self.preset, **echo(self.settings)}
@@ -82,6 +83,7 @@ class DiffPart:
         total = int(curator.left(root)[0])
         if self.all_at_once:
             self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
+            self.path = int(curator.path(root)[0])
             return
         leaf_budget = total - portion(total, 1 - self.settings["leaf_share"])
         self._refuse_explosion(total - leaf_budget)
@@ -95,7 +97,7 @@ class DiffPart:
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy counts."""
         if self.noisy is not None:
-            return all_sets(self.schema.universe, self.noisy, generator)
+            return all_sets(self.schema.universe, self.noisy, self.path, generator)
         return kept_sets(self.schema.universe, self.tree, self.harvest, self.settings["fill"], generator)
 
     # ---- one round ----------------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ class RPS:
         if s["depth"] is not None:
             self.depth = s["depth"]
         else:
-            useful = max(2.0, (noisy_records or 0) * leaf / (NANO * KAPPA))
+            useful = max(2.0, (noisy_records or 0) * leaf / (NANO * KAPPA * unit.max_records))
             self.depth = min(DEEPEST, int(math.log2(useful)))
         trunk = rest - leaf
         tests = portion(trunk, s["stop_share"]) if {"count", "privtree"} & set(self.tests) else 0
