@@ -158,19 +158,26 @@ def _free_name(stem: str) -> Path:
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The file: a table, sets (FIMI, …), or edges.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: print it.")] = None,
-    infer: Annotated[bool, typer.Option(help="Read bounds and categories off the data: no guarantee.")] = False,
+    kind: Annotated[str | None, typer.Option(help="table, sets or graph; default: by the file's name.")] = None,
+    infer: Annotated[bool, typer.Option(help="Of a table: read bounds and categories off it, no guarantee.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a commented schema from the header and the column types, with blanks for what only you know.
+    """Write a commented schema, of a table from its header and column types, with blanks for what only you know.
 
     Example: cantle init adult.csv -o schema.yaml
+
+    Example: cantle init baskets.dat --kind sets -o schema.yaml
     """
+    from cantle.blanks import blank, kind_of
     from cantle.draft import draft
     from cantle.errors import OutputError
 
-    text = draft(data, infer=infer)
+    kind = kind_of(data, kind)
+    if infer and kind != "table":
+        raise ParameterError(f"--infer is for tables; for {kind} fill in the schema from what could occur")
+    text = draft(data, infer=infer) if kind == "table" else blank(data, kind)
     if output is None:
         _tell(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
         return
@@ -207,16 +214,22 @@ def publish_command(
     insecure_seed: Annotated[int | None, typer.Option(help="Repeatable, and NOT PRIVATE: for tests.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a table.
+    """Publish a table, sets of items, or the degrees of a graph, as the schema says (kind: table, sets or graph).
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 -o release
+
+    Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
+
+    Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
     """
+    from cantle.forms import require_storable
     from cantle.publishing import publish
     from cantle.release import check_free, check_writable
+    from cantle.schema import Schema
 
     check_writable(check_free(output))
-    if form not in (None, "csv", "parquet", "fimi"):
-        raise ParameterError(f"--format must be csv, parquet or fimi, got {form!r}")
+    declared = Schema.load(schema)
+    require_storable(declared, form)
     parameters = _settings(settings)
     own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
     reserved = (own | {"insecure_seed"}) & set(parameters)
@@ -232,7 +245,7 @@ def publish_command(
             "nodes": nodes,
             "insecure_seed": insecure_seed,
         }
-        release = publish(data, schema, epsilon=epsilon, method=method, **options, **parameters)
+        release = publish(data, declared, epsilon=epsilon, method=method, **options, **parameters)
         release.save(output, data=form)
     from cantle.show import overview
 
@@ -252,7 +265,7 @@ def show_command(
     depth: Annotated[int, typer.Option(min=0, help="How deep the tree is drawn.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """The statement's main facts, the budget by path, and the tree of regions.
+    """The statement's main facts, the budget by path, and the tree of regions, the largest sets or the degrees.
 
     Example: cantle show release
     """
@@ -267,7 +280,7 @@ def show_command(
         print("\nBudget")
         for line in budget_lines(release.manifest):
             print(line)
-        print("\nRegions")
+        print("\n" + {"sets": "Sets", "graph": "Nodes by degree"}.get(release.manifest["kind"], "Regions"))
         for line in tree_lines(release, depth):
             print(line)
 
@@ -297,9 +310,9 @@ def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
 @app.command("sample")
 def sample_command(
     folder: ReleaseDir,
-    n: Annotated[int, typer.Option("-n", min=0, help="How many records.")],
+    n: Annotated[int, typer.Option("-n", min=0, help="How many records (of a graph: degrees).")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A CSV; default: print it.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A CSV, of sets FIMI lines; default: print.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Any; drawing from released counts costs nothing.")] = None,
     as_json: Json = False,
@@ -309,14 +322,14 @@ def sample_command(
     Example: cantle sample release -n 1000 -o more.csv
     """
     from cantle.errors import OutputError
-    from cantle.forms import as_text
+    from cantle.forms import as_text, number_of
     from cantle.release import Release
 
     release = Release.load(folder)
     records = release.sample(n, seed=seed)
-    text = as_text(records, release.manifest)
+    text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
     if output is None:
-        _tell(as_json, {"records": len(records), "csv": text}, lambda: print(text, end=""))
+        _tell(as_json, {"records": drawn, "csv": text}, lambda: print(text, end=""))
         return
     if output.exists():
         raise OutputError(f"{output} exists already; choose another -o file")
@@ -324,7 +337,7 @@ def sample_command(
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {output}: {error.strerror}") from None
-    _tell(as_json, {"records": len(records), "file": str(output)}, lambda: print(f"wrote {output}: {n} records"))
+    _tell(as_json, {"records": drawn, "file": str(output)}, lambda: print(f"wrote {output}: {drawn} records"))
 
 
 @app.command("graph")
@@ -440,3 +453,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 from cantle.cli_ledger import ledger_app  # noqa: E402 - its commands print with the functions above
 
 app.add_typer(ledger_app, name="ledger")
+
+from cantle.cli_bench import bench_command  # noqa: E402 - as above
+
+app.command("bench")(bench_command)

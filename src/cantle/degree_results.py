@@ -8,6 +8,7 @@ import numpy as np
 
 from cantle.answers import Noisy
 from cantle.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_tail
+from cantle.drawable import require_drawable
 from cantle.postprocess import Floats, variance
 from cantle.regions import Ints
 from cantle.results import Results
@@ -16,11 +17,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+PAID = {
+    "kept edges": "kept edges",
+    "nodes": "number of nodes",
+    "at most": "degrees at most k",
+    "at least": "degrees at least k",
+    "sorted": "sorted degrees",
+}
+"""The questions, and what the receipt calls the charge of each."""
+
+
 class Answers:
     """The noisy answers by question, each with the k of its first number."""
 
-    def __init__(self, unit: str, nodes: int | None) -> None:
-        self.unit, self.nodes = unit, nodes
+    def __init__(self, unit: str, nodes: int | None, most: int | None = None) -> None:
+        """`most` is the public bound on degrees, if one is declared."""
+        self.unit, self.nodes, self.most = unit, nodes, most
         self.theta = 0
         self.path = 0
         self._held: dict[str, tuple[Noisy, int]] = {}
@@ -51,7 +63,7 @@ class Answers:
             columns: dict[str, Any] = {
                 "question": np.full(len(value), question),
                 "path": np.full(len(value), self.path),
-                "k": np.arange(first, first + len(value)) if len(value) > 1 else np.array([first]),
+                "k": np.arange(first, first + len(value)),
                 "noisy": value,
                 "rate_num": np.full(len(value), noisy.rate_num[0]),
                 "rate_den": np.full(len(value), noisy.rate_den),
@@ -70,6 +82,9 @@ def degree_results(answers: Answers, inner: Results | None) -> Results:
         summary = inner.summary | {"theta": answers.theta}
         return Results(pl.DataFrame({"degree": degrees}), inner.groups, inner.frames, summary, inner.structure)
     degrees = _edge_degrees(answers) if answers.unit == "edge" else _node_degrees(answers)
+    degrees = np.minimum(degrees, max(0, len(degrees) - 1))  # nobody has more neighbours than there are others
+    if answers.most is not None:
+        degrees = np.minimum(degrees, answers.most)
     summary = {"records": len(degrees), "edges": int(degrees.sum()) // 2, "theta": answers.theta}
     return Results(pl.DataFrame({"degree": degrees}), answers.frame(_estimates(answers, degrees)), {}, summary)
 
@@ -90,6 +105,7 @@ def _node_degrees(answers: Answers) -> Ints:
     else:  # nodes without edges are not listed: of those that have one, all have degree 1 or more
         counts = fit_at_least(answers.values("at least"))
         nodes = round(float(counts.sum()))
+    require_drawable(nodes, "nodes")
     degrees = sequence(smooth(counts), nodes)
     if answers.has("kept edges"):
         degrees = with_tail(degrees, answers.theta, float(answers.values("kept edges")[0]))
@@ -109,7 +125,7 @@ def _estimates(answers: Answers, degrees: Ints) -> dict[str, Floats]:
     """What the released sequence says to each question; of projected answers, after cutting it at the bound."""
     shown: dict[str, Floats] = {}
     cut = degrees if answers.unit == "edge" else np.minimum(degrees, answers.theta)
-    for question in ("kept edges", "nodes", "at most", "at least", "sorted"):
+    for question in PAID:
         if not answers.has(question):
             continue
         k = answers.first(question) + np.arange(len(answers.values(question)))

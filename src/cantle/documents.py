@@ -6,6 +6,7 @@ Schemas and hierarchy files come through here. They are public, so messages may 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from cantle.taxonomy import MAX_DEPTH
 
 MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group of a taxonomy in a list takes two
 MAX_SIZE = 10_000_000  # values, those behind an alias counted wherever it stands
+MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its schema
 _MAX_ALIASED = 100_000  # of these, values behind YAML aliases
 
 
@@ -96,9 +98,13 @@ def measure(value: Any, where: str, depth: int, known: dict[int, tuple[int, int]
         _refuse_depth(where)
     if id(value) not in known:
         height, size = 0, 1
+        for key in value if isinstance(value, Mapping) else ():
+            _check_scalar(key, where)
         for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
             size += 1
-            if not isinstance(one, str | int) and isinstance(one, list | tuple | Mapping):
+            if isinstance(one, str | int | float):
+                _check_scalar(one, where)
+            elif isinstance(one, list | tuple | Mapping):
                 inner, more = measure(one, where, depth + 1, known)
                 height, size = max(height, inner + 1), size + more
         known[id(value)] = height, size
@@ -108,6 +114,24 @@ def measure(value: Any, where: str, depth: int, known: dict[int, tuple[int, int]
     if size > MAX_SIZE:
         fail(where, f"it has more than {MAX_SIZE:,} values", "declare fewer")
     return height, size
+
+
+def _check_scalar(value: Any, where: str) -> None:
+    """Refuse what canonical JSON cannot hold: a release states its schema, and is written when the budget is spent."""
+    if isinstance(value, str):
+        check_text(value, where)
+    elif isinstance(value, int) and abs(value) > MAX_INTEGER:
+        fail(where, "a whole number in it has an amount of 2**53 or more", "narrow it, or put it in quotes if it is text")
+    elif isinstance(value, float) and not math.isfinite(value):
+        fail(where, "nan and infinity are not a number in JSON", "write a finite number")
+
+
+def check_text(text: str, where: str) -> None:
+    """Refuse a text that has no UTF-8."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        fail(where, f"{text[:80]!a} holds half a character (a lone surrogate)", "write it in full")
 
 
 def _refuse_depth(where: str) -> NoReturn:

@@ -275,10 +275,10 @@ class Attribute:
         """Places on the grid of fine values, one past it for null; `within` as in `decode`."""
         if self.width == 1:
             return codes
-        start = np.minimum(codes, self.bins - 1).astype(np.int64) * self.width
-        room = np.minimum(self.width, self.grid - start)
-        fine = start + np.minimum((within * room).astype(np.int64), room - 1)
-        fine = np.where(codes >= self.bins, self.grid, fine) if self.nullable else fine
+        start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)  # null: where the grid ends, no room
+        room = np.append(np.diff(start), 1)
+        inside = (within * room[codes]).astype(np.int64)
+        fine = start[codes] + np.minimum(inside, room[codes] - 1, out=inside)
         return fine.astype(unsigned(self.grid + 1))
 
     def values(self, fine: NDArray[Any]) -> pl.Series:

@@ -92,29 +92,32 @@ def spread(row: Any, lo: Any, width: Any, random: Any, codes: Any) -> None:
 
 
 @inlined
-def _digits(value: Any, room: Any, at: Any) -> Any:
-    """Writes a whole number; gives where it ends."""
+def _digits(value: Any, room: Any, at: Any, digits: Any) -> Any:
+    """Writes a whole number; gives where it ends. `digits` has room for 32 and more bytes."""
     if value < 0:
         room[at] = 45
-        at, value = at + 1, -value
-    number, rest = 1, value // 10
-    while rest:
-        number, rest = number + 1, rest // 10
-    for k in range(at + number - 1, at - 1, -1):
-        room[k] = 48 + value % 10
-        value //= 10
-    return at + number
+        at += np.uint64(1)
+    rest, first = np.uint64(abs(value)), np.uint64(20)
+    while True:  # the last digit first, up to byte 20
+        first -= np.uint64(1)
+        digits[first] = np.uint64(48) + rest % np.uint64(10)
+        rest //= np.uint64(10)
+        if rest == np.uint64(0):
+            break
+    copy16(digits, first, room, at)
+    copy16(digits, first + np.uint64(16), room, at + np.uint64(16))
+    return at + np.uint64(20) - first
 
 
 @compiled
 def join(block: Any, steps: Any, places: Any, text: Any, room: Any) -> Any:
     """Writes records as lines of text; gives how many bytes. `drawn.py` says what the tables are."""
-    at = np.uint64(0)
+    at, digits = np.uint64(0), np.empty(64, np.uint8)
     for r in range(block.shape[0]):
         for c in range(block.shape[1]):
             code = block[r, c]
             if steps[c, 2] and code < steps[c, 3]:
-                at = np.uint64(_digits(steps[c, 1] + code * steps[c, 2], room, np.int64(at)))
+                at = _digits(steps[c, 1] + code * steps[c, 2], room, at, digits)
                 code = 0
             elif steps[c, 2]:
                 code = 0

@@ -62,7 +62,8 @@ class Drawn:
     def _write(self, path: Path, tables: list[_Words], header: bytes) -> str:
         from cantle import drawing
 
-        digest, block = hashlib.sha256(header), np.zeros((_ROWS, len(tables)), dtype=np.int64)
+        wide = max(attribute.grid for attribute in self.attributes) >= 2**31
+        digest, block = hashlib.sha256(header), np.zeros((_ROWS, len(tables)), dtype=np.int64 if wide else np.int32)
         starts = np.cumsum([0, *(len(table.places) for table in tables)])[:-1]
         offsets = np.cumsum([0, *(len(table.text) for table in tables)])[:-1]
         steps = np.array(
@@ -71,7 +72,7 @@ class Drawn:
         places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
         text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
         longest = sum(table.longest for table in tables)
-        room = np.empty(_ROWS * longest + 16, dtype=np.uint8)
+        room = np.empty(_ROWS * longest + 64, dtype=np.uint8)  # what is written over lies beyond
         with path.open("wb", buffering=0) as file:
             file.write(header)
             for first in range(0, self.records, _ROWS):

@@ -31,7 +31,7 @@ MOST_TEXTS = 1 << 12
 """Categories and marks of a column that are looked up by kernels."""
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-_PIECE = 1 << 20  # bytes read together: they stay close
+_PIECE = 1 << 18  # bytes read together: they stay close
 _ROWS = 1 << 12  # records whose codes stay close
 
 
@@ -89,7 +89,7 @@ class _Scanner:
         text, size = lines.text + b"\n" * 16, len(lines.text) + (not lines.text.endswith(b"\n"))
         data, others = np.frombuffer(text, dtype=np.uint8), self._read_others(lines)
         number = at = 0
-        while at < size or not number:
+        while True:
             records, doubtful, at = self._scan(data, at, size, *self._arrays, self._codes, self._doubts)
             if doubtful:
                 self._settle(lines, text, self._doubts[:doubtful])
@@ -100,7 +100,7 @@ class _Scanner:
                 found = found[(found >= 0).all(axis=1)]
             yield self._narrow(found, layout)
             number += records
-            if not size:
+            if at >= size:
                 return
 
     def _narrow(self, found: Codes, layout: str) -> tuple[Any, Codes]:

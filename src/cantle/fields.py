@@ -19,7 +19,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from cantle.documents import fail
+from cantle.documents import MAX_INTEGER, fail
 
 if TYPE_CHECKING:
     from cantle.domain import Attribute, Labels, Steps
@@ -224,7 +224,7 @@ def _category(where: str, kind: str, value: Any) -> str | int:
     if isinstance(value, Mapping) and "value" in value:  # Frictionless also writes {value: 0, label: no}
         value = value["value"]
     if kind == "integer":
-        if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER:
             return value
         fail(where, f"category {value!r} is not an integer", "list integers, or use type string")
     if isinstance(value, int) and not isinstance(value, bool):
@@ -372,8 +372,8 @@ def _exact(where: str, key: str, value: Any) -> Fraction:
 
 def _integer(where: str, key: str, value: Any) -> int:
     exact = _exact(where, key, value)
-    if exact.denominator != 1 or not -(2**63) <= exact < 2**63:
-        fail(where, f"{key} {value!r} is not a 64-bit integer", "write a whole number")
+    if exact.denominator != 1 or abs(exact) > MAX_INTEGER:
+        fail(where, f"{key} {value!r} is not a whole number below 2**53", "write one that JSON holds exactly")
     return int(exact)
 
 
@@ -409,4 +409,8 @@ def plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if value is not None and not isinstance(value, str | int | float):
+        fail("schema", f"a value of type {type(value).__name__} has no form in JSON", "write it as a text or a number")
+    return value

@@ -21,13 +21,24 @@ _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
 
 def choose(manifest: dict[str, Any], asked: str | None) -> str:
     """The way the records are stored: as asked, else in the form that came in."""
-    kind = manifest["kind"]
     if asked is None:
-        return _OF_FORM[manifest["form"]["form"]] if kind == "sets" else "csv"
+        return _OF_FORM[manifest["form"]["form"]] if manifest["kind"] == "sets" else "csv"
+    _require_known(manifest["kind"], asked)
+    return asked
+
+
+def require_storable(schema: Any, asked: str | None) -> None:
+    """Refuses a way of storing that the kind of data, or its items, do not allow; before anything is spent."""
+    if asked is not None:
+        _require_known(schema.kind, asked)
+    if asked == "fimi":
+        schema.universe.check_fimi()
+
+
+def _require_known(kind: str, asked: str) -> None:
     if asked not in KNOWN[kind]:
         words = {"table": "a table", "sets": "sets", "graph": "a graph"}[kind]
-        raise ParameterError(f"data must be {' or '.join(KNOWN[kind])} for {words}, got {asked!r}")
-    return asked
+        raise ParameterError(f"the format must be {' or '.join(KNOWN[kind])} for {words}, got {asked!r}")
 
 
 def write(records: Any, path: Path, data: str, manifest: dict[str, Any]) -> str | None:
@@ -113,10 +124,22 @@ def kind_of(manifest: dict[str, Any]) -> Any:
 
 def list_frame(records: pl.DataFrame, manifest: dict[str, Any]) -> pl.DataFrame:
     """Released sets as one column of lists `items`, whatever form they were given back in."""
+    import polars as pl
+
     form = manifest["form"]
     if form["form"] == "long":
         return _lists(records.rename({form["id"]: "id", form["item"]: "item"}))
+    if records.is_empty():  # then a pandas column does not know that it would hold lists
+        return pl.DataFrame(schema={"items": pl.List(_item_type(manifest))})
     return records.select(records[form["column"]].alias("items"))
+
+
+def _item_type(manifest: dict[str, Any]) -> Any:
+    """Int64, or String where an item is declared as a text."""
+    import polars as pl
+
+    declared = manifest["schema"]["items"]
+    return pl.String() if isinstance(declared, list) and isinstance(declared[0], str) else pl.Int64()
 
 
 def _lists(long: pl.DataFrame) -> pl.DataFrame:
@@ -126,14 +149,27 @@ def _lists(long: pl.DataFrame) -> pl.DataFrame:
 
 
 def as_text(records: Any, manifest: dict[str, Any]) -> str:
-    """Records as lines to print: CSV, or FIMI lines for sets that did not come as a long table."""
+    """Records as lines to print: CSV, or FIMI lines for sets that did not come as a long table and can be so told."""
     frame = as_polars(records)
     if manifest["kind"] != "sets" or manifest["form"]["form"] == "long":
         return frame.write_csv()
     import polars as pl
 
-    words = list_frame(frame, manifest)["items"].list.eval(pl.element().cast(pl.String)).list.join(" ")
-    return "".join(f"{line}\n" for line in words)
+    from cantle.setframes import to_long
+    from cantle.universe import SPACE
+
+    sets = list_frame(frame, manifest)
+    words = sets["items"].list.eval(pl.element().cast(pl.String))
+    if words.explode().str.contains(SPACE).any():
+        return to_long(sets).write_csv()
+    return "".join(f"{line}\n" for line in words.list.join(" "))
+
+
+def number_of(records: Any, manifest: dict[str, Any]) -> int:
+    """How many records there are; in a long table they have a row for every item."""
+    if manifest["kind"] == "sets" and manifest["form"]["form"] == "long":
+        return as_polars(records)[manifest["form"]["id"]].n_unique()
+    return len(records)
 
 
 def as_polars(records: Any) -> pl.DataFrame:

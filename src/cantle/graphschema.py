@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cantle.documents import MAX_SIZE, fail, measure
+from cantle.documents import MAX_INTEGER, MAX_SIZE, fail, measure
 from cantle.edgelists import pieces, read_fields
 from cantle.errors import DataError
 from cantle.fields import BLANK, Folder, check_keys, plain
@@ -119,7 +119,10 @@ class GraphSchema:
             nodes = {"minimum": nodes.minimum, "maximum": nodes.maximum}
         named = {
             "unit": None if self.unit == "node" else self.unit,
-            "nodes": list(nodes) if isinstance(nodes, tuple) else nodes,
+            # JSON does not hold larger numbers exactly; digits are the number they spell (cantle.nodeids)
+            "nodes": [n if isinstance(n, str) or abs(n) <= MAX_INTEGER else str(n) for n in nodes]
+            if isinstance(nodes, tuple)
+            else nodes,
             "form": self.form,
             "max_degree": self.max_degree,
             "guarantee": "none" if self.inferred else None,
@@ -184,7 +187,7 @@ def _range(unit: str, nodes: Mapping[str, Any]) -> NodeRange:
     check_keys("nodes", nodes, ("minimum", "maximum"))
     if set(nodes) != {"minimum", "maximum"}:
         fail("nodes", "bounds have a `minimum` and a `maximum`, and nothing else", "write both")
-    low, high = (_whole(f"nodes.{key}", nodes[key], -(2**63), 2**63 - 1) for key in ("minimum", "maximum"))
+    low, high = (_whole(f"nodes.{key}", nodes[key], -MAX_INTEGER, MAX_INTEGER) for key in ("minimum", "maximum"))
     if low > high:
         fail("nodes", f"minimum {low} is above maximum {high}", "swap them")
     if unit != "node" and high - low >= MOST_NODES:
@@ -219,7 +222,7 @@ def _listed(values: Iterable[Any]) -> tuple[int | str, ...]:
     if not found:
         fail("nodes", "no identifier is listed", _DECLARE)
     try:
-        texts = [one.decode("utf-8", "surrogatepass") for one in sorted(one for one in found if isinstance(one, bytes))]
+        texts = [one.decode() for one in sorted(one for one in found if isinstance(one, bytes))]
     except UnicodeDecodeError:
         fail("nodes", "a listed identifier is not UTF-8 text", "write the file in UTF-8")
     return (*sorted(one for one in found if isinstance(one, int)), *texts)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cantle.baskets import read_baskets
+from cantle.baskets import FIMI, read_baskets
 from cantle.encoding import read_codes
 from cantle.engines.base import Engine
 from cantle.engines.columns import ColumnEngine
 from cantle.engines.graph import GraphEngine
 from cantle.engines.memory import open_rows
 from cantle.engines.sets import SetEngine
-from cantle.errors import ParameterError
+from cantle.errors import DataError, ParameterError
 from cantle.graphs import read_graph
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffgen import DiffGen
@@ -30,10 +32,25 @@ Form = dict[str, str]
 """The public form in which data came in, so that records can be given back in it."""
 
 
+def require_fitting(data: Any, schema: Any, nodes: Any) -> None:
+    """Refuses what shows without opening the data, so that it costs nothing: a node list where none can be used, and
+    FIMI lines that cannot hold the declared items."""
+    if nodes is not None:
+        if schema.kind != "graph":
+            raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
+        if schema.unit != "node":
+            rule = f"under `unit: {schema.unit}` the nodes are public"
+            raise ParameterError(f"nodes: {rule}; declare them in the schema, not with the data")
+        if isinstance(nodes, str | os.PathLike) and not os.path.exists(nodes):
+            raise DataError(f"there is no file {os.path.basename(nodes)!r}; check the path.")
+    if schema.kind == "sets" and isinstance(data, str | os.PathLike):
+        lines = schema.form is None and Path(data).suffix.lower() in FIMI
+        if schema.form == "fimi" or lines:
+            schema.universe.check_fimi()
+
+
 def open_data(data: Any, schema: Any, plan: Plan, nodes: Any = None, place: Place = IN_MEMORY) -> tuple[Form, Engine]:
     """The data behind an engine, and the form it came in; `nodes` is the private node list of a graph."""
-    if nodes is not None and not isinstance(plan, DegreeSequence):
-        raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
     if isinstance(plan, DegreeSequence):
         return {"frame": "polars"}, GraphEngine(read_graph(data, schema, nodes), nodes=schema.node_count)
     if isinstance(plan, DiffPart):

@@ -104,7 +104,7 @@ class Pairs:
         del plain
         used, (text_ends,) = _numbered([mixed[is_text]])
         mixed[~is_text], mixed[is_text] = mixed_ends, text_ends + len(found)
-        parts = [plain_ends.reshape(-1, 2), mixed]
+        parts: list[NDArray[Any]] = [plain_ends.reshape(-1, 2), mixed]
         ends = _edges(parts)
         keys = np.concatenate([number_keys(found), text_keys([texts[i] for i in used.tolist()])])
         if listed:

@@ -50,17 +50,13 @@ def bits_of(mask: Ints, first: Ints) -> tuple[Ints, Ints]:
 
 def find_pairs(part: Ints, mask: Ints, rows: Ints, masks: Ints) -> Ints:
     """The place of each (row, mask) in the sorted list of pairs (part, mask); the list's length if it is not there."""
-    asked = len(rows)
-    order = np.lexsort((np.arange(asked + len(part)) < asked, np.append(masks, mask), np.append(rows, part)))
-    listed = order >= asked  # of two equal pairs the listed one comes first
-    before = (np.cumsum(listed) - 1)[~listed]
-    place = np.empty(asked, dtype=np.int64)
-    place[order[~listed]] = before
-    good = np.flatnonzero(place >= 0)
-    good = good[(part[place[good]] == rows[good]) & (mask[place[good]] == masks[good])]
-    found = np.full(asked, len(part), dtype=np.int64)
-    found[good] = place[good]
-    return found
+    width = max(int(mask.max(initial=0)), int(masks.max(initial=0))).bit_length()
+    if max(int(part.max(initial=0)), int(rows.max(initial=0))).bit_length() + width > 63:
+        seen, place = np.unique(np.append(mask, masks), return_inverse=True)  # numbers for masks, in their order
+        mask, masks, width = place[: len(mask)], place[len(mask) :], len(seen).bit_length()
+    listed, asked = (part << width) | mask, (rows << width) | masks
+    found = np.searchsorted(listed, asked)
+    return np.where(np.append(listed, -1)[found] == asked, found, len(listed))
 
 
 @dataclass(frozen=True, eq=False)

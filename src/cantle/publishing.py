@@ -25,7 +25,7 @@ from cantle.methods.diffgen import DiffGen
 from cantle.methods.diffpart import DiffPart
 from cantle.methods.rps import RPS
 from cantle.noise import Noise, Secure, Seeded
-from cantle.opening import Form, Plan, open_data
+from cantle.opening import Form, Plan, open_data, require_fitting
 from cantle.postprocess import fresh_seed, public_dice
 from cantle.readers import give_back
 from cantle.release import Release
@@ -41,7 +41,7 @@ MOST_CLASSES = 1000
 
 def publish(
     data: Any,
-    schema: Schema | dict[str, Any] | str | os.PathLike[str],
+    schema: Schema | SetSchema | GraphSchema | dict[str, Any] | str | os.PathLike[str],
     *,
     epsilon: Any,
     method: str = "auto",
@@ -59,30 +59,30 @@ def publish(
     frame (of a graph also a networkx graph, with `nodes` a private list of nodes that may have no edge), `epsilon` the
     whole spend.
 
-    `engine` is where a table is counted: memory; duckdb (on disk, for files, folders of files or a DuckDB database, with
-    `memory` as its limit); spark (any Spark data frame or source); database (an ibis table, or a URL). `table` names the
-    table of a database. The same seed gives the same release on all of them.
+    `engine` is where a table is counted: memory; duckdb (on disk: files, folders of files or a DuckDB database, with
+    `memory` as its limit); spark (any Spark data frame or source); database (an ibis table, or a URL). `table` names
+    the table of a database. The same seed gives the same release on all of them.
 
     With a `ledger` (a file or a postgresql:// URL) epsilon is charged to `dataset` there before the data is opened, and
     stays charged whatever happens then; saving the release notes its hash. `insecure_seed` makes the run repeatable and
     the release NOT PRIVATE: for tests only.
     """
-    nano = nano_of(epsilon)
-    schema = _schema(schema)
-    place = Place.of(engine, memory, table, schema.kind)
-    plan = make_method(schema, method, preset, parameters)
-    noise, unit, started = _noise(insecure_seed), _unit(schema), now()
-    guarantee = _guarantee(schema, insecure_seed)
+    nano, public = nano_of(epsilon), _schema(schema)
+    place = Place.of(engine, memory, table, public.kind)
+    plan = make_method(public, method, preset, parameters)
+    require_fitting(data, public, nodes)
+    noise, unit, started = _noise(insecure_seed), _unit(public), now()
+    guarantee = _guarantee(public, insecure_seed)
     if ledger is not None:
         place.require(data)  # a misspelt path must cost nothing
     ticket = _charge(ledger, dataset, nano, unit, plan, guarantee)
     log = logging.getLogger("cantle")
     log.info("reading")
     with _charged(ticket):
-        form, store = open_data(data, schema, plan, nodes, place)
+        form, store = open_data(data, public, plan, nodes, place)
         receipt = run(plan, store, epsilon_nano=nano, unit=unit, noise=noise)
     log.info("drawing records")
-    release = _release(plan, schema, receipt, form, insecure_seed, ticket)
+    release = _release(plan, public, receipt, form, insecure_seed, ticket)
     release.manifest["created"] = None if insecure_seed is not None else started
     release.manifest["ledger"] = None if ticket is None else ticket.line
     return release
@@ -161,9 +161,9 @@ def _schema(schema: Any) -> Any:
 def _noise(insecure_seed: int | None) -> Noise:
     if insecure_seed is None:
         return Secure()
-    if isinstance(insecure_seed, bool) or not isinstance(insecure_seed, int) or not 0 <= insecure_seed < 2**63:
+    if isinstance(insecure_seed, bool) or not isinstance(insecure_seed, int) or not 0 <= insecure_seed < 2**53:
         raise ParameterError(
-            "insecure_seed must be a whole number from 0 to 2^63 - 1; leave it out for a private release"
+            "insecure_seed must be a whole number from 0 to 2^53 - 1; leave it out for a private release"
         )
     return Seeded(insecure_seed)
 

@@ -414,8 +414,16 @@ def _objects(values: list[Any]) -> pl.Series:
 
 def _object_text(value: Any) -> str | None:
     """The text a CSV file would have for a Python value; None for what is missing or has no plain text."""
+    try:
+        text = _plain_text(value)
+        return text if text is None or text.isascii() else text.encode().decode()
+    except Exception:  # too long a number, half a character, an object with ideas of its own: that value is missing
+        return None
+
+
+def _plain_text(value: Any) -> str | None:
     if isinstance(value, str):
-        return value
+        return str(value)
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     if isinstance(value, Decimal):

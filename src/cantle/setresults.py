@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.answers import Noisy
+from cantle.drawable import require_drawable
 from cantle.partitions import ItemTree, bits_of, gather
 from cantle.postprocess import Dice, Floats
 from cantle.refill import Ragged, Shape, refill
@@ -29,8 +30,11 @@ def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, 
     if fill:
         parts = harvest.parts()
         estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
+        require_drawable(_items(item_sets, estimate) + missing.sum(), "items")
         count, whole = _at_random(estimate, dice), _at_random(missing, dice)
         extra = refill(_shape(tree, item_sets, estimate), harvest.rounds, Counted.join([parts, leaves]), whole, dice)
+    else:
+        require_drawable(_items(item_sets, estimate), "items")
     order = _canonical(*item_sets)
     columns = {"path": harvest.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
     columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
@@ -45,8 +49,9 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     value = noisy.value[0]
     cells = np.concatenate([np.zeros(1), value.astype(float)])
     estimate = fill_in(cells, int(noisy.rate_num[0]) / noisy.rate_den)[1:]
-    count = _at_random(estimate, dice)
     item_sets = bits_of(np.arange(1, len(cells)), np.zeros(len(value), np.int64))
+    require_drawable(_items(item_sets, estimate), "items")
+    count = _at_random(estimate, dice)
     columns = {"path": np.full(len(value), path), "noisy": value, "count": count}
     columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
@@ -61,6 +66,11 @@ def _shape(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> Shape:
     return Shape(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
 
 
+def _items(item_sets: Ragged, estimate: Floats) -> float:
+    """How many items so many of each set hold."""
+    return float(np.diff(item_sets[0]) @ estimate)
+
+
 def _at_random(x: Floats, dice: Dice) -> Ints:
     """Whole numbers with the right means: up with the probability of the fraction."""
     return np.floor(np.maximum(x, 0.0) + dice.random(len(x))).astype(np.int64)
@@ -68,8 +78,10 @@ def _at_random(x: Floats, dice: Dice) -> Ints:
 
 def _sorted_items(starts: Ints, items: Ints) -> Ragged:
     """Items ascending within each set."""
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return starts, items[np.lexsort((items, owner))]
+    width = int(items.max(initial=0)).bit_length()
+    packed = (np.repeat(np.arange(len(starts) - 1), np.diff(starts)) << width) | items
+    packed.sort()
+    return starts, packed & ((1 << width) - 1)
 
 
 def _canonical(starts: Ints, items: Ints) -> Ints:

@@ -12,6 +12,8 @@ from cantle.forms import as_polars
 from cantle.release import Release
 from cantle.stored import domain_of, grid_and_domain
 
+_WORDS = {"sets": "sets (synthetic)", "graph": "degrees, one a node"}
+
 
 def overview(release: Release) -> list[tuple[str, str]]:
     """The main facts, as pairs of words."""
@@ -20,7 +22,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("guarantee", m["guarantee"]),
         ("epsilon", f"{m['epsilon']} for {m['unit']}"),
         ("method", f"{m['method']}, preset {m['parameters']['preset']}"),
-        ("records", f"{m['summary']['records']} (synthetic)"),
+        ("records", f"{m['summary']['records']} {_WORDS.get(m['kind'], '(synthetic)')}"),
         ("regions", regions(m)),
         *_account(m),
     ]
@@ -42,7 +44,7 @@ def regions(manifest: dict[str, Any]) -> str:
     if manifest["method"] == "diffpart":
         return f"{s['leaves']} sets of items, {s['refilled']} records drawn for pruned ones"
     if manifest["method"] == "degrees":
-        bound = "no bound on degrees" if not s["theta"] else f"degrees bounded at {s['theta']}"
+        bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
         return f"{bound}, {s['leaves']} ranges" if "leaves" in s else bound
     if manifest["method"] == "diffgen":
         return f"{s['listed']} of {s['cells']} cells listed, {s['rounds']} specialisations"
@@ -63,7 +65,7 @@ def budget_lines(manifest: dict[str, Any], most: int = 12) -> Iterator[str]:
 def _runs(charges: list[dict[str, Any]]) -> Iterator[str]:
     """Charges in words, equal ones of successive levels joined."""
     runs: list[list[dict[str, Any]]] = []
-    for charge in sorted(charges, key=lambda c: (c["why"] == "leaf", c["why"], c["depth"])):
+    for charge in sorted(charges, key=lambda c: (c["why"].startswith("leaf"), c["why"], c["depth"])):
         same = runs and all(runs[-1][-1][k] == charge[k] for k in ("why", "verb", "epsilon_nano", "sensitivity"))
         if same:
             runs[-1].append(charge)

@@ -223,20 +223,20 @@ def _open_database(data: Any, schema: Schema, plan: Any, place: Place) -> TableE
         raise ParameterError("the database engine takes the URL of a database or an ibis table")
     if place.table is None:
         raise ParameterError("the database engine must know which table; name it with --table NAME")
-    ibis = load_ibis()
+    backend = None
     try:
-        backend = ibis.connect(data)
+        backend = load_ibis().connect(data)
         *above, name = place.table.split(".")
         table = backend.table(name, database=".".join(above) or None)
-    except Exception:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
+        return _database(table, plan, own=True)
+    except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
+        if backend is not None:
+            backend.disconnect()
+        if isinstance(error, CantleError):
+            raise
         raise EngineError(
             "the database cannot be reached, or has no such table; check the URL, the server and --table"
         ) from None
-    try:
-        return _database(table, plan, own=True)
-    except CantleError:
-        backend.disconnect()
-        raise
 
 
 def _database(table: Any, plan: Any, *, own: bool) -> TableEngine:

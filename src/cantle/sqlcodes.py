@@ -50,7 +50,7 @@ def code_table(table: Any, domain: Domain) -> Any:
 def _code(ibis: Any, table: Any, attribute: Attribute) -> Any:
     """`Attribute.encode`: -1 where the record is to be dropped."""
     column, scale = table[attribute.name], attribute.scale
-    fine = _label(ibis, column, scale, attribute.name) if isinstance(scale, Labels) else _step(ibis, column, scale)
+    fine = _label(ibis, column, scale) if isinstance(scale, Labels) else _step(ibis, column, scale)
     if fine is None:
         kind = str(column.type())
         raise DataError(
@@ -166,7 +166,7 @@ def _day(day: int) -> str:
 # ---- categories -----------------------------------------------------------------------------------------------
 
 
-def _label(ibis: Any, column: Any, scale: Labels, name: str) -> Any:
+def _label(ibis: Any, column: Any, scale: Labels) -> Any:
     """`Labels.locate`, or None for a type it has no rule for."""
     place = {label: k for k, label in enumerate(scale.labels)}
     spelt = scale.spellings or tuple((str(label), label) for label in scale.labels)
@@ -177,15 +177,16 @@ def _label(ibis: Any, column: Any, scale: Labels, name: str) -> Any:
     if kind.is_boolean():
         known: list[tuple[Any, int]] = [(column, codes.get("true", unknown))]
         return ibis.cases((column.isnull(), MISSING), *known, else_=codes.get("false", unknown))
-    if kind.is_string() and scale.type != "integer":
-        value, read = column, str
-    elif kind.is_integer() and not kind.is_uint64():
-        value, read = column.cast("int64"), int
-        codes, absent = ({t: codes[t] for t in codes if _is_whole(t)}, {t for t in absent if _is_whole(t)})
+    if kind.is_integer() and not kind.is_uint64():
+        value: Any = column.cast("int64")
+        texts: dict[str, Any] = {text: int(text) for text in (*codes, *absent) if _is_whole(text)}
+    elif kind.is_string() and scale.type != "integer":
+        value, texts = column, {text: text for text in (*codes, *absent)}
     else:
         return None
-    pairs = [(value == read(text), code) for text, code in codes.items()]
-    pairs += [(value.isin([read(text) for text in sorted(absent)]), MISSING)] if absent else []
+    pairs = [(value == texts[text], code) for text, code in codes.items() if text in texts]
+    gone = [texts[text] for text in sorted(absent) if text in texts]
+    pairs += [(value.isin(gone), MISSING)] if gone else []
     return ibis.cases((column.isnull(), MISSING), *pairs, else_=unknown)
 
 

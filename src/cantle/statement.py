@@ -57,8 +57,7 @@ at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing
 
 ## What came out
 
-{m["summary"]["records"]} synthetic records, drawn from the noisy counts of {_regions(m)}; none of them is a record of a
-person.
+{_outcome(m)}
 
 ## Software
 
@@ -191,10 +190,22 @@ def _fixed(manifest: dict[str, Any]) -> str:
     return ", with the number of records fixed" if _kind(manifest) == "record" else ""
 
 
+def _outcome(manifest: dict[str, Any]) -> str:
+    """What was released, in a sentence."""
+    records = manifest["summary"]["records"]
+    if manifest["kind"] == "graph":
+        return (
+            f"A sequence of {records} degrees, fitted to the noisy counts of {_regions(manifest)}; no edge is released."
+        )
+    kind = "sets" if manifest["kind"] == "sets" else "records"
+    drawn = f"{records} synthetic {kind}, drawn from the noisy counts of {_regions(manifest)};"
+    return f"{drawn}\nnone of them is a record of a person."
+
+
 def _regions(manifest: dict[str, Any]) -> str:
     s = manifest["summary"]
     if manifest["method"] == "degrees":
-        return "degrees" if "leaves" not in s else f"{s['leaves']} ranges of degrees"
+        return "nodes by degree" if "leaves" not in s else f"{s['leaves']} ranges of degrees"
     if manifest["method"] == "diffpart":
         return f"{s['leaves']} sets of items" + (" and, for pruned ones, of their partitions" if s["refilled"] else "")
     if manifest["method"] != "diffgen":

@@ -168,7 +168,8 @@ def _draw(
 ) -> tuple[Ints, Floats | None]:
     """A code for every record, regions one after the other, and its place within a bin if that is fixed."""
     if values in ("midpoint", "low"):
-        return _fixed(attribute, np.repeat(lo, strata.counts), np.repeat(hi, strata.counts), values)
+        code, place = _fixed(attribute, lo, hi, values)
+        return np.repeat(code, strata.counts), np.repeat(place, strata.counts)
     f = _grid_mass(attribute)
     if values == "fitted" and table is not None:
         f = fit_values(top_down(table, float(strata.total)), lo, hi, strata.counts.astype(float))

@@ -13,6 +13,7 @@ Everything here is public, so messages may quote it.
 
 from __future__ import annotations
 
+import re
 import reprlib
 from bisect import bisect_right
 from collections import Counter
@@ -29,6 +30,7 @@ Row = tuple[int, Any]  # depth and label of a node, depth first; a group without
 ANY = "*"
 MAX_DEPTH = 100
 GENERATORS = ("fanout", "prefixes", "bands", "dateparts")  # as the only key of a mapping: a rule, not a group
+_HALF = re.compile("[\ud800-\udfff]")
 _SHOWN = 3  # labels written out in the name of a nameless node
 _quoting = reprlib.Repr()
 _quoting.maxstring = _quoting.maxother = 80
@@ -414,6 +416,8 @@ def _filled(inside: Any, what: str, where: str) -> Any:
 
 def _label(label: Any, where: str) -> Any:
     """A label, if it is text, a 64-bit integer or a boolean."""
+    if isinstance(label, str) and not label.isascii() and _HALF.search(label):
+        refuse(where, f"the label {quote(label)} holds half a character (a lone surrogate)", "write it in full")
     if isinstance(label, str | bool) or (isinstance(label, int) and -(2**63) <= label < 2**63):
         return label
     shown = "a number of more than 64 bits" if isinstance(label, int) else quote(label)

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.documents import fail
+from cantle.documents import MAX_INTEGER, fail
 from cantle.errors import ParameterError
 from cantle.fields import BLANK, Folder, repeated
 from cantle.taxonomy import quote
@@ -32,7 +32,6 @@ from cantle.values import label_text
 Codes = NDArray[np.int32]
 
 MAX_ITEMS = 10_000_000
-MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its universe
 _MAX_BYTES = 1 << 30
 _TABLE = 1 << 24  # integers within such a span are looked up in a table of that many places
 SPACE = "[\\x00-\\x20\ufeff\\s]"  # what separates items in FIMI lines, for other readers as well as ours
@@ -113,7 +112,8 @@ class Universe:
         bad = None if self.integers else next((one for one in self.items if re.search(SPACE, str(one))), None)
         if bad is not None:
             raise ParameterError(
-                f"the item {quote(bad)} holds a space, so that FIMI lines cannot; write Parquet, or declare it without."
+                f"the item {quote(bad)} holds a space, which ends an item in FIMI lines; use Parquet or a long table, "
+                "or declare it without."
             )
 
     def to_plain(self) -> Any:

@@ -76,6 +76,7 @@ PICTURE: dict[str, str] = {
     "scan": "jit",
     "encoding": "fast scan domain readers schema",
     "draft": "errors schema readers",
+    "blanks": "errors fields",
     # sets and graphs
     "nodeids": "mixing",
     "graphdata": "nodeids",
@@ -94,13 +95,15 @@ PICTURE: dict[str, str] = {
     "methods": "",
     "methods.diffpart": f"{CORE} {PUBLIC} methods.settings answers curator postprocess results setcounts setresults "
     "spurious",
-    "methods.degrees": f"{CORE} {PUBLIC} methods.settings methods.rps answers curator degree_results postprocess results",
+    "methods.degrees": f"{CORE} {PUBLIC} methods.settings methods.rps answers curator degree_results drawable "
+    "postprocess results summaries",
     "methods.*": f"{CORE} {PUBLIC} methods.settings answers curator tree grow postprocess results summaries cells",
     "spurious": "partitions postprocess regions",
     # what is done with what was given away
     "drawing": "jit",
     "drawn": "domain drawing fast",
     "postprocess": "drawing fast regions",
+    "drawable": "errors",
     "leaves": "postprocess regions",
     "results": "drawn",
     "frames": "domain errors leaves postprocess regions tree",
@@ -109,9 +112,9 @@ PICTURE: dict[str, str] = {
     "setcounts": "answers budget partitions postprocess regions",
     "refill": "partitions postprocess regions setcounts",
     "walsh": "patterns postprocess regions",
-    "setresults": "answers baskets partitions postprocess refill regions results setcounts universe walsh",
+    "setresults": "answers baskets drawable partitions postprocess refill regions results setcounts universe walsh",
     "degree_fit": "postprocess regions",
-    "degree_results": "answers degree_fit postprocess regions results",
+    "degree_results": "answers degree_fit drawable postprocess regions results",
     "forms": "drawn errors schema setframes",
     "statement": "budget",
     "registry": "budget statement",
@@ -135,10 +138,14 @@ PICTURE: dict[str, str] = {
     "audit": "audit.*",
     "audit.*": f"{CORE} {PUBLIC} audit audit.* answers curator tree grow methods.* noise noise.* engines.* publishing",
     "evaluate": "",
-    "evaluate.*": f"evaluate.* {PUBLIC} {RELEASED} {CORE} readers publishing curator engines.memory noise methods.*",
+    "evaluate.*": f"evaluate.* {PUBLIC} {RELEASED} {CORE} readers publishing curator engines.memory noise methods.* "
+    "baskets spurious",
     "demo": f"evaluate.* {PUBLIC} {RELEASED} publishing readers",
+    "bench": "",
+    "bench.*": f"bench.* evaluate.* {PUBLIC} fast publishing sources methods.*",
     "cli": "*",
     "cli_ledger": "budget ledger cli",
+    "cli_bench": "bench.* cli",
     "": "estimators ledger publishing release schema",
 }
 BACKWARDS = {
@@ -228,7 +235,7 @@ def test_engines_are_opened_by_few(name: str) -> None:
 def test_nothing_on_the_publishing_side_sees_evaluate(name: str) -> None:
     """evaluate may hold raw data."""
     if any(any_of(to, "evaluate evaluate.*") for to in ours(modules()[name])):
-        assert any_of(name, "evaluate.* cli demo")
+        assert any_of(name, "evaluate.* bench.* cli demo")
 
 
 TRUSTED = f"{CORE} curator noise noise.* engines engines.* nodeids graphdata pairs projection"
@@ -248,11 +255,11 @@ def test_heavy_packages_stay_at_home(name: str) -> None:
         "py4j": "engines.spark",
         "ibis": "engines.database sqlcodes",
         "sklearn": "evaluate.*",
-        "matplotlib": "evaluate.*",
+        "matplotlib": "evaluate.* bench.picture",
         "scipy": "evaluate.*",
         "opendp": "audit audit.*",
         "igraph": "regenerate",
-        "typer": "cli cli_ledger",
+        "typer": "cli cli_ledger cli_bench",
         "psycopg": "ledgers.postgres",
         "sqlite3": "ledgers.sqlite",
         "pandas": "readers evaluate.*",
@@ -263,7 +270,7 @@ def test_heavy_packages_stay_at_home(name: str) -> None:
         assert any_of(name, homes[package])
 
 
-RANDOM_HOMES = ("noise", "noise.*", "postprocess", "regenerate", "evaluate.*", "demo")
+RANDOM_HOMES = ("noise", "noise.*", "postprocess", "regenerate", "evaluate.*", "bench.data", "demo")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,12 +12,16 @@ from cantle.audit.exact import TOLERANCE
 
 @pytest.mark.parametrize("breakage", [*BREAKAGES, *DIFFGEN_BREAKAGES], ids=lambda breakage: breakage.name)
 def test_flaws_are_caught(breakage: Breakage) -> None:
+    check_flaw(breakage)
+
+
+def check_flaw(breakage: Breakage) -> None:
+    """The flaw is caught, and gone again."""
     claimed = breakage.config.units
     assert breakage.find(broken=False).loss <= claimed + TOLERANCE
     broken = breakage.find(broken=True)
     assert broken.loss > claimed + TOLERANCE
     assert broken.loss >= breakage.least - TOLERANCE
-    # The patch is gone again.
     assert breakage.find(broken=False).loss <= claimed + TOLERANCE
 
 

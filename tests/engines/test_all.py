@@ -31,11 +31,11 @@ CALLS: dict[str, dict[str, Any]] = {
 Opened = tuple[Any, dict[str, Any]]
 
 
-def duckdb_file(path: Path, request: pytest.FixtureRequest) -> Opened:
+def duckdb_file(path: Path, _request: pytest.FixtureRequest) -> Opened:
     return path, {"engine": "duckdb", "memory": "1GiB"}
 
 
-def duckdb_files(path: Path, request: pytest.FixtureRequest) -> Opened:
+def duckdb_files(path: Path, _request: pytest.FixtureRequest) -> Opened:
     folder = path.parent / "many"
     folder.mkdir()
     for i, part in enumerate(awkward().iter_slices(250)):
@@ -43,11 +43,11 @@ def duckdb_files(path: Path, request: pytest.FixtureRequest) -> Opened:
     return folder, {"engine": "duckdb"}
 
 
-def duckdb_frame(path: Path, request: pytest.FixtureRequest) -> Opened:
+def duckdb_frame(_path: Path, _request: pytest.FixtureRequest) -> Opened:
     return awkward(), {"engine": "duckdb"}
 
 
-def duckdb_database(path: Path, request: pytest.FixtureRequest) -> Opened:
+def duckdb_database(path: Path, _request: pytest.FixtureRequest) -> Opened:
     import duckdb
 
     with duckdb.connect(str(path.parent / "all.duckdb")) as base:
@@ -56,14 +56,14 @@ def duckdb_database(path: Path, request: pytest.FixtureRequest) -> Opened:
     return path.parent / "all.duckdb", {"engine": "duckdb", "table": "people"}
 
 
-def ibis_duckdb(path: Path, request: pytest.FixtureRequest) -> Opened:
+def ibis_duckdb(path: Path, _request: pytest.FixtureRequest) -> Opened:
     ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     backend = ibis.duckdb.connect()
     backend.raw_sql(f"CREATE TABLE people AS FROM read_parquet('{path}')")
     return backend.table("people"), {"engine": "database"}
 
 
-def postgres(path: Path, request: pytest.FixtureRequest) -> Opened:
+def postgres(_path: Path, request: pytest.FixtureRequest) -> Opened:
     pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     url = request.getfixturevalue("server")
     fill(url, "people")

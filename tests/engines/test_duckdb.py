@@ -30,6 +30,7 @@ from tests.release.people import SCHEMA, people
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
 from cantle.engines import duckdb as module  # noqa: E402
+from cantle.engines import words  # noqa: E402
 from cantle.engines.duckdb import DuckEngine  # noqa: E402
 
 CANARY = "CanaryQx7"
@@ -52,12 +53,15 @@ def test_it_counts_like_the_naive_engine(slab_cells: int, data) -> None:
     engine.close()
 
 
+@pytest.mark.parametrize("fine", [1 << 24, 0])
 @settings(max_examples=12)
 @given(data=st.data())
-def test_grids_are_counted_like_in_memory(data) -> None:
+def test_grids_are_counted_like_in_memory(fine: int, data) -> None:
     table = data.draw(tables(max_records=15))
-    engine = opened(table)
-    grids(data.draw, table, engine)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "FINE", fine)
+        engine = opened(table)
+        grids(data.draw, table, engine)
     engine.close()
 
 
@@ -203,7 +207,7 @@ def test_a_missing_file_costs_nothing(tmp_path: Path) -> None:
 # ---- errors ---------------------------------------------------------------------------------------------------
 
 
-def refused(data: Any, tmp_path: Path, **place: Any) -> str:
+def refused(data: Any, **place: Any) -> str:
     """What is said; it must quote no value and hide no other exception."""
     with pytest.raises(CantleError) as caught:
         cantle.publish(data, SCHEMA, epsilon=1, engine="duckdb", **place)
@@ -225,28 +229,28 @@ def test_errors_of_databases_quote_nothing(tmp_path: Path) -> None:
     names = ", ".join(f"'{CANARY}' AS {field['name']}" for field in SCHEMA["fields"] if field["name"] != "age")
     view = f"CREATE VIEW v AS SELECT ('{CANARY}' || i)::INTEGER AS age, {names} FROM range(3) t(i)"
     path = database(tmp_path / "bad.duckdb", view)
-    assert "cannot be read as a DuckDB database" in refused(path, tmp_path)
+    assert "cannot be read as a DuckDB database" in refused(path)
     (tmp_path / "text.duckdb").write_text(CANARY * 100)
-    assert "cannot be read as a DuckDB database" in refused(tmp_path / "text.duckdb", tmp_path)
+    assert "cannot be read as a DuckDB database" in refused(tmp_path / "text.duckdb")
 
 
 def test_tables_are_named(tmp_path: Path) -> None:
     path = database(tmp_path / "two.duckdb", "CREATE TABLE a (x INT)", 'CREATE TABLE "b""c" (x INT)')
-    assert "holds 2 tables; say which one with --table" in refused(path, tmp_path)
-    assert "has no column 'age'" in refused(path, tmp_path, table='b"c')
-    assert "no such table" in refused(path, tmp_path, table="d")
+    assert "holds 2 tables; say which one with --table" in refused(path)
+    assert "has no column 'age'" in refused(path, table='b"c')
+    assert "no such table" in refused(path, table="d")
     people(5).write_parquet(tmp_path / "p.parquet")
-    assert "'p.parquet' is none; leave it out" in refused(tmp_path / "p.parquet", tmp_path, table="a")
+    assert "'p.parquet' is none; leave it out" in refused(tmp_path / "p.parquet", table="a")
 
 
 def test_parquet_files_are_judged_by_their_types(tmp_path: Path) -> None:
     people(5).drop("age").write_parquet(tmp_path / "a.parquet")
-    assert "'a.parquet' has no column 'age'" in refused(tmp_path / "a.parquet", tmp_path)
+    assert "'a.parquet' has no column 'age'" in refused(tmp_path / "a.parquet")
     people(5).with_columns(age=pl.lit(CANARY.encode())).write_parquet(tmp_path / "b.parquet")
-    assert "column 'age' has type Binary" in refused(tmp_path / "b.parquet", tmp_path)
+    assert "column 'age' has type Binary" in refused(tmp_path / "b.parquet")
     (tmp_path / "c.parquet").write_text(CANARY)
-    assert "is not a readable Parquet file" in refused(tmp_path / "c.parquet", tmp_path)
-    assert "there is no file 'd.parquet'" in refused(tmp_path / "d.parquet", tmp_path)
+    assert "is not a readable Parquet file" in refused(tmp_path / "c.parquet")
+    assert "there is no file 'd.parquet'" in refused(tmp_path / "d.parquet")
 
 
 def test_a_database_that_fails_is_told_in_our_words() -> None:

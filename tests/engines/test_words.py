@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cantle.engines import words as module
-from cantle.engines.words import Layout, Tally, add_bins, add_counts, merged, occupied
+from cantle.engines.words import GridTally, Layout, Tally, add_bins, add_counts, merged, occupied
 from cantle.grid import Grid
 from cantle.tally import GridBins, OneWays, PatternTable, Sizes
 
@@ -30,7 +30,8 @@ def test_every_code_comes_back(sizes: list[int], classes: int, data) -> None:
     for a, column in enumerate(columns):
         assert layout.column(words, a).tolist() == column.tolist()
         assert layout.pick(words, np.full(n, a)).tolist() == column.tolist()
-        assert layout.entry(words, a, 3).tolist() == [3 * c + k for c, k in zip(column.tolist(), label, strict=True)]
+        pairs = zip(column.tolist(), label.tolist(), strict=True)
+        assert layout.entry(words, a, 3).tolist() == [3 * code + k for code, k in pairs]
     assert layout.column(words, -1).tolist() == label.tolist()
 
 
@@ -62,14 +63,24 @@ def test_counts_do_not_depend_on_how_records_come(step: int, monkeypatch: pytest
     assert together.table().tolist() == apart.table().tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("looked_up", [1 << 22, 0], ids=["by table", "by search"])
-def test_bins_are_found_both_ways(looked_up: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOOKED_UP", looked_up)
-    layout, counts = Layout((6,), 1), np.zeros(2 * 3, dtype=np.int64)
-    words = layout.pack([np.arange(6)], np.zeros(6, np.int64))
-    entry = layout.locate(words, Grid.top((6,)).refine(0, (4,)))
-    add_bins(counts, layout, GridBins(0, np.array([0, 1, 4, 5]), np.array([0, 1, 0, 1]), 3, 1), words[0], entry)
+@pytest.mark.parametrize("fine", [1 << 24, 20, 0], ids=["by code", "one by code", "by bin"])
+def test_bins_are_counted_both_ways(fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes 0 to 5 in spans [0, 4) and [4, 6), bins from 0, 1 and 4, 5; beside them an attribute in one span."""
+    monkeypatch.setattr(module, "FINE", fine)
+    layout, grid = Layout((6, 9), 1), Grid.top((6, 9)).refine(0, (4,))
+    words = layout.pack([np.arange(6), np.arange(6)], np.zeros(6, np.int64))
+    key = GridBins(0, np.array([0, 1, 4, 5]), np.array([0, 1, 0, 1]), 3, 1)
+    tally, counts = GridTally(layout, grid), np.zeros(2 * 3, dtype=np.int64)
+    tally.add(words[:, :2])
+    rest = GridTally(layout, grid)
+    rest.add(words[:, 2:])
+    tally.merge(rest.sparse())
+    add_bins(counts, layout, key, grid, words)
     assert counts.tolist() == [1, 3, 0, 1, 1, 0]
+    assert tally.has(0) == (fine > 0)
+    assert tally.has(1) == (fine > 20)
+    if tally.has(0):
+        assert tally.dense(key).reshape(-1).tolist() == counts.tolist()
 
 
 def test_few_places_are_added_without_passing_over_all() -> None:

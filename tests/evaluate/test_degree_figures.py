@@ -12,6 +12,7 @@ import pytest
 
 from cantle.errors import DataError, ParameterError
 from cantle.evaluate import degree_figures, figures, graphs
+from cantle.publishing import publish
 
 
 @dataclass
@@ -27,7 +28,7 @@ class StandIn:
     calls: list[dict[str, Any]] = field(default_factory=list)
 
     def __call__(self, data: Any, schema: Any, /, *, epsilon: float, **options: Any) -> Release:
-        self.calls.append({"epsilon": epsilon, **schema, **options})
+        self.calls.append({"epsilon": epsilon, "listed": options.pop("nodes", None), **schema, **options})
         true = np.bincount(np.asarray(data).ravel())
         return Release(pl.DataFrame({"degree": true}), pl.DataFrame())
 
@@ -65,7 +66,10 @@ def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path
     rows = pl.read_csv(paths[0])
     assert sorted(rows["panel"].unique()) == sorted(wanted)
     by_series = rows.filter(pl.col("panel") == wanted[0])["series"].to_list()
-    assert by_series == ["RPS as published (not node-private)", "Hay et al., node", "ours, node"]
+    assert by_series == [
+        "RPS as published (not node-private)", "Hay et al., node",
+        "ours, node", "ours, node, edge list only", "ours, node-isolate",
+    ]  # fmt: skip
     ours = rows.filter(pl.col("series").str.starts_with("ours"))
     assert ours["value"].to_list() == [0.0] * ours.height  # the stand-in publishes the truth
     others = rows.filter(~pl.col("series").str.starts_with("ours"))
@@ -73,19 +77,38 @@ def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path
     assert f"a: maximum degree known, {metrics[0]}: ours, node below Hay et al., node in 2 of 2 points" in said
     assert "paper: RPS" in said
     assert paths[2].read_text(encoding="utf-8") == said + "\n"
-    assert [call["unit"] for call in publish.calls] == ["node", "edge"] * 2
-    assert [call.get("nodes") for call in publish.calls] == [
-        None,
-        60,
-        None,
-        90,
-    ]  # public under edge, private under node
+    assert f"b: maximum degree n - 1, {metrics[0]}: ours, node-isolate below Hay et al., node in 2 of 2 points" in said
+    assert [call["unit"] for call in publish.calls] == ["node", "node", "node-isolate", "edge"] * 2
+    # the number of nodes is public under node-isolate and edge; under node it is private, as is the list
+    assert [call.get("nodes") for call in publish.calls] == [None, None, 60, 60, None, None, 90, 90]
+    lists = [call["listed"] for call in publish.calls]
+    assert [one is not None for one in lists] == [True, False, False, False] * 2
+    assert [lists[0].tolist(), lists[4].tolist()] == [[*range(60)], [*range(90)]]
     assert all(call["method"] == "degrees" and "insecure_seed" not in call for call in publish.calls)
 
 
 def test_fig4_says_what_the_published_scheme_loses(two_graphs: Path, tmp_path: Path) -> None:
     _, said, _ = run("rps-fig4", tmp_path, data_dir=two_graphs, quick=True)
     assert "rps-fig4: Enron, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5;" in said
+
+
+def test_both_figures_speak_of_the_same_releases(two_graphs: Path, tmp_path: Path) -> None:
+    publish = StandIn()
+
+    def run_both(names: list[str], folder: str) -> pl.DataFrame:
+        paths = figures.reproduce(names, out=tmp_path / folder, publish=publish, data_dir=two_graphs, quick=True)
+        return pl.read_csv(next(path for path in paths if path.name == "rps-fig5.csv"))
+
+    together = run_both(["rps-fig4", "rps-fig5"], "together")
+    assert len(publish.calls) == 8  # four for each graph
+    assert set(together["figure"]) == {"rps-fig5"}
+    alone = run_both(["rps-fig5"], "alone")
+    assert len(publish.calls) == 16  # not those of before
+    names = ["panel", "series", "x", "repeat"]
+    assert sorted(together.select(names).iter_rows()) == sorted(alone.select(names).iter_rows())
+    figures.reproduce(["rps-fig4"], out=tmp_path, publish=publish, data_dir=two_graphs, quick=True)
+    figures.reproduce(["rps-fig5"], out=tmp_path, publish=publish, data_dir=two_graphs, repeats=2)
+    assert len(publish.calls) == 24 + 2 * 8 * 8  # another setting has its own releases
 
 
 def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path: Path) -> None:
@@ -124,3 +147,17 @@ def test_missing_data(tmp_path: Path) -> None:
             run(name, tmp_path)
         with pytest.raises(DataError, match="none of the graphs could be read"):
             run(name, tmp_path, data_dir=tmp_path)
+
+
+def test_the_real_publisher_is_told_of_the_nodes_without_edges(two_graphs: Path) -> None:
+    """With the list the number of nodes is asked and comes back; from the edges alone nobody has degree 0."""
+    graph = graphs.load(two_graphs, "Enron")
+    lonely = graphs.Graph("lonely", graph.edges, graph.nodes + 200)
+    setting = figures.Setting(publish=publish, seed=4)
+    listed, bare = (degree_figures.publish_degrees(setting, lonely, "node", 50, 0, listed=one) for one in (True, False))
+    assert abs(len(listed) - 290) <= 5
+    assert abs((listed == 0).sum() - 200) <= 5
+    assert abs(len(bare) - 90) <= 5
+    assert bare.min() > 0
+    isolate = degree_figures.publish_degrees(setting, lonely, "node-isolate", 50, 0)
+    assert len(isolate) == 290

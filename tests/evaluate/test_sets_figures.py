@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ import polars as pl
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.evaluate import diffpart_figures, figures, setreport, sets
+from cantle.evaluate import diffpart_figures, figures, setreport, sets, setstages
+from cantle.publishing import publish as real_publish
 
-NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-")]
+NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-") and name != "diffpart-msnbc"]
 
 
 @dataclass
@@ -128,13 +131,39 @@ def test_the_table_has_a_line_for_each_method_and_a_column_for_each_measure(fold
         assert f"diffpart-sets {data}\n" in said
     assert "diffpart-sets: kosarak-5-25 skipped" in said
     header = next(line for line in said.splitlines() if "err20" in line)
-    assert header.split() == ["err20", "err60", "rec1", "rec2", "top20", "top100", "records"]
+    assert header.split() == ["err20", "err60", "rec1", "rec2", "top20", "top100", "records", "true", "mass"]
     lines = [line for line in said.splitlines() if line.startswith("default ")]
     assert len(lines) == 3
-    assert {tuple(line.split()[1:]) for line in lines} == {("0.000",) * 4 + ("1.000",) * 3}
+    assert {tuple(line.split()[1:]) for line in lines} == {("0.000",) * 4 + ("1.000",) * 4}
     empty = [line.split()[2:] for line in said.splitlines() if line.startswith("empty release ")]
-    assert {tuple(cells[-3:]) for cells in empty} == {("0.000",) * 3}
-    assert pl.read_csv(paths[0]).filter(pl.col("series") == "default").height == 3 * 7
+    assert {tuple(cells[-4:]) for cells in empty} == {("0.000",) * 4}
+    assert pl.read_csv(paths[0]).filter(pl.col("series") == "default").height == 3 * 8
+
+
+def test_msnbc_alone(folder: Path, tmp_path: Path) -> None:
+    paths, said, publish = run("diffpart-msnbc", tmp_path, data_dir=folder)
+    assert [path.name for path in paths][0] == "diffpart-msnbc.csv"
+    assert {call["size"] for call in publish.calls} == {8}
+    lines = {line.split("  ")[0] for line in said.splitlines()}
+    assert lines >= {"empty release", "Basic, raw", "Basic, records", "paper", "default"}
+    with pytest.raises(ParameterError, match="the folder that contains msnbc/"):
+        run("diffpart-msnbc", tmp_path)
+
+
+def test_the_smallest_constant_is_the_first_that_the_publisher_takes(folder: Path, tmp_path: Path) -> None:
+    _, said, publish = run("diffpart-sets", tmp_path, data_dir=folder)
+    data = sets.stand_in(sets.Town(records=500, items=1_000, stations=23))
+    constant = diffpart_figures.smallest(data, 1)
+    assert constant is not None
+    setting = figures.Setting(publish=real_publish, seed=1)
+    diffpart_figures.publish_sets(setting, data, 1, {**diffpart_figures.PAPER, "c2": constant}, 0)
+    with pytest.raises(ParameterError, match=f"use c2={constant:g} "):
+        diffpart_figures.publish_sets(setting, data, 1, {**diffpart_figures.PAPER, "c2": constant - 0.01}, 0)
+    few = sets.stand_in(sets.Town(records=10, items=60, stations=12))
+    constant = diffpart_figures.smallest(few, 1)
+    assert f"diffpart-sets: stand-in: the smallest C2 that is not refused is {constant:g}" in said
+    assert len([line for line in said.splitlines() if line.startswith("paper, smallest C2 ")]) == 2  # not of MSNBC
+    assert constant in [call.get("c2") for call in publish.calls if call["size"] == 60]
 
 
 def test_fan_out_and_sizes_reach_the_publisher(folder: Path, tmp_path: Path) -> None:
@@ -151,21 +180,36 @@ def test_fan_out_and_sizes_reach_the_publisher(folder: Path, tmp_path: Path) -> 
     }
 
 
-def test_run_times_are_those_of_memory_and_files(folder: Path, tmp_path: Path) -> None:
+def test_run_times_are_by_stage(folder: Path, tmp_path: Path) -> None:
     paths, _, publish = run("diffpart-fig4", tmp_path, data_dir=folder)
     rows = pl.read_csv(paths[0])
-    assert set(rows["panel"]) == {
-        "a: MSNBC, seconds by records",
-        "a: stand-in, seconds by records",
-        "b: stand-in, seconds by items",
-    }
-    assert set(rows["series"]) == {
+    panels = ("a: MSNBC, {} by records", "a: stand-in, {} by records", "b: stand-in, {} by items")
+    assert set(rows["panel"]) == {panel.format(kind) for panel in panels for kind in ("core-seconds", "peak MB")}
+    seconds = rows.filter(pl.col("panel").str.contains("core-seconds"))
+    assert set(seconds["series"]) == {
         f"{series}, {stage}"
         for series in ("paper", "paper, C2 = 5", "default")
-        for stage in ("records in memory", "file to folder")
+        for stage in ("reading", "partitioning", "drawing", "writing")
     }
-    assert rows["value"].min() > 0
-    assert len(publish.calls) == rows.height
+    assert seconds["value"].min() >= 0  # type: ignore[operator]
+    peaks = rows.filter(pl.col("panel").str.contains("peak MB"))
+    assert 10 < peaks["value"].min() <= peaks["value"].max() < 100_000  # type: ignore[operator]
+    assert (len(publish.calls), seconds.height) == (peaks.height, 4 * peaks.height)
+
+
+def test_stages_add_up_to_the_whole_run(tmp_path: Path) -> None:
+    data = sets.stand_in(sets.Town(records=20_000, items=200, stations=10))
+    data.write(tmp_path / "data.dat")
+    setting = figures.Setting(publish=real_publish, seed=1)
+    setstages.stages(setting, data, tmp_path / "data.dat", diffpart_figures.DEFAULT, 0)  # compiles what is compiled
+    began = process_time()
+    cost = setstages.stages(setting, data, tmp_path / "data.dat", diffpart_figures.DEFAULT, 0)
+    whole = process_time() - began
+    assert tuple(cost) == setstages.STAGES
+    stages = [cost[stage] for stage in setstages.STAGES[:4]]
+    assert min(stages) > 0  # the publisher says when it starts drawing
+    assert sum(stages) < whole < sum(stages) + cost["reading"] + 0.5  # reading is done twice
+    assert logging.getLogger("cantle").handlers == []
 
 
 def test_a_seed_is_passed_on(tmp_path: Path, folder: Path) -> None:
@@ -216,6 +260,6 @@ def test_a_publisher_that_always_refuses_leaves_the_baselines(name: str, tmp_pat
     assert ours.height
     assert ours["value"].is_nan().all()
     assert not rows.filter(~pl.col("series").str.contains("paper|default"))["value"].is_nan().any()
-    assert sum("refused; not today" in line for line in said) == len(set(ours.select("series", "x").iter_rows())) / (
-        2 if name == "diffpart-fig4" else 1
-    )
+    lines = len(set(ours.select("series", "x").iter_rows()))
+    stages = len(setstages.STAGES) if name == "diffpart-fig4" else 1
+    assert sum("refused; not today" in line for line in said) == lines / stages

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cantle.candidates import TRUSTED_CANDIDATES, AllCuts, CutsOf
+from cantle.engines.sets import SetEngine
+from cantle.partitions import ItemTree, Kept, Partitions
+from cantle.patterns import unrank
 from cantle.regions import Cuts, Frontier, cut_counts
 from cantle.tally import Classes, OneWays, Sizes
 from tests.laws.strategies import Table, able, cuts_of, tables
@@ -175,3 +178,112 @@ def test_tallies_of_one_region_add_up_to_its_size(table: Table, data) -> None:
     ((_, _, counts),) = engine.tally(root, key)
     for offset, end in zip(key.offsets[:-1], key.offsets[1:], strict=True):
         assert counts[0, offset * key.classes : end * key.classes].sum() == size[0, 0] == len(table.records)
+
+
+# ---- sets: partitions by hierarchy cuts -----------------------------------------------------------------------------
+
+
+def sets_of(size: int, most: int) -> list[frozenset[int]]:
+    """Every record that can be, once cut."""
+    return [frozenset(one) for n in range(1, most + 1) for one in combinations(range(size), n)]
+
+
+def leaves_under(tree: ItemTree, height: int, node: int) -> range:
+    """The items under a node."""
+    first, last = node, node + 1
+    for edge in reversed(tree.edges[:height]):
+        first, last = int(edge[first]), int(edge[last])
+    return range(first, last)
+
+
+def cut_of(parts: Partitions, i: int) -> list[range]:
+    """The hierarchy cut of a partition, every node as the items under it."""
+    height, taken = int(parts.height[i]), int(parts.taken[i])
+    level = parts.level[parts.level_starts[i] : parts.level_starts[i + 1]].tolist()[taken:]
+    below = parts.below[parts.below_starts[i] : parts.below_starts[i + 1]].tolist()
+    return [leaves_under(parts.tree, height, node) for node in level] + [
+        leaves_under(parts.tree, height - 1, node) for node in below
+    ]
+
+
+def in_cut(record: frozenset[int], cut: list[range]) -> bool:
+    """Every node of the cut has an item of the record, and every item is under one (Section 4.1 of the paper)."""
+    return all(any(item in node for item in record) for node in cut) and all(
+        any(item in node for node in cut) for item in record
+    )
+
+
+def all_kept(parts: Partitions, rows: list[int]) -> Kept:
+    """Every sub-partition of the listed partitions."""
+    pairs = [
+        (row, int(mask))
+        for row in rows
+        for mask in sorted(unrank(np.arange(parts.patterns[row]), *(np.full(parts.patterns[row], a[row])
+                                                                   for a in (parts.fan, parts.room))).tolist())
+    ]  # fmt: skip
+    return Kept(*(np.array([pair[k] for pair in pairs], dtype=np.int64) for k in (0, 1)))
+
+
+@st.composite
+def item_trees(draw: st.DrawFn) -> tuple[ItemTree, int]:
+    size = draw(st.integers(1, 6))
+    return ItemTree.of(size, draw(st.integers(2, 6)), even=draw(st.booleans())), draw(st.integers(1, size))
+
+
+@settings(max_examples=60)
+@given(item_trees())
+def test_a_set_is_in_exactly_one_sub_partition_of_its_partition(case: tuple[ItemTree, int]) -> None:
+    """Over every set of the universe: all expansions of all partitions, level by level."""
+    tree, most = case
+    records, parts = sets_of(tree.size, most), Partitions.root(tree, most)
+    while len(parts):
+        inner = np.flatnonzero(~parts.ends).tolist()
+        kept = all_kept(parts, inner)
+        assert kept.fits(parts)
+        children = kept.children(parts, 100)
+        cuts = [cut_of(children, k) for k in range(len(children))]
+        for row in inner:
+            mine = [record for record in records if in_cut(record, cut_of(parts, row))]
+            below = [cut for cut, parent in zip(cuts, kept.rows.tolist(), strict=True) if parent == row]
+            for record in mine:
+                assert sum(in_cut(record, cut) for cut in below) == 1
+            # M of privacy.md 5.2 is exact: every numbered set of children is that of some record.
+            assert len(below) == parts.patterns[row]
+            assert all(any(in_cut(record, cut) for record in mine) for cut in below)
+        assert children.size.tolist() == [len(cut) for cut in cuts]
+        parts = children
+
+
+@settings(max_examples=60)
+@given(item_trees())
+def test_leaves_are_the_sets_of_the_universe_each_once(case: tuple[ItemTree, int]) -> None:
+    tree, most = case
+    parts, found = Partitions.root(tree, most), []
+    while len(parts):
+        ends = np.flatnonzero(parts.ends).tolist()
+        leaves = all_kept(parts, ends)
+        starts, items = parts.cut_items(leaves.rows, leaves.mask)
+        found += [tuple(items[a:b].tolist()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        assert all(sorted(set(leaf)) == list(leaf) for leaf in found)
+        parts = all_kept(parts, np.flatnonzero(~parts.ends).tolist()).children(parts, 0)
+    assert sorted(found) == sorted(tuple(sorted(record)) for record in sets_of(tree.size, most))
+
+
+@settings(max_examples=60)
+@given(item_trees(), st.data())
+def test_the_engine_keeps_each_set_in_its_cut(case: tuple[ItemTree, int], data) -> None:
+    """Counts of the engine are those of the public geometry, whatever is kept."""
+    tree, most = case
+    records = data.draw(st.lists(st.sampled_from(sets_of(tree.size, most)), max_size=10))
+    starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
+    items = np.array([item for record in records for item in sorted(record)], dtype=np.int32)
+    engine, parts = SetEngine(starts, items, tree=tree, most=most), Partitions.root(tree, most)
+    while len(parts):
+        ((_, _, sizes),) = engine.tally(np.arange(len(parts)), Sizes())
+        cuts = [cut_of(parts, i) for i in range(len(parts))]
+        assert sizes[:, 0].tolist() == [sum(in_cut(record, cut) for record in records) for cut in cuts]
+        every = all_kept(parts, np.flatnonzero(~parts.ends).tolist())
+        some = np.array([data.draw(st.booleans()) for _ in every.rows], dtype=bool)
+        kept = Kept(every.rows[some], every.mask[some])
+        engine.split(np.arange(len(parts)), kept)
+        parts = kept.children(parts, 0)

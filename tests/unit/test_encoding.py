@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cantle import encoding, fast
+from cantle.domain import Attribute, Domain, Steps
 from cantle.encoding import read_codes
 from cantle.errors import DataError
 from cantle.readers import read_columns
@@ -36,9 +38,9 @@ def schema(**keys: Any) -> Schema:
     return Schema.from_dict({"fields": FIELDS, "missingValues": MARKS, **keys})
 
 
-def gathered(path: Path, given: Schema, layout: str) -> tuple[list[list[int]], list[int], list[str]]:
+def gathered(path: Path, given: Schema, domain: Domain, layout: str) -> tuple[list[list[int]], list[int], list[str]]:
     """All codes by attribute, all classes, and their types, in batches put together."""
-    parts = [(codes, classes) for _, codes, classes in read_codes(path, given, given.domain(), layout)]
+    parts = [(codes, classes) for _, codes, classes in read_codes(path, given, domain, layout)]
     classes = np.concatenate([part[1] for part in parts])
     if layout == "columns":
         columns = [np.concatenate(column) for column in zip(*(part[0] for part in parts), strict=True)]
@@ -47,38 +49,33 @@ def gathered(path: Path, given: Schema, layout: str) -> tuple[list[list[int]], l
     return codes.T.tolist(), classes.tolist(), [str(codes.dtype), str(classes.dtype)]
 
 
-def check(path: Path, given: Schema) -> None:
-    frame = read_columns(path, given).frame
-    columns, labels = given.domain().encode_columns(frame)
-    codes, classes = given.domain().encode(frame)
+def check(path: Path, given: Schema, domain: Domain | None = None) -> None:
+    frame, domain = read_columns(path, given).frame, domain or given.domain()
+    columns, labels = domain.encode_columns(frame)
+    codes, classes = domain.encode(frame)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast, "FROM", 0)
         types = [str(column.dtype) for column in (*columns, labels)]
-        assert gathered(path, given, "columns") == ([column.tolist() for column in columns], labels.tolist(), types)
-        assert gathered(path, given, "rows") == (
+        assert gathered(path, given, domain, "columns") == (
+            [column.tolist() for column in columns],
+            labels.tolist(),
+            types,
+        )
+        assert gathered(path, given, domain, "rows") == (
             codes.T.tolist(),
             classes.tolist(),
             [str(codes.dtype), str(classes.dtype)],
         )
 
 
-NUMBERS = (
-    "0 3 -3 +3 00 007 -0 -00 08 999 1000 1001 -20 -21 -999 -999.0 3.0 3.9 -3.9 .5 1e2 1E2 1_0 ٣ ３ nan inf -inf - -- 1- 0x1 "
-    "12345678 123456789 999999999999999999 1000000000000000000 9223372036854775807 9223372036854775808 -9223372036854775809 "
-    "99999999999999999999999999 -99999999999999999999 1,5"
-).split(" ") + [" 3", "3 ", " 3 ", "\t3", "3\r", "\x003"]
-WORDS = "a é A eight888 eight8889 eight88 b yes no true false TRUE True 1 2 30 01 2.0 1.0 NA N/A null ? - zzzzzzzzzzzzzzzzzzzzz".split()
-WORDS += [
-    "b c",
-    " a",
-    "a ",
-    "a longer one than sixteen",
-    "a longer one than sixtee",
-    "a longer one than sixteen!",
-    "é\r",
-    "e\u0301",
-]
-VALUES = st.sampled_from([*NUMBERS, *WORDS, ""])
+NUMBERS = """0 3 -3 +3 00 007 -0 -00 08 999 1000 1001 -20 -21 -999 -999.0 3.0 3.9 -3.9 .5 1e2 1E2 1_0 ٣ ３ nan inf -inf
+- -- 1- 0x1 12345678 123456789 999999999999999999 1000000000000000000 9223372036854775807 9223372036854775808
+-9223372036854775809 99999999999999999999999999 -99999999999999999999 1,5"""
+WORDS = """a é A eight888 eight8889 eight88 b yes no true false TRUE True 1 2 30 01 2.0 1.0 NA N/A null ? -
+zzzzzzzzzzzzzzzzzzzzz"""
+SPACED = [" 3", "3 ", " 3 ", "\t3", "3\r", "\x003", "b c", " a", "a ", "é\r", "e\u0301", " ", ""]
+SPACED += ["a longer one than sixteen", "a longer one than sixtee", "a longer one than sixteen!"]
+VALUES = st.sampled_from([*NUMBERS.split(), *WORDS.split(), *SPACED])
 ROWS = st.lists(st.lists(VALUES, min_size=0, max_size=10), max_size=12)
 
 
@@ -148,15 +145,18 @@ def test_one_column_and_no_target(tmp_path: Path) -> None:
 
 
 def test_wide_grids_and_long_lists_are_left_to_the_text_path(tmp_path: Path) -> None:
-    far = {"name": "f", "type": "integer", "constraints": {"minimum": -(2**60), "maximum": 2**60}}
-    end = {"name": "e", "type": "integer", "constraints": {"minimum": -(2**63), "maximum": -(2**63) + 9}}
     many = {"name": "l", "type": "string", "categories": [f"v{i}" for i in range(5000)]}
     day = {"name": "d", "type": "date", "constraints": {"minimum": "2000-01-01", "maximum": "2030-01-01"}}
-    given = Schema.from_dict({"fields": [far, end, many, WHOLE, day]})
+    ends = [{**WHOLE, "name": name} for name in "fe"]
+    given = Schema.from_dict({"fields": [*ends, many, WHOLE, day]})
+    far = Steps(type="integer", first=-(2**60), step=1, grid=2**61)
+    end = Steps(type="integer", first=-(2**63), step=1, grid=10)
+    own = Attribute("f", far, True), Attribute("e", end, True)
     (tmp_path / "t.csv").write_text(
         f"f,e,l,n,d\n7,{-(2**63) + 3},v77,5,2001-02-03\n{2**62},0,v4999,x,2001-02-30\n-1,,w,,\n"
     )
     check(tmp_path / "t.csv", given)
+    check(tmp_path / "t.csv", given, replace(given.domain(), attributes=(*own, *given.domain().attributes[2:])))
 
 
 def test_bad_files_are_refused_in_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,6 +184,6 @@ def test_plain_lines_are_really_read_by_the_kernel(tmp_path: Path, monkeypatch: 
         raise AssertionError("the text path was asked")
 
     monkeypatch.setattr(encoding.Lines, "parse", refuse)
-    found, classes, _ = gathered(tmp_path / "t.csv", given, "columns")
+    found, classes, _ = gathered(tmp_path / "t.csv", given, given.domain(), "columns")
     assert found == [column.tolist() for column in want[0]]
     assert classes == want[1].tolist()

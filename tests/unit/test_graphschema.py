@@ -40,7 +40,7 @@ def test_the_public_number_of_nodes(unit: str) -> None:
 
 
 def test_under_node_a_range_or_a_list_is_a_domain() -> None:
-    assert one(nodes={"minimum": -(2**63), "maximum": 2**63 - 1}).nodes == NodeRange(-(2**63), 2**63 - 1)
+    assert one(nodes={"minimum": 1 - 2**53, "maximum": 2**53 - 1}).nodes == NodeRange(1 - 2**53, 2**53 - 1)
     assert one(nodes=RANGE).node_count is None
     assert one(nodes=["b", "a", 10, 9]).nodes == (9, 10, "a", "b")
     assert one(nodes=["b"]).node_count is None
@@ -110,7 +110,7 @@ def test_the_hash_knows_every_key() -> None:
         ({"nodes": {"minimum": 3, "maximun": 4}}, "write 'maximum'"),
         ({"nodes": {"minimum": 3, "maximum": 2}}, "minimum 3 is above maximum 2; swap them"),
         ({"nodes": {"minimum": 0.5, "maximum": 2}}, "`nodes.minimum` is not a whole number"),
-        ({"nodes": {"minimum": 0, "maximum": 2**63}}, "`nodes.maximum` is not a whole number"),
+        ({"nodes": {"minimum": 0, "maximum": 2**53}}, "`nodes.maximum` is not a whole number"),
         ({"unit": "edge", "nodes": {"minimum": 0, "maximum": 2**40}}, "these are too many; narrow them"),
         ({"nodes": []}, "no identifier is listed"),
         ({"nodes": [1, None]}, "neither a whole number nor a text"),

@@ -85,9 +85,15 @@ def test_numpy_floats_are_shares_too() -> None:
     assert read(share=np.float64(0.25))["share"] == Fraction(1, 4)
 
 
-@pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1])
+@pytest.mark.parametrize("number", [2**53 - 3, 2**53 - 1])
 def test_large_whole_numbers_are_whole(number: int) -> None:
     assert RPS(public_domain(), order_seed=number).settings["order_seed"] == number
+
+
+def test_numbers_that_json_does_not_hold_exactly_are_refused() -> None:
+    """The release states every parameter, and is written when the budget is spent."""
+    with pytest.raises(ParameterError, match="order_seed must be a whole number from 0 to 9007199254740991"):
+        RPS(public_domain(), order_seed=2**53)
 
 
 def test_unknown_names_are_refused_with_a_hint() -> None:

@@ -14,8 +14,12 @@ from dataclasses import dataclass
 
 from cantle.audit.broken import BREAKAGES, Breakage
 from cantle.audit.configs import CONFIGS
+from cantle.audit.degrees import DEGREE_CONFIGS
+from cantle.audit.degrees_broken import DEGREE_BREAKAGES
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES
+from cantle.audit.diffpart import DIFFPART_CONFIGS
+from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config
 from cantle.audit.instances import INSTANCES
 
@@ -24,8 +28,8 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One result. Losses are in units of ln 2 (instances I1 and I2: natural); the claim of a breakage is what the
-    sound code promises, and `ok` means that the measured loss exceeds it."""
+    """One result. Losses are in units of ln 2 (closed forms: natural; a `FineBreakage`: ln 1.1); the claim of a
+    breakage is what the sound code promises, and `ok` means that the measured loss exceeds it."""
 
     kind: str
     name: str
@@ -36,16 +40,17 @@ class Row:
 
 
 def run_audits(progress: Progress | None = None, *, quick: bool = False) -> list[Row]:
-    """All audits; `quick` takes tables of at most one record (DiffGen: none) and judges no tightness."""
+    """All audits; `quick` takes tables of at most one record (DiffGen, DiffPart: none), graphs of at most three
+    nodes, and judges no tightness."""
     tell = progress or (lambda _text: None)
     rows: list[Row] = []
-    for config in (*CONFIGS, *DIFFGEN_CONFIGS):
+    for config in (*CONFIGS, *DIFFGEN_CONFIGS, *DIFFPART_CONFIGS, *DEGREE_CONFIGS):
         tell(f"exact: {config.name}")
         rows.append(audit_exactly(config, quick=quick))
     for name in INSTANCES:
         tell(f"instance {name}")
         rows += audit_instance(name)
-    for breakage in (*BREAKAGES, *DIFFGEN_BREAKAGES):
+    for breakage in (*BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES):
         tell(f"broken on purpose: {breakage.name}")
         rows.append(audit_breakage(breakage))
     return rows

@@ -1,5 +1,4 @@
-"""What the exact audit runs DiffPart over: both presets and all sets at once, universes of one to four items, through the
-shipped code.
+"""What the exact audit runs DiffPart over: both presets and all sets at once, tiny universes, through the shipped code.
 
 Every test pays whole units, so that exponents in base 2 are whole. Sub-partitions are shown as far as they reach their
 threshold (`window`); the counts of leaves are not enumerated (`Audit.enumerate_leaves`): nothing depends on them.
@@ -147,8 +146,15 @@ CUT_TO_ONE = SetConfig("DiffPart: records cut to one of two items", (2,), _tree(
 
 CUT_TO_TWO = SetConfig("DiffPart: records cut to two of three items", (3,), _tree(m=2), 4, tight=True)
 
-CAPPED = SetConfig("DiffPart: at most one sub-partition goes on", (4,), _tree(m=1, max_cells=1, eta="1/2"), 4, window=(0, 1),
-                   tight=True)  # fmt: skip
+CAPPED = SetConfig(
+    "DiffPart: at most one sub-partition goes on",
+    (4,),
+    _tree(m=1, max_cells=1, eta="1/2"),
+    4,
+    window=(0, 1),
+    records=0,
+    tight=True,
+)
 """A test of 1, leaves 3: of two sub-partitions the one with the larger noisy count goes on."""
 
 ALL = SetConfig("DiffPart: all sets of three items at once", (3,), {"cells": "all"}, 2, records=2, tight=True)
@@ -167,11 +173,10 @@ DIFFPART_CONFIGS: tuple[SetConfig, ...] = (
     CUT_TO_TWO,
     SetConfig("DiffPart: records cut to two of four items", (4,), _tree(m=2), 6, records=0, tight=True),
     SetConfig("DiffPart: records cut to three of four items", (4,), _tree(m=3), 6, records=0, tight=True),
-    SetConfig("DiffPart paper: records cut to two of four items, by threes", (4,), PAPER | {"fanout": 3, "m": 2}, 4,
-              preset="paper", records=0, tight=True),
+    SetConfig("DiffPart paper: records cut to two of three items", (3,), PAPER | {"m": 2}, 4, preset="paper", records=0,
+              tight=True),
     SetConfig("DiffPart: thresholds by the number of cells", (3,), _tree(eta="1/4"), 4, tight=True),
     CAPPED,
     SetConfig("DiffPart: a person of two records", (3,), _tree(), 8, unit=2, records=0, tight=True),
-    SetConfig("DiffPart: preset default, a tree of four items", (4,), {"cells": "tree", "fanout": 2}, 4, records=0,
-              tight=True),
+    SetConfig("DiffPart: preset default, a tree of three items", (3,), {"cells": "tree", "fanout": 2}, 8, tight=True),
 )  # fmt: skip

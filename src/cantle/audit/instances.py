@@ -1,7 +1,7 @@
-"""The instances of docs/privacy.md, section 10.3, that concern RPS and DiffGen: known flaws with their exact numbers.
+"""The instances of docs/privacy.md, section 10.3: known flaws with their exact numbers.
 
-I1 and I2 are closed forms with a real epsilon; the scores come from the shipped qualities. The others run through
-the shipped code in units of ln 2, sound and broken.
+I1, I2, I10 and I11 are closed forms with a real epsilon. Everything else runs through the shipped code in units of
+ln 2, sound and broken. I13 and I14, of the published degree scheme, stand with it (cantle.evaluate.rps_degrees).
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from fractions import Fraction
 import numpy as np
 
 from cantle import privtree
-from cantle.audit import configs
+from cantle.audit import configs, degrees, degrees_broken, diffpart_broken
+from cantle.audit import diffpart as sets
 from cantle.audit.broken import BREAKAGES, Breakage
+from cantle.audit.degrees_broken import DEGREE_BREAKAGES, GraphBreakage
 from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS
+from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
 from cantle.audit.exact import Audit, Shown, Table, base_two, with_records
 from cantle.budget import NANO
 from cantle.noise import Lanes, Rate
@@ -39,7 +42,8 @@ class Number:
 
 
 def _breakage(name: str) -> Breakage:
-    return next(one for one in (*BREAKAGES, *DIFFGEN_BREAKAGES) if one.name == name)
+    known = (*BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
+    return next(one for one in known if one.name == name)
 
 
 def _flaw(name: str, what: str, loss: float, within: float = 1e-9) -> Number:
@@ -196,6 +200,99 @@ def i9() -> tuple[Number, ...]:
     )
 
 
+# ---- sets and graphs ------------------------------------------------------------------------------------------------
+
+
+def _reaches(threshold: float, count: int, rate: float) -> float:
+    """P[count + Laplace noise of this rate >= threshold], for thresholds above the count."""
+    return math.exp(-rate * (threshold - count)) / 2
+
+
+def i10() -> tuple[Number, ...]:
+    """Procedure 1 on two items, C1 = C2 = 1, B = 0.1: what passes a test at B/2 is counted at B/2, and both must reach
+    sqrt(2) noise scales. D = {}, D' = {{1}}; {2} and {1, 2} are released and {1} is not."""
+    rate = 0.05
+    p, q = (_reaches(math.sqrt(2) / rate, count, rate) for count in (0, 1))
+    # Published: four draws for three empty sets, three for two; a draw that finds no empty set left is lost.
+    two, three, four = 6 * p**2 * (1 - p) ** 2 / 3, 4 * p**3 * (1 - p), p**4
+    before = p**2 * (two + (three + four) * (1 - p))
+    after = p**2 * (3 * p**2 * (1 - p) + p**3) * (1 - q**2)
+    sound = abs(math.log((1 - q**2) / (1 - p**2)))
+    return (
+        Number("P[{2} and {1, 2}] before, published", 4.217310594e-4, before, 5.1e-14),
+        Number("P[{2} and {1, 2}] after, published", 5.921163046e-4, after, 5.1e-14),
+        Number("loss, published (claims 0.1)", 0.3393353, math.log(after / before)),
+        Number("loss, one draw for each empty set", 0.0015786, sound),
+    )
+
+
+def i11() -> tuple[Number, ...]:
+    """Items 1 to 4, B = 1, C = 1, D = {}, D' = {{1}}: {1} is released. Tested at B/6 and B/3, then counted at 5B/6."""
+
+    def loss(*passed: tuple[float, float]) -> float:
+        """Of reaching so many noise scales at each rate."""
+        chances = [[_reaches(scales / rate, count, rate) for scales, rate in passed] for count in (0, 1)]
+        return math.log(math.prod(chances[1]) / math.prod(chances[0]))
+
+    root2 = math.sqrt(2)
+    return (
+        Number(
+            "loss, example budgets and tested leaves (claims 1)",
+            4 / 3,
+            loss((2 * root2, 1 / 6), (root2, 1 / 3), (root2, 5 / 6)),
+            1e-12,
+        ),
+        Number("loss, leaves counted once", 1, loss((2 * root2, 1 / 6), (root2, 5 / 6)), 1e-12),
+        _flaw(diffpart_broken.TESTED, "loss in units through the shipped code (claims 6)", 8),
+        Number("worst loss in units, sound", 6, _breakage(diffpart_broken.TESTED).find(broken=False).loss, 1e-9),
+    )
+
+
+def i12() -> tuple[Number, ...]:
+    """Three items, total 3 units, test 1, counts from 2 on; D = {}, D' = {{2}}."""
+    sound = Audit(sets.LISTED).compare((), ((1,),))
+    return (
+        _flaw(diffpart_broken.ORDER, "loss, sets that occur listed first", math.inf),
+        _flaw(diffpart_broken.SEEN, "loss, universe from the data", math.inf),
+        Number("worst loss in units, sound", 3, sound.loss, 1e-9),
+    )
+
+
+def i13() -> tuple[Number, ...]:
+    """RPS on projected degrees, bound 2, a cut for 1 unit and leaves for 2, as if a node were one record: a 4-cycle
+    loses a node, (2, 2, 2, 2) becomes (1, 1, 2). Cut at 2, counts cut to {0, 1} are 1 and 0."""
+    flaw, config = _breakage(degrees_broken.RECORD), degrees.CYCLE
+    assert isinstance(flaw, GraphBreakage)
+    small = degrees.GraphConfig("record budget", (), config.settings, 3, preset="paper", constants=config.constants)
+    with flaw.patch():
+        audit = Audit(small, enumerate_leaves=True)
+        before, after = audit.law(flaw.before), audit.law(flaw.after)
+    event = next(out for out in before if any("points [2]" in line for line in out[0]) and out[1] == (1, 0))
+    return (
+        Number("loss (claims 3 units)", 8.6630, before[event].bits - after[event].bits, 5.1e-5),
+        Number("claim of the sound form, in units", 15, config.units, 0),
+    )
+
+
+def i16() -> tuple[Number, ...]:
+    """Three disjoint edges, and a node joined to all six ends; bound 1."""
+    flaw, config = _breakage(degrees_broken.PRUNED), degrees.STAR
+    assert isinstance(flaw, GraphBreakage)
+
+    def change() -> int:
+        counts = [np.bincount(config.engine(graph).degrees(1), minlength=2) for graph in (flaw.before, flaw.after)]
+        return int(np.abs(counts[0] - counts[1]).sum())
+
+    sound = change()
+    with flaw.patch():
+        pruned = change()
+    return (
+        Number("change of the histogram, nodes pruned", 6, pruned, 0),
+        Number("change of the histogram, edges left out: 0 to 2 theta + 1", 1.5, sound, 1.5),
+        _flaw(degrees_broken.PRUNED, "loss in units, nodes pruned (claims 2)", 6),
+    )
+
+
 def i17() -> tuple[Number, ...]:
     """PrivTree with a = 1/2, decay 1, threshold 1, three tests on a path: answers alone, and with noisy values."""
     flaw = _breakage("PrivTree's noisy values released")
@@ -228,5 +325,6 @@ def i18() -> tuple[Number, ...]:
 
 
 INSTANCES: dict[str, Callable[[], tuple[Number, ...]]] = {
-    "I1": i1, "I2": i2, "I3": i3, "I4": i4, "I5": i5, "I6": i6, "I7": i7, "I8": i8, "I9": i9, "I17": i17, "I18": i18,
+    "I1": i1, "I2": i2, "I3": i3, "I4": i4, "I5": i5, "I6": i6, "I7": i7, "I8": i8, "I9": i9, "I10": i10, "I11": i11,
+    "I12": i12, "I13'": i13, "I16": i16, "I17": i17, "I18": i18,
 }  # fmt: skip

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.engines.base import Chunk, Tables
-from cantle.engines.words import Layout, Tally, Words, add_bins, numbers, split_words
+from cantle.engines.words import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
 from cantle.errors import DataError, EngineError, MissingExtra, ParameterError
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
@@ -76,8 +77,9 @@ class DuckEngine(Tables):
         self._error = duckdb.Error
         with self._guarded():
             self._base = _connect(duckdb, Path(self._folder), memory)
-        self._tables, self._placed = 0, ""
+        self._tables = 0
         self._grid: Grid | None = None
+        self._cells: GridTally | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
         try:
             self._slabs = [_Slab(self._new_table("node UINTEGER"), 0, 1)]
@@ -96,7 +98,7 @@ class DuckEngine(Tables):
     def close(self) -> None:
         with suppress(self._error):
             self._base.close()
-        del self._base, self._slabs, self._known
+        del self._base, self._slabs, self._known, self._cells
         self._finish()
 
     def _fill(self, batches: Iterable[Batch]) -> None:
@@ -137,7 +139,7 @@ class DuckEngine(Tables):
             number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
             own = Cuts(cuts.attribute[start:end], cuts.point[start:end])
             edges = [*range(start, end, most), end]
-            fresh = [_Slab(self._new_table("node UINTEGER"), 2 * a, 2 * b) for a, b in zip(edges, edges[1:], strict=False)]
+            fresh = [_Slab(self._new_table("node UINTEGER"), 2 * a, 2 * b) for a, b in pairwise(edges)]
             for words, node in self._read(slab.table, "node", self._columns):
                 words, child = split_words(self._layout, words, node, number, own)
                 self._share_out(fresh, words, child + 2 * start)
@@ -151,8 +153,7 @@ class DuckEngine(Tables):
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
-            self.place(key.grid)
-            return self._grouped(f"SELECT entry, count(*) AS n FROM {self._placed} GROUP BY entry ORDER BY entry")
+            return self._occupied(key.grid)
         if key.attribute not in self._known:  # asked again every round, and never changes
             entry = self._entry(key)
             query = f"SELECT {entry} AS entry, count(*) AS n FROM {self._slabs[0].table} GROUP BY entry ORDER BY entry"
@@ -160,24 +161,32 @@ class DuckEngine(Tables):
         return self._known[key.attribute]
 
     def place(self, grid: Grid) -> None:
-        """Writes the entry of each record beside its words; grids are compared by their edges."""
-        if self._grid is not None and self._grid.same(grid):
-            return
-        self._drop(self._placed)
-        self._grid, self._placed = grid.copy(), self._new_table("entry BIGINT")
-        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
-            self._insert(self._placed, words, self._layout.locate(words, self._grid))
-        self._run("CHECKPOINT")
+        """Settles the grid that is asked about; grids are compared by their edges."""
+        if self._grid is None or not self._grid.same(grid):
+            self._grid, self._cells = grid.copy(), None
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
         assert self._grid is not None
-        cells = self._grid.cells
-        counts = np.zeros(cells * key.classes * key.width, dtype=np.int64)
-        column = self._columns[self._layout.word[key.attribute]]
-        for [word], entry in self._read(self._placed, "entry", [column]):
-            add_bins(counts, self._layout, key, word, entry)
-        return counts.reshape(cells, key.classes, key.width)
+        if self._cells is None:
+            self._cells = GridTally(self._layout, self._grid)
+            for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+                self._cells.add(words)
+        if self._cells.has(key.attribute):
+            return self._cells.dense(key)
+        counts = np.zeros(self._grid.cells * key.classes * key.width, dtype=np.int64)
+        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+            add_bins(counts, self._layout, key, self._grid, words)
+        return counts.reshape(self._grid.cells, key.classes, key.width)
+
+    def _occupied(self, grid: Grid) -> tuple[Ints, Ints]:
+        """The occupied entries of a grid: written beside each other, then grouped; there may be very many."""
+        table = self._new_table("entry BIGINT", words=False)
+        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+            self._insert(table, words[:0], self._layout.locate(words, grid))
+        found = self._grouped(f"SELECT entry, count(*) AS n FROM {table} GROUP BY entry ORDER BY entry")
+        self._drop(table)
+        return found
 
     # ---- slabs --------------------------------------------------------------------------------------------
 
@@ -208,22 +217,21 @@ class DuckEngine(Tables):
 
     # ---- the database -------------------------------------------------------------------------------------
 
-    def _new_table(self, last: str) -> str:
-        """An empty table of words and one more number."""
+    def _new_table(self, last: str, words: bool = True) -> str:
+        """An empty table of words, if wanted, and one more number."""
         self._tables += 1
         name = f"part{self._tables}"
-        words = ", ".join(f"{column} UBIGINT" for column in self._columns)
-        self._run(f"CREATE TABLE {name} ({words}, {last})")
+        columns = [f"{column} UBIGINT" for column in self._columns if words]
+        self._run(f"CREATE TABLE {name} ({', '.join([*columns, last])})")
         return name
 
     def _drop(self, table: str) -> None:
-        if table:
-            self._run(f"DROP TABLE IF EXISTS {table}")
+        self._run(f"DROP TABLE IF EXISTS {table}")
 
     def _insert(self, table: str, words: Words, last: Ints) -> None:
         if not len(last):
             return
-        batch = self._arrow.table([*words, last], names=[*self._columns, "last"])
+        batch = self._arrow.table([*words, last], names=[*self._columns[: len(words)], "last"])
         with self._guarded():
             self._base.register("batch", batch)
             self._base.execute(f"INSERT INTO {table} SELECT * FROM batch")
@@ -324,4 +332,3 @@ def _gathered(reader: Any, arrow: Any) -> Iterator[Any]:
             held = []
     if held:
         yield arrow.Table.from_batches(held).combine_chunks()
-

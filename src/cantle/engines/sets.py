@@ -1,13 +1,14 @@
 """Sets of items in memory: for every height of the taxonomy, the nodes a record touches and which of their children.
 
 All records of a partition share its cut, so the k-th node of a height is at offset k for every one of them, and what
-a record touches below it is one load (a mask of children). Expanding a node is that load, a sort of (partition, mask)
-with the record, and slices. Records are never moved, only their numbers.
+a record touches below it is one load (a mask of children). Expanding a node is that load and one count of (partition,
+mask); what is kept is parted by one radix sort. Records are never moved, only their numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +17,13 @@ import numpy.typing as npt
 from cantle.engines.base import Chunk
 from cantle.errors import ParameterError
 from cantle.mixing import scramble
-from cantle.partitions import ItemTree, Kept, Partitions, find_pairs, gather
+from cantle.partitions import ItemTree, Kept, Partitions, gather
 from cantle.regions import Ints
 from cantle.tally import SET_KEYS, Key, PatternTable, Sizes
+
+WIDE = 24
+"""Bits of a mask from which on masks are numbered by those that occur."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SetEngine:
@@ -36,12 +41,12 @@ class SetEngine:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
         self._tree, self._most = tree.copy(), most
-        starts, items = _cut(starts, items, most)
+        starts, items = _cut(starts, items, most, tree.size)
         self._masks, self._offsets = _levels(starts, items, self._tree)
         self._records = np.arange(len(starts) - 1, dtype=np.int64)
         self._starts: Ints = np.array([0, len(starts) - 1], dtype=np.int64)
         self._parts = self.root()
-        self._sorted: tuple[Ints, Ints, Ints, Ints, Ints] | None = None
+        self._placed: tuple[Ints, Ints, _Cells] | None = None
 
     def __repr__(self) -> str:
         return "SetEngine()"
@@ -50,7 +55,7 @@ class SetEngine:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._masks, self._offsets, self._records, self._starts, self._sorted
+        del self._masks, self._offsets, self._records, self._starts, self._placed
 
     @property
     def domain(self) -> ItemTree:
@@ -71,63 +76,98 @@ class SetEngine:
             yield 0, len(positions), sizes.reshape(-1, 1)
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
-        _, part, mask, first, _ = self._sort(positions)
-        counts = np.diff(first)
+        _, cells = self._place(positions)
+        if cells.dense:
+            number = np.bincount(cells.cell, minlength=cells.total)
+            cell = np.flatnonzero(number)
+            counts = number[cell]
+        else:
+            cell, counts = np.unique(cells.cell, return_counts=True)
+        part, mask = cells.split(cell)
         return np.searchsorted(part, np.arange(len(positions) + 1)), mask, counts
 
     def split(self, positions: Ints, kept: Kept) -> None:
-        records, part, mask, first, _ = self._sort(positions)
-        # Where each kept sub-partition stands among the occupied ones, if it does.
-        found = find_pairs(part, mask, kept.rows, kept.mask)
-        there = found < len(part)
-        lengths = np.zeros(len(found), dtype=np.int64)
-        lengths[there] = np.diff(first)[found[there]]
-        _, self._records = gather(first, records, found[there])
+        records, cells = self._place(positions)
+        child = cells.find(kept.rows, kept.mask)
+        there = child >= 0
+        child, records = child[there], records[there]
+        # Children are few enough for a radix sort of 16 bits in almost all rounds.
+        order = np.argsort(child.astype(np.uint16 if len(kept.rows) < 1 << 16 else np.int64), kind="stable")
+        self._records = records[order]
+        lengths = np.bincount(child, minlength=len(kept.rows))
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         self._parts = kept.children(self._parts.take(positions), 0)
-        self._sorted = None
+        self._placed = None
 
-    def _sort(self, positions: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        """Records of the listed partitions by (partition, mask), and for each such pair the number of the partition in
-        the list, the mask, and where its records begin. Kept until the next split: expanding asks, then splits."""
-        if self._sorted is not None and np.array_equal(self._sorted[4], positions):
-            return self._sorted
-        starts, records = gather(self._starts, self._records, positions)
-        part = np.repeat(np.arange(len(positions)), np.diff(starts))
-        mask = self._mask(positions, records, starts)
-        records, part, mask = _order(records, part, mask)
-        new = np.ones(len(records), dtype=np.bool_)
-        new[1:] = (part[1:] != part[:-1]) | (mask[1:] != mask[:-1])
-        first = np.flatnonzero(new)
-        self._sorted = records, part[first], mask[first], np.append(first, len(records)), positions.copy()
-        return self._sorted
+    def _place(self, positions: Ints) -> tuple[Ints, _Cells]:
+        """The records of the listed partitions, and the cell of each: its partition and what it touches there. Kept
+        until the next split, for expanding asks first and splits then."""
+        if self._placed is None or not np.array_equal(self._placed[0], positions):
+            starts, records = gather(self._starts, self._records, positions)
+            part = np.repeat(np.arange(len(positions)), np.diff(starts))
+            cells = _Cells.of(part, self._mask(positions, records, starts), len(positions))
+            self._placed = positions.copy(), records, cells
+        return self._placed[1:]
 
-    def _mask(self, positions: Ints, records: Ints, starts: Ints) -> Ints:
+    def _mask(self, positions: Ints, records: Ints, starts: Ints) -> npt.NDArray[Any]:
         """The children of its partition's next node that each record touches."""
-        parts = self._parts
+        heights, taken = self._parts.height[positions], self._parts.taken[positions]
+        if len(positions) and (heights == heights[0]).all() and (taken == taken[0]).all():
+            height = int(heights[0])
+            return self._masks[height - 1][self._offsets[height - 1][records] + taken[0]]
         mask = np.empty(len(records), dtype=np.int64)
-        heights = parts.height[positions]
         for height in np.unique(heights).tolist():
             rows = np.flatnonzero(heights == height)
             spans, where = gather(starts, np.arange(len(records)), rows)
-            owner = np.repeat(rows, np.diff(spans))
-            offset = self._offsets[height - 1][records[where]] + parts.taken[positions][owner]
+            offset = self._offsets[height - 1][records[where]] + np.repeat(taken[rows], np.diff(spans))
             mask[where] = self._masks[height - 1][offset]
         return mask
 
 
-def _order(records: Ints, part: Ints, mask: Ints) -> tuple[Ints, Ints, Ints]:
-    """By partition, mask and record: one sort of packed words where they fit 63 bits."""
-    if not len(records):
-        return records, part, mask
-    bits = [int(column.max()).bit_length() for column in (part, mask, records)]
-    if sum(bits) > 63:
-        order = np.lexsort((records, mask, part))
-        return records[order], part[order], mask[order]
-    packed = (((part << bits[1]) | mask) << bits[2]) | records
-    packed.sort()
-    pair = packed >> bits[2]
-    return packed & ((1 << bits[2]) - 1), pair >> bits[1], pair & ((1 << bits[1]) - 1)
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cell of each record as one number: its partition, then the place of its mask (`masks`: of all that occur, if
+    they are too wide to stand for themselves)."""
+
+    cell: Ints
+    bits: int
+    total: int
+    masks: Ints | None
+
+    @staticmethod
+    def of(part: Ints, mask: npt.NDArray[Any], parts: int) -> _Cells:
+        masks = None
+        width = int(mask.max(initial=0)).bit_length()
+        if width > WIDE:
+            masks, mask = np.unique(mask, return_inverse=True)
+            width = len(masks).bit_length()
+        return _Cells((part << width) | mask, width, parts << width, masks)
+
+    @property
+    def dense(self) -> bool:
+        """Whether a table of all cells is not much larger than the records."""
+        return self.total <= 4 * len(self.cell) + (1 << 16)
+
+    def split(self, cell: Ints) -> tuple[Ints, Ints]:
+        """Partition and mask of cells."""
+        place = cell & ((1 << self.bits) - 1)
+        return cell >> self.bits, place if self.masks is None else self.masks[place]
+
+    def find(self, rows: Ints, masks: Ints) -> Ints:
+        """For each record, which of the listed (partition, mask) its cell is; -1 if it is none."""
+        known, place = np.flatnonzero(masks >> self.bits == 0), masks
+        if self.masks is not None:
+            place = np.searchsorted(self.masks, masks)
+            known = np.flatnonzero(np.append(self.masks, -1)[place] == masks)
+        wanted = (rows[known] << self.bits) | place[known]
+        if self.dense:
+            table = np.full(self.total, -1, dtype=np.int64)
+            table[wanted] = known
+            return table[self.cell]
+        if not len(wanted):
+            return np.full(len(self.cell), -1, dtype=np.int64)
+        near = np.minimum(np.searchsorted(wanted, self.cell), len(wanted) - 1)
+        return np.where(wanted[near] == self.cell, known[near], -1)
 
 
 def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list[npt.NDArray[Any]], list[Ints]]:
@@ -135,7 +175,7 @@ def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list
     record's begin. Codes ascend within a record, so a node's children are neighbours at every height."""
     masks, offsets = [], []
     child: npt.NDArray[Any] = np.asarray(items, dtype=np.int32)
-    begins = starts
+    begins: npt.NDArray[Any] = starts
     for edge in tree.edges:
         node_of = np.repeat(np.arange(len(edge) - 1, dtype=np.int32), np.diff(edge))
         small = int(np.diff(edge).max())
@@ -148,24 +188,32 @@ def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list
         new[begins[:-1]] = True
         first = np.flatnonzero(new)
         masks.append(np.bitwise_or.reduceat(bit_of[child], first) if len(first) else np.zeros(0, kind))
-        begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(new)])[begins]
+        before = np.zeros(len(child) + 1, dtype=np.int32 if len(child) < 1 << 31 else np.int64)
+        np.cumsum(new, out=before[1:])
+        begins = before[begins]
         offsets.append(begins)
         child = node[first]
     return masks, offsets
 
 
-def _cut(starts: Ints, items: npt.NDArray[Any], most: int) -> tuple[Ints, npt.NDArray[Any]]:
-    """Records of more than `most` items cut to those of smallest hash; a public function of each record alone."""
+def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[Ints, npt.NDArray[Any]]:
+    """Records of more than `most` items cut to those of smallest hash; a public function of each record alone.
+
+    A record's hash is the sum of its items' (so their order is none), an item's mark in it that of both together; the
+    last digits of a mark are the item's place, which breaks ties.
+    """
     sizes = np.diff(starts)
     keep = np.ones(len(items), dtype=np.bool_)
-    for size in np.unique(sizes[sizes > most]).tolist():
-        rows = np.flatnonzero(sizes == size)
-        places = starts[rows, None] + np.arange(size)
-        item = items[places].astype(np.uint64)
-        record = scramble(scramble(item + np.uint64(1)).sum(axis=1, dtype=np.uint64))
-        digits = np.uint64(max(1, (size - 1).bit_length()))
-        mark = scramble(record[:, None] ^ item) >> digits << digits | np.arange(size, dtype=np.uint64)
-        mark.sort(axis=1)
-        dropped = (mark[:, most:] & ((np.uint64(1) << digits) - np.uint64(1))).astype(np.int64)
-        keep[(starts[rows, None] + dropped).reshape(-1)] = False
+    hashes = scramble(np.arange(1, size + 1))
+    for length in np.unique(sizes[sizes > most]).tolist():
+        rows = starts[:-1][sizes == length]
+        mark = hashes[items[rows[:, None] + np.arange(length)]]
+        mark ^= scramble(mark.sum(axis=1, dtype=np.uint64))[:, None]
+        mark *= _ODD
+        digits = (length - 1).bit_length()
+        short = (mark >> np.uint64(32)).astype(np.uint32) if digits <= 12 else mark
+        short = (short >> short.dtype.type(digits) << short.dtype.type(digits)) | np.arange(length, dtype=short.dtype)
+        short.sort(axis=1)
+        dropped = (short[:, most:] & short.dtype.type((1 << digits) - 1)).astype(np.int64)
+        keep[(rows[:, None] + dropped).reshape(-1)] = False
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(sizes, most))]), items[keep]

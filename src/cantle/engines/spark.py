@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.engines.base import Chunk, Tables
-from cantle.engines.words import Layout, Tally, Words, add_bins, merged, numbers, occupied, split_words
+from cantle.engines.words import GridTally, Layout, Tally, Words, add_bins, merged, numbers, occupied, split_words
 from cantle.errors import DataError, EngineError, MissingExtra
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
@@ -39,7 +39,7 @@ MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
 """Cells that a worker counts in one job, and those that all partitions may send: half a gigabyte at the worst."""
 
 Part = tuple[Words, npt.NDArray[Any]]
-"""Words, and the number of each record's region (or its entry in a grid)."""
+"""Words, and the number of each record's region."""
 
 Encode = Callable[[Any], tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]]]
 """An Arrow batch as columns of codes and classes; runs on the workers."""
@@ -63,7 +63,7 @@ class SparkEngine(Tables):
         self._cells = min(MOST_CELLS, ALL_CELLS // max(1, partitions))
         self._regions, self._older = 1, list[Any]()
         self._grid: Grid | None = None
-        self._placed: Any = None
+        self._counted: GridTally | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
 
     def __repr__(self) -> str:
@@ -73,8 +73,8 @@ class SparkEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        held = [self._parts, *self._older, *([] if self._placed is None else [self._placed])]
-        del self._parts, self._older, self._known, self._placed
+        held = [self._parts, *self._older]
+        del self._parts, self._older, self._known, self._counted
         with self._guarded():
             for parts in held:
                 parts.unpersist()
@@ -105,29 +105,29 @@ class SparkEngine(Tables):
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
-            self.place(key.grid)
-            return merged(self._ask(self._placed, _lister, self._layout, None))
+            return merged(self._ask(self._parts, _lister, self._layout, key))
         if key.attribute not in self._known:  # asked again every round, and never changes
             self._known[key.attribute] = merged(self._ask(self._parts, _lister, self._layout, key))
         return self._known[key.attribute]
 
     def place(self, grid: Grid) -> None:
-        """Has the entry of each record kept beside its words; grids are compared by their edges."""
-        if self._grid is not None and self._grid.same(grid):
-            return
-        if self._placed is not None:
-            self._placed.unpersist()
-        self._grid = grid.copy()
-        self._placed = _kept(self._parts.mapPartitions(_placer(self._context.broadcast((self._layout, self._grid)))))
+        """Settles the grid that is asked about; grids are compared by their edges."""
+        if self._grid is None or not self._grid.same(grid):
+            self._grid, self._counted = grid.copy(), None
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
         assert self._grid is not None
-        cells = self._grid.cells
-        counts = np.zeros(cells * key.classes * key.width, dtype=np.int64)
-        for at, more in self._ask(self._placed, _binner, self._layout, key, len(counts)):
+        if self._counted is None:
+            self._counted = GridTally(self._layout, self._grid)
+            for part in self._ask(self._parts, _grid_counter, self._layout, self._grid):
+                self._counted.merge(part)
+        if self._counted.has(key.attribute):
+            return self._counted.dense(key)
+        counts = np.zeros(self._grid.cells * key.classes * key.width, dtype=np.int64)
+        for at, more in self._ask(self._parts, _binner, self._layout, key, self._grid, len(counts)):
             counts[at] += more
-        return counts.reshape(cells, key.classes, key.width)
+        return counts.reshape(self._grid.cells, key.classes, key.width)
 
     # ---- jobs ---------------------------------------------------------------------------------------------
 
@@ -146,7 +146,8 @@ class SparkEngine(Tables):
     def _guarded(self) -> Iterator[None]:
         """Other words for what Spark says, which may quote what it reads."""
         try:
-            yield
+            with _hushed():
+                yield
         except self._errors:
             raise EngineError(
                 "the Spark job failed: the source cannot be read, or the cluster is gone; Spark's own log says which"
@@ -205,36 +206,39 @@ def _mover(rules: Any) -> Callable[[Iterator[Part]], Iterator[Part]]:
     return move
 
 
-def _placer(rules: Any) -> Callable[[Iterator[Part]], Iterator[Part]]:
-    """The records with their entries in a grid."""
-
-    def place(parts: Iterator[Part]) -> Iterator[Part]:
-        layout, grid = rules.value
-        for words, _ in parts:
-            yield words, layout.locate(words, grid)
-
-    return place
-
-
 def _lister(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
-    """The occupied entries of a table of codes, or of the grid, in a partition."""
+    """The occupied entries of a grid or of a table of codes in a partition."""
 
     def listed(parts: Iterator[Part]) -> Iterator[Any]:
         layout, key = question.value
-        entries = (entry if key is None else layout.entry(words, key.attribute, key.classes) for words, entry in parts)
-        yield occupied(list(entries))
+        if isinstance(key, GridCells):
+            yield occupied([layout.locate(words, key.grid) for words, _ in parts])
+        else:
+            yield occupied([layout.entry(words, key.attribute, key.classes) for words, _ in parts])
 
     return listed
 
 
-def _binner(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
-    """The counts of a grid by bin in a partition."""
+def _grid_counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The counts of a grid by code in a partition."""
 
     def count(parts: Iterator[Part]) -> Iterator[Any]:
-        layout, key, cells = question.value
+        tally = GridTally(*question.value)
+        for words, _ in parts:
+            tally.add(words)
+        yield tally.sparse()
+
+    return count
+
+
+def _binner(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The counts of a grid by bin of one attribute in a partition."""
+
+    def count(parts: Iterator[Part]) -> Iterator[Any]:
+        layout, key, grid, cells = question.value
         counts = np.zeros(cells, dtype=np.int64)
-        for words, entry in parts:
-            add_bins(counts, layout, key, words[layout.word[key.attribute]], entry)
+        for words, _ in parts:
+            add_bins(counts, layout, key, grid, words)
         at = np.flatnonzero(counts)
         yield at, counts[at]
 
@@ -248,6 +252,22 @@ def _kept(parts: Any) -> Any:
     from pyspark import StorageLevel
 
     return parts.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """PySpark prints some errors itself, in words that may quote a value, before it raises them."""
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
 
 
 def _errors() -> tuple[type[BaseException], ...]:
@@ -296,7 +316,8 @@ def session() -> Any:
 def reading(name: str) -> Iterator[None]:
     """One fixed message for all that Spark may say about a source."""
     try:
-        yield
+        with _hushed():
+            yield
     except _errors():
         raise DataError(f"Spark cannot read {name!r}; check the path, or the name of the table.") from None
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle.grid import LOOKED_UP, Grid
+from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import ChildSizes, Classes, GridBins, Key, OneWayEach, OneWays, Sizes
 
@@ -23,8 +23,14 @@ Words = npt.NDArray[np.uint64]
 Cells = Callable[[Words, Ints, Ints], Ints]
 """From words, classes and the number of each record's region to the cell each record is counted in."""
 
+Sparse = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+"""Where counts are not 0, and the counts there, table by table: less to send."""
+
 SLICE = 1 << 16
 """Records counted together at least: their codes stay in a core's cache."""
+
+FINE = 1 << 24
+"""Counts of a grid by code that are kept for all attributes together: 128 MB."""
 
 
 class Layout:
@@ -53,11 +59,7 @@ class Layout:
 
     def column(self, words: Words, attribute: int) -> Ints:
         """The codes of one attribute; -1 stands for the class."""
-        return self.field(words[self.word[attribute]], attribute)
-
-    def field(self, word: npt.NDArray[np.uint64], attribute: int) -> Ints:
-        """The same, given the word that holds them."""
-        code = word >> self.shift[attribute]
+        code = words[self.word[attribute]] >> self.shift[attribute]
         code &= self.mask[attribute]
         return code.view(np.int64)
 
@@ -111,15 +113,12 @@ class Tally:
             for (cells, cell), counts in zip(self._blocks, self._counts, strict=True):
                 add_counts(counts, where * cells + cell(part, label, where))
 
-    def sparse(self) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-        """Where each block of counts is not 0, and the counts there: less to send."""
-        places = [np.flatnonzero(counts) for counts in self._counts]
-        return [(at.astype(np.uint32), counts[at]) for at, counts in zip(places, self._counts, strict=True)]
+    def sparse(self) -> Sparse:
+        return _sparse(self._counts)
 
-    def merge(self, part: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> None:
+    def merge(self, part: Sparse) -> None:
         """Adds the counts of another part."""
-        for (at, more), counts in zip(part, self._counts, strict=True):
-            counts[at] += more
+        _merge(self._counts, part)
 
     def table(self) -> Ints:
         """All counts, shape (regions, cells)."""
@@ -169,18 +168,63 @@ def _joint(code: Ints, label: Ints, classes: int) -> Ints:
     return code
 
 
-def add_bins(counts: Ints, layout: Layout, key: GridBins, word: npt.NDArray[np.uint64], entry: Ints) -> None:
-    """Counts records of a grid by bin, given their entries in the grid and the word that holds the attribute."""
-    size = layout.sizes[key.attribute]
-    table = np.repeat(key.number, np.diff(key.starts, append=size)) if size <= LOOKED_UP else None
-    step = max(SLICE, len(counts))
-    for first in range(0, len(entry), step):
-        code = layout.field(word[first : first + step], key.attribute)
-        if table is not None:
-            number = table[code]
-        else:
-            number = key.number[np.searchsorted(key.starts, code, side="right") - 1]
-        add_counts(counts, entry[first : first + step] * key.width + number)
+class GridTally:
+    """Counts of the cells of a grid by class and code, of all attributes at once: a round asks about each of them.
+
+    An attribute of very many codes has no such table (`has`), and is counted by bin (`add_bins`).
+    """
+
+    def __init__(self, layout: Layout, grid: Grid) -> None:
+        self._layout, self._grid = layout, grid
+        cells = {a: grid.cells * layout.classes * size for a, size in enumerate(layout.sizes)}
+        order = sorted(cells, key=lambda a: cells[a])
+        fits = np.cumsum([cells[a] for a in order]) <= FINE
+        self._held = {a: i for i, a in enumerate(a for a, fit in zip(order, fits, strict=True) if fit)}
+        self._counts = [np.zeros(cells[a], dtype=np.int64) for a in self._held]
+
+    def add(self, words: Words) -> None:
+        step = max([SLICE, *(len(counts) for counts in self._counts)])
+        for first in range(0, words.shape[1], step):
+            part = words[:, first : first + step]
+            entry = self._layout.locate(part, self._grid)
+            for a, i in self._held.items():
+                add_counts(self._counts[i], entry * self._layout.sizes[a] + self._layout.column(part, a))
+
+    def sparse(self) -> Sparse:
+        return _sparse(self._counts)
+
+    def merge(self, part: Sparse) -> None:
+        """Adds the counts of another part."""
+        _merge(self._counts, part)
+
+    def has(self, attribute: int) -> bool:
+        return attribute in self._held
+
+    def dense(self, key: GridBins) -> Ints:
+        """All counts by bin, shape (cells, classes, width)."""
+        fine = self._counts[self._held[key.attribute]].reshape(self._grid.cells, key.classes, -1)
+        bins = np.add.reduceat(fine, key.starts, axis=2)
+        counts = np.zeros((*fine.shape[:2], key.width), dtype=np.int64)
+        for i, number in enumerate(key.number.tolist()):  # bins of one number are in different cells
+            counts[:, :, number] += bins[:, :, i]
+        return counts
+
+
+def add_bins(counts: Ints, layout: Layout, key: GridBins, grid: Grid, words: Words) -> None:
+    """Counts records of a grid by bin of one attribute."""
+    code = layout.column(words, key.attribute)
+    number = key.number[np.searchsorted(key.starts, code, side="right") - 1]
+    add_counts(counts, layout.locate(words, grid) * key.width + number)
+
+
+def _sparse(tables: Sequence[Ints]) -> Sparse:
+    places = [np.flatnonzero(counts) for counts in tables]
+    return [(at.astype(np.uint32), counts[at]) for at, counts in zip(places, tables, strict=True)]
+
+
+def _merge(tables: Sequence[Ints], part: Sparse) -> None:
+    for (at, more), counts in zip(part, tables, strict=True):
+        counts[at] += more
 
 
 def add_counts(counts: Ints, place: Ints) -> None:

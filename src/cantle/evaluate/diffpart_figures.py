@@ -11,10 +11,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,11 +24,13 @@ from cantle.evaluate.basic import basic, clipped
 from cantle.evaluate.coding import Floats
 from cantle.evaluate.harness import Options, Row, Setting
 from cantle.evaluate.itemsets import Frequent, top, utility
+from cantle.evaluate.setmass import shared_cells, shared_records
 from cantle.evaluate.setqueries import (
     FEW_ITEMS,
     GROUPS,
     SANITY,
     Answers,
+    Cells,
     Independent,
     Nothing,
     Queries,
@@ -40,6 +41,10 @@ from cantle.evaluate.setqueries import (
     workload,
 )
 from cantle.evaluate.sets import Sets, Town
+from cantle.evaluate.setstages import STAGES, stages
+from cantle.methods.diffpart import PRESETS
+from cantle.partitions import ItemTree
+from cantle.spurious import smallest_constant
 
 Scores = Mapping[str, float]
 
@@ -50,7 +55,6 @@ UNIVERSES = (200, 400, 600, 800, sets.STM_ITEMS)
 UNIVERSE_RECORDS = 800_000  # section 5.2
 QUERIES = 10_000  # in each group: 50,000 in five
 SHORT = 10  # the longest query of figure 6
-STAGES = ("records in memory", "file to folder")
 SEED = 2011
 
 PAPER: Options = {"method": "diffpart", "preset": "paper"}
@@ -65,6 +69,13 @@ def publish_sets(setting: Setting, data: Sets, epsilon: float, options: Options,
     """The records of a release: the one place where figures meet the publisher."""
     release = setting.release(data.frame, data.schema(), epsilon, options, salt)
     return sets.from_frame(pl.DataFrame(release.records), data.size)
+
+
+def smallest(data: Sets, epsilon: float) -> float | None:
+    """The smallest C2 of preset `paper` that is not refused at this budget, its other settings left alone."""
+    paper = PRESETS["paper"]
+    tree = ItemTree.of(data.size, paper["fanout"], even=False)
+    return smallest_constant(tree, epsilon * float(1 - Fraction(paper["leaf_share"])), paper["max_cells"])
 
 
 def every(data: Sets) -> dict[str, Options]:
@@ -86,7 +97,8 @@ def both(data: Sets) -> dict[str, Options]:
 class Case:
     """A data set, what is asked of its releases, and the true answers.
 
-    `asked` has queries by the name of their error, `tops` the K of the itemsets; `mass` adds the share of records.
+    `asked` has queries by the name of their error, `tops` the K of the itemsets; `mass` adds the number of released
+    records over that of the true ones, and the share of the true records that are in the release, set for set.
     """
 
     name: str
@@ -96,21 +108,31 @@ class Case:
     mass: bool = False
     truth: dict[str, Floats] = field(init=False, default_factory=dict)
     frequent: dict[int, Frequent] = field(init=False, default_factory=dict)
+    cells: list[Cells] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         exact = answers_of(self.data)
+        self.cells.extend([exact] if isinstance(exact, Cells) else [])
         self.truth.update({measure: exact.count(queries) for measure, queries in self.asked.items()})
         self.frequent.update(self._tops(exact))
 
-    def scores(self, answers: Answers) -> dict[str, float]:
-        """Every measure of one release."""
+    def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
+        """Every measure of one release; of its records too, where it has any."""
         bound = SANITY * len(self.data)
         found = {
             measure: relative_error(self.truth[measure], answers.count(queries), bound)
             for measure, queries in self.asked.items()
         }
         found |= {f"top{k}": utility(self.frequent[k], best) for k, best in self._tops(answers).items()}
-        return found | ({"records": answers.records / len(self.data)} if self.mass else {})
+        return found | (self._mass(answers, released) if self.mass else {})
+
+    def _mass(self, answers: Answers, released: Sets | None) -> dict[str, float]:
+        made = {"records": answers.records / len(self.data)}
+        if isinstance(answers, Cells):
+            return made | {"true mass": shared_cells(self.cells[0], answers) / len(self.data)}
+        if released is not None:
+            return made | {"true mass": shared_records(self.data, released) / len(self.data)}
+        return made | ({"true mass": 0.0} if isinstance(answers, Nothing) else {})  # a model has no records
 
     def _tops(self, answers: Answers) -> dict[int, Frequent]:
         """The K best for each K; the order is the same for all, so one search does."""
@@ -159,10 +181,30 @@ def fig8(setting: Setting) -> Iterator[Row]:
 def all_sets(setting: Setting) -> Iterator[Row]:
     """Every data set at budget 1: errors of the paper's and of likely queries, itemsets, released records."""
     for name, data in _each(setting, "diffpart-sets", tuple(sets.FILES)):
-        yield from _compare(setting, "diffpart-sets", _table_case(setting, name, data), (1,))
+        yield from _table(setting, "diffpart-sets", name, data)
 
 
-def _compare(setting: Setting, figure: str, case: Case, budgets: Sequence[float]) -> Iterator[Row]:
+def msnbc(setting: Setting) -> Iterator[Row]:
+    """The same of MSNBC alone, on which a run is short and the paper makes ten."""
+    if sets.find("msnbc", setting.data_dir) is None:
+        raise ParameterError(f"diffpart-msnbc needs --data DIR, the folder that contains {sets.FILES['msnbc']}")
+    name, data = next(_pair(setting, "diffpart-msnbc"))
+    yield from _table(setting, "diffpart-msnbc", name, data)
+
+
+def _table(setting: Setting, figure: str, name: str, data: Sets) -> Iterator[Row]:
+    case = _table_case(setting, name, data)
+    constant = smallest(data, 1) if data.size > FEW_ITEMS else None
+    if constant is None:
+        yield from _compare(setting, figure, case, (1,))
+        return
+    setting.echo(f"{figure}: {name}: the smallest C2 that is not refused is {constant:g}")
+    yield from _compare(setting, figure, case, (1,), {"paper, smallest C2": {**PAPER, "c2": constant}})
+
+
+def _compare(
+    setting: Setting, figure: str, case: Case, budgets: Sequence[float], more: Mapping[str, Options] | None = None
+) -> Iterator[Row]:
     levels: dict[str, Answers] = {
         "empty release": Nothing(case.data.size),
         "exact supports, independent": Independent(case.data),
@@ -171,7 +213,7 @@ def _compare(setting: Setting, figure: str, case: Case, budgets: Sequence[float]
         yield from _rows(figure, case, "budget", series, None, 0, case.scores(answers))
     if case.data.size <= FEW_ITEMS:
         yield from _basics(setting, figure, case, budgets)
-    for series, options in every(case.data).items():
+    for series, options in (every(case.data) | dict(more or {})).items():
         for epsilon in budgets:
             for repeat, scores in _releases(setting, figure, case, series, options, epsilon):
                 yield from _rows(figure, case, "budget", series, epsilon, repeat, scores)
@@ -240,44 +282,27 @@ def _by(
 
 
 def fig4(setting: Setting) -> Iterator[Row]:
-    """Seconds at B = 1 and fan-out 10, by number of records (a) and, on the stand-in, by universe size (b)."""
+    """Core-seconds by stage and the peak of memory at B = 1 and fan-out 10, by number of records (a) and, on the
+    stand-in, by universe size (b)."""
     for name, whole in _pair(setting, "diffpart-fig4"):
         for data in _samples(setting, whole):
-            yield from _timed(setting, f"a: {name}, seconds by records", data, float(len(data)))
+            yield from _timed(setting, f"a: {name}", "records", data, float(len(data)))
     for data in _universes(setting):
-        yield from _timed(setting, "b: stand-in, seconds by items", data, float(data.size))
+        yield from _timed(setting, "b: stand-in", "items", data, float(data.size))
 
 
-def _timed(setting: Setting, panel: str, data: Sets, x: float) -> Iterator[Row]:
+def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "data.dat"
         data.write(path)
         for series, options in both(data).items():
-            label = f"diffpart-fig4: {panel} {x:,.15g}, {series}"
+            label = f"diffpart-fig4: {panel}, {x:,.15g} {axis}, {series}"
             measure = partial(stages, setting, data, path, options)
-            for repeat, seconds in _attempts(setting, label, measure, STAGES):
-                for stage, value in seconds.items():
-                    yield Row("diffpart-fig4", panel, f"{series}, {stage}", x, repeat, value)
-
-
-def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int) -> dict[str, float]:
-    """Seconds of `publish` on records in memory, and of `publish` from a file with `save` into a folder."""
-
-    def seconds(work: Callable[[], Any]) -> float:
-        started = perf_counter()
-        work()
-        return perf_counter() - started
-
-    source: Any = path
-    frame, schema = data.frame, data.schema()
-    with tempfile.TemporaryDirectory() as scratch:
-
-        def whole() -> None:
-            release: Any = setting.release(source, schema, 1, options, salt)
-            release.save(Path(scratch) / "release")
-
-        memory = seconds(lambda: setting.release(frame, schema, 1, options, salt))
-        return dict(zip(STAGES, (memory, seconds(whole)), strict=True))
+            for repeat, cost in _attempts(setting, label, measure, STAGES):
+                for stage, value in cost.items():
+                    kind = stage if stage == "peak MB" else "core-seconds"
+                    line = series if stage == "peak MB" else f"{series}, {stage}"
+                    yield Row("diffpart-fig4", f"{panel}, {kind} by {axis}", line, x, repeat, value)
 
 
 # ---------------------------------------------------------------------------------------------- shared
@@ -330,7 +355,8 @@ def _releases(
     """(repeat, scores) of the releases of one setting."""
 
     def measure(repeat: int) -> Scores:
-        return case.scores(answers_of(publish_sets(setting, case.data, epsilon, options, repeat)))
+        released = publish_sets(setting, case.data, epsilon, options, repeat)
+        return case.scores(answers_of(released), released)
 
     label = f"{figure}: {case.name}, {series}, budget {epsilon:g}"
     return _attempts(setting, label, measure, tuple(case.scores(Nothing(case.data.size))))

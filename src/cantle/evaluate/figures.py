@@ -160,6 +160,13 @@ FIGURES: Mapping[str, Figure] = {
         setreport.across,
         setreport.write,
     ),
+    "diffpart-msnbc": Figure(
+        diffpart_figures.msnbc,
+        ("10 runs; err20 and err60 are its query groups, rec1 and rec2 ours",),
+        "budget",
+        setreport.across,
+        setreport.write,
+    ),
 }
 
 

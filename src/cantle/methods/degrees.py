@@ -17,6 +17,7 @@ from cantle.curator import Curator
 from cantle.degree_counts import MOST_DEGREE, AtLeast, AtMost, Bounds, DegreesAbove, KeptEdges, Nodes, SortedDegrees
 from cantle.degree_results import Answers, degree_results
 from cantle.domain import Attribute, Domain, Steps
+from cantle.drawable import require_drawable
 from cantle.errors import ParameterError
 from cantle.graphschema import GraphSchema
 from cantle.methods.rps import RPS
@@ -24,6 +25,7 @@ from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_set
 from cantle.postprocess import Dice
 from cantle.regions import Frontier
 from cantle.results import Results
+from cantle.summaries import summarise
 
 LADDER = 1 << 14
 """The largest bound that competes if the schema declares none. Public: never the number of nodes."""
@@ -62,7 +64,7 @@ class DegreeSequence:
             )
         if schema.unit == "edge" and (s["mode"] == "rps" or s["theta"] is not None):
             raise ParameterError("degrees: mode rps and theta are for nodes; under unit: edge nothing is projected")
-        self.answers = Answers(schema.unit, schema.node_count)
+        self.answers = Answers(schema.unit, schema.node_count, schema.max_degree)
         self.inner: RPS | None = None
 
     def parameters(self) -> dict[str, Any]:
@@ -80,8 +82,7 @@ class DegreeSequence:
 
     def results(self, generator: Dice) -> Results:
         """The degree sequence and the noisy numbers behind it."""
-        inner = None if self.inner is None else self.inner.results(generator)
-        return degree_results(self.answers, inner)
+        return degree_results(self.answers, None if self.inner is None else self._ranges(self.inner, generator))
 
     # ---- one node -----------------------------------------------------------------------------------------
 
@@ -139,6 +140,13 @@ class DegreeSequence:
         self.inner = RPS(Domain((attribute,), None, ("degree",)), bins=MOST_BINS, **settings)
         curator.project(root, theta)
         self.inner.run(curator)
+
+    def _ranges(self, inner: RPS, generator: Dice) -> Results:
+        """The release of RPS, if noise does not ask for too many nodes."""
+        s = inner.settings
+        leaves = summarise(inner.tree, least_squares=s["consistency"], by_depth=False, label=s["label"])
+        require_drawable(float(leaves.count.sum(dtype=float)), "nodes")
+        return inner.results(generator)
 
     # ---- one edge -----------------------------------------------------------------------------------------
 

@@ -86,8 +86,8 @@ RULES: Mapping[str, Rule] = {
     "consistency": flag(),
     "bins": whole(2, 65536),
     "order": one_of("declared", "random"),
-    "order_seed": whole(0, 2**63 - 1),
-    "records": maybe(whole(0, 2**53), "private"),
+    "order_seed": whole(0, 2**53 - 1),
+    "records": maybe(whole(0, 2**53 - 1), "private"),
 }
 
 _COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "summary": "counts",

@@ -1,0 +1,181 @@
+"""What the exact audit runs degree sequences over: all small graphs and all removals, through the shipped code.
+
+For every unit and mode: one node with its edges (nodes listed or not), all edges of one node, one edge; counts and RPS
+on projected degrees. Final counts are not enumerated (`Audit.enumerate_leaves`): nothing depends on them. The scores of
+bounds keep their code but not their step: `SCALE` is 2 here, so the range is 6; the proof holds for any step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from cantle import degree_counts
+from cantle.audit.diffpart import listening
+from cantle.audit.exact import Config, Drawn, Shown, drawn_by, replaced
+from cantle.audit.exact import shown as shown_tree
+from cantle.budget import NANO, Unit
+from cantle.engines.graph import GraphEngine
+from cantle.graphs import read_graph
+from cantle.graphschema import GraphSchema
+from cantle.methods import degrees
+from cantle.methods.degrees import DegreeSequence
+from cantle.noise.enumerating import Enumerating
+from cantle.publishing import run
+
+OWNERS: Mapping[str, Any] = {"SCALE": degree_counts, "PUBLISHED": degrees}
+COUNTS = ("kept edges", "number of nodes", "degrees at most k", "degrees at least k", "sorted degrees", "leaf")
+"""Questions on whose answers nothing depends."""
+
+Drawing = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+"""A graph: its nodes, and its edges, all ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphConfig(Config):
+    """Degree sequences of graphs; `records` is how many nodes they have at most."""
+
+    relation: str = "node"
+    listed: bool = True
+    """Whether nodes without edges are given too."""
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """More of the schema."""
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    """Constants of the code that are others here, see OWNERS."""
+    records: int = 4
+    quick: int = 3
+
+    @cached_property
+    def schema(self) -> GraphSchema:
+        public = {} if self.relation == "node" else {"nodes": self.records}
+        return GraphSchema.from_dict({"kind": "graph", "unit": self.relation} | public | dict(self.declared))
+
+    def tables(self, records: int) -> Iterator[Any]:
+        """All graphs on the first 0, 1, ... nodes; of as many as there are, where their number is public."""
+        for size in range(records + 1) if self.relation == "node" else [records]:
+            pairs = list(combinations(range(size), 2))
+            for number in range(2 ** len(pairs)):
+                yield tuple(range(size)), tuple(pair for i, pair in enumerate(pairs) if number >> i & 1)
+
+    def pairs(self, records: int | None = None) -> Iterator[tuple[Any, Any]]:
+        """All graphs, each with all it becomes when one unit goes."""
+        for graph in self.tables(self.records if records is None else records):
+            yield from ((less, graph) for less in self.without(graph))
+
+    def without(self, graph: Drawing) -> Iterator[Drawing]:
+        """The graph without a node, without the edges of a node, or without an edge."""
+        nodes, edges = graph
+        if self.relation == "edge":
+            yield from ((nodes, tuple(edge for edge in edges if edge != gone)) for gone in edges)
+            return
+        for gone in nodes:
+            rest = tuple(node for node in nodes if node != gone or self.relation != "node")
+            yield rest, tuple(edge for edge in edges if gone not in edge)
+
+    def engine(self, graph: Drawing) -> GraphEngine:
+        """The graph as the shipped reader gives it."""
+        nodes = list(graph[0]) if self.listed and self.relation == "node" else None
+        return GraphEngine(read_graph(list(graph[1]), self.schema, nodes), nodes=self.schema.node_count)
+
+    def runner(
+        self,
+        table: Any,
+        *,
+        enumerate_leaves: bool,
+        chunk_cells: int,  # noqa: ARG002 (the default of the engine)
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
+            with ExitStack() as stack:
+                for name, value in self.constants.items():
+                    stack.enter_context(replaced(OWNERS[name], name, value))
+                method = DegreeSequence(self.schema, preset=self.preset, **self.settings)
+                engine = self.engine(table)
+                answers = stack.enter_context(listening(noise, () if enumerate_leaves else COUNTS))
+                unit = Unit(kind=self.relation)
+                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=unit, noise=noise)
+            return shown(method, answers, noise, receipt, leaves=enumerate_leaves), drawn_by(noise)
+
+        return once
+
+
+def shown(
+    method: DegreeSequence, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any], *, leaves: bool
+) -> Shown:
+    """More than a release is made from: all noisy answers, the bound, the tree of RPS, receipt."""
+    lines = (*answers, f"theta {method.answers.theta}")
+    if method.inner is None:
+        leaked = [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any
+        return (*lines, *leaked, f"receipt {receipt}"), ()
+    tree, cells = shown_tree(method.inner, noise, receipt, leaves=leaves)
+    return (*lines, *tree), cells
+
+
+# ---- the list -----------------------------------------------------------------------------------------------------
+
+
+def _counts(**given: Any) -> dict[str, Any]:
+    """A declared bound and the counts alone, unless said otherwise."""
+    return {"theta": 2, "edges_share": 0, "nodes_share": 0} | given
+
+
+def _partition(**given: Any) -> dict[str, Any]:
+    """What the audit makes of the published settings: one balanced cut, a third for it."""
+    return {"attributes": "all", "quality": "balance", "depth": 1, "leaf_share": "2/3", "count_share": 0} | given
+
+
+STEP: Mapping[str, Any] = {"SCALE": 2}
+
+NODE = GraphConfig("degrees: node, counts", (), _counts(), 6, records=5, tight=True)
+
+UNLISTED = GraphConfig("degrees: node, nodes not listed", (), _counts(), 4, listed=False, records=5, tight=True)
+
+STAR = GraphConfig("degrees: node, bound 1", (), _counts(theta=1), 2, records=5, tight=True)
+"""Instance I16."""
+
+CHOICE = GraphConfig(
+    "degrees: node, bound chosen", (), _counts(theta="auto", theta_share="1/2"), 12, declared={"max_degree": 4},
+    constants=STEP,
+)  # fmt: skip
+"""Permute-and-flip among 1, 2, 4 with 6, counts with 6."""
+
+ISOLATE = GraphConfig("degrees: node-isolate, counts", (), _counts(), 4, relation="node-isolate", records=5, tight=True)
+
+EDGE = GraphConfig("degrees: edge", (), {}, 4, relation="edge", records=5, tight=True)
+
+CYCLE = GraphConfig(
+    "degrees: node, RPS", (), _counts(mode="rps"), 15, preset="paper", constants={"PUBLISHED": _partition()}
+)
+"""Instance I13': a cut for 5 and leaves for 10, for up to 5 records."""
+
+DEGREE_CONFIGS: tuple[GraphConfig, ...] = (
+    NODE,
+    STAR,
+    GraphConfig("degrees: node, bound above all degrees", (), _counts(theta=5), 6, tight=True),
+    GraphConfig("degrees: node, edges and nodes", (), _counts(edges_share="1/3", nodes_share="1/6"), 12, tight=True),
+    CHOICE,
+    GraphConfig("degrees: node, preset default", (), {}, 300, declared={"max_degree": 2}, constants=STEP),
+    UNLISTED,
+    GraphConfig("degrees: node, nodes not listed, bound chosen", (), _counts(theta="auto", theta_share="1/2"), 12,
+                listed=False, declared={"max_degree": 2}, constants=STEP),
+    ISOLATE,
+    GraphConfig("degrees: node-isolate, bound chosen", (), _counts(theta="auto", theta_share="1/2", edges_share="1/4"),
+                12, relation="node-isolate", constants=STEP),
+    GraphConfig("degrees: node-isolate, fewer nodes declared than named", (), _counts(), 4, relation="node-isolate",
+                declared={"nodes": 2}),
+    EDGE,
+    GraphConfig("degrees: edge, a public bound", (), {}, 4, relation="edge", declared={"max_degree": 1}, tight=True),
+    GraphConfig("degrees: edge, fewer nodes declared than named", (), {}, 4, relation="edge", declared={"nodes": 2},
+                tight=True),
+    CYCLE,
+    GraphConfig("degrees: node, RPS, nodes not listed", (), _counts(mode="rps"), 15, preset="paper", listed=False,
+                constants={"PUBLISHED": _partition()}),
+    GraphConfig("degrees: node-isolate, RPS", (), _counts(mode="rps"), 18, preset="paper", relation="node-isolate",
+                constants={"PUBLISHED": _partition()}),
+    GraphConfig("degrees: node, RPS with stop tests", (), _counts(mode="rps", theta=1), 12, preset="paper",
+                constants={"PUBLISHED": _partition(stop="count:1", stop_share="1/2", leaf_share="1/2")}),
+    GraphConfig("degrees: node, RPS by default", (), _counts(mode="rps", theta=1), 1200, tight=True),
+)  # fmt: skip

@@ -1,0 +1,141 @@
+"""What the black-box audit runs: every method and preset through `publish`, and known flaws put into the shipped code.
+
+Data sets are tiny, so that one unit weighs as much as it can. A run shows all noisy numbers of a release and its whole
+shape: records are drawn from these, and say no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import polars as pl
+
+from cantle.audit.broken import BREAKAGES, Patch, _doubled_laplace, instead
+from cantle.audit.degrees_broken import DEGREE_BREAKAGES
+from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS, _occupied_only
+from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
+from cantle.audit.statistical import Draw, Outcome, Trial
+from cantle.noise.samplers import Sampler
+from cantle.publishing import publish
+from cantle.release import Release
+from cantle.schema import Schema
+
+Look = Callable[[Release], Outcome]
+Data = Sequence[Any]
+NUMBERS = {"noisy", "estimate", "count", "leaf", "parent", "path", "node"}
+"""Columns that name no region: noisy numbers, what is computed of them, and numbers of nodes."""
+
+
+# ---- what a release shows -------------------------------------------------------------------------------------------
+
+
+def by_region(release: Release) -> Outcome:
+    """A tree: its regions, cuts and rates are the shape."""
+    names, values = _numbered(release.groups)
+    numbers = dict(zip(names, values, strict=True))
+    if "marginals" in release.frames:
+        codes, more = _numbered(release.frames["marginals"])
+        numbers |= dict(zip(codes, more, strict=True))
+    tree = tuple(release.frames["tree"].rows()) if "tree" in release.frames else ()
+    return Outcome((names, tree, *_stated(release)), numbers)
+
+
+def by_cell(release: Release) -> Outcome:
+    """Cells or sets that may be listed or not: only what is public about all of them is the shape."""
+    names, values = _numbered(release.groups)
+    cuts = str(release.manifest["structure"])
+    return Outcome((cuts, *_stated(release)), dict(zip(names, values, strict=True)))
+
+
+def _numbered(frame: pl.DataFrame) -> tuple[tuple[Hashable, ...], list[int]]:
+    """What every row is about, and its noisy number."""
+    about = [tuple(map(str, row)) for row in frame.drop(NUMBERS & set(frame.columns)).rows()]
+    return tuple(about), [value or 0 for value in frame["noisy"].to_list()]
+
+
+def _stated(release: Release) -> tuple[Hashable, ...]:
+    """The facts of a release that say how it was planned."""
+    return tuple(release.manifest["summary"].get(fact) for fact in ("depth", "rounds", "theta", "at_least"))
+
+
+# ---- runs -----------------------------------------------------------------------------------------------------------
+
+
+def published(
+    schema: Mapping[str, Any], smaller: Any, larger: Any, look: Look, patch: Patch | None = None, **options: Any
+) -> Draw:
+    """Runs of `publish` on two neighbours, with a flaw if one is given."""
+    declared = Schema.from_dict(schema)
+
+    def draw(joined: bool, runs: int) -> list[Outcome]:
+        data = larger if joined else smaller
+        with patch() if patch else nullcontext():
+            return [look(publish(data, declared, **options)) for _ in range(runs)]
+
+    return draw
+
+
+def table(rows: Data, names: Sequence[str] = ("a",)) -> pl.DataFrame:
+    """A table of whole numbers, and of texts in a column y."""
+    kinds = {name: pl.String if name == "y" else pl.Int64 for name in names}
+    return pl.DataFrame([row if isinstance(row, tuple) else (row,) for row in rows], schema=kinds, orient="row")
+
+
+def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict[str, Any]:
+    """One number of so many values, with two classes or with a column of persons."""
+    fields: list[dict[str, Any]] = [
+        {"name": "a", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
+    ]
+    if classes:
+        fields.append({"name": "y", "type": "string", "categories": ["n", "p"], "role": "target"})
+    unit = {"unit": {"person": "who", "max_records": 2}} if person else {}
+    return {"fields": fields} | unit
+
+
+SETS = {"kind": "sets", "items": [1, 2, 3]}
+GRAPH = {"kind": "graph", "unit": "node"}
+STAR = [(0, 1), (0, 2), (0, 3)]
+TRIANGLE = [(0, 1), (1, 2), (0, 2)]
+
+
+def methods() -> list[Trial]:
+    """Every method in both presets; what they claim is the epsilon they are given."""
+    one, two, classes = schema_of(3), schema_of(2), schema_of(4, classes=True)
+    labelled = ("a", "y")
+    apart = [(1, "n"), (2, "p")]
+    named = ("who", "a")
+    found: list[tuple[str, dict[str, Any], Any, Any, Look, dict[str, Any]]] = [
+        ("rps", one, table([]), table([0]), by_region, {"method": "rps"}),
+        ("rps, all cuts", one, table([0, 1]), table([0, 1, 2]), by_region,
+         {"method": "rps", "attributes": "all", "depth": 1}),
+        ("rps, stop tests of any depth", one, table([0, 0]), table([0, 0, 0]), by_region,
+         {"method": "rps", "stop": "privtree:1", "stop_share": "1/2", "depth": 2}),
+        ("rps, one-way tables", two, table([]), table([0]), by_region, {"method": "rps", "oneway_share": "1/2"}),
+        ("rps, a person of two records", schema_of(3, person=True), table([], named),
+         table([(7, 0), (7, 0)], named), by_region, {"method": "rps"}),
+        ("rps paper", one, table([]), table([0]), by_region,
+         {"method": "rps", "preset": "paper", "depth": 2, "stop": "count:1"}),
+        ("rps paper, two classes", classes, table(apart, labelled), table([*apart, (0, "p")], labelled), by_region,
+         {"method": "rps", "preset": "paper", "depth": 1, "stop": "none", "stop_share": 0}),
+        ("diffgen", classes, table([], labelled), table([(0, "n")], labelled), by_cell, {}),
+        ("diffgen, one round", classes, table(apart, labelled), table([*apart, (0, "p")], labelled), by_cell,
+         {"rounds": 1, "records": 3, "count_share": 0, "cells": 9}),
+        ("diffgen paper", classes, table(apart, labelled), table([*apart, (0, "p")], labelled), by_cell,
+         {"preset": "paper", "rounds": 1}),
+        ("diffpart", SETS, [], [[1]], by_cell, {}),
+        ("diffpart, a tree", SETS, [], [[1]], by_cell, {"cells": "tree", "fanout": 2}),
+        ("diffpart paper", SETS, [], [[1, 2]], by_cell, {"preset": "paper", "fanout": 2, "c1": 1, "c2": 1}),
+        ("degrees, unit node", GRAPH, [], STAR, by_cell, {"theta": 1}),
+        ("degrees, unit node, a chosen bound", GRAPH, [], STAR, by_cell, {}),
+        ("degrees, unit node-isolate", {"kind": "graph", "unit": "node-isolate", "nodes": 4}, [], STAR, by_cell,
+         {"theta": 1}),
+        ("degrees, unit edge", {"kind": "graph", "unit": "edge", "nodes": 2}, [], [(0, 1)], by_cell, {}),
+        ("degrees, mode rps", GRAPH, [(1, 2)], TRIANGLE, by_region, {"mode": "rps", "theta": 1}),
+        ("degrees paper", GRAPH, [(1, 2)], TRIANGLE, by_region, {"preset": "paper", "theta": 2}),
+    ]  # fmt: skip
+    return [
+        Trial(name, 1.0, published(schema, *pair, look, **({"epsilon": 1} | options)))
+        for name, schema, *pair, look, options in found
+    ]

@@ -1,0 +1,130 @@
+"""The exact audit of degree sequences: all graphs of up to five nodes, all removals, through the shipped code."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from cantle.audit import degrees, degrees_broken
+from cantle.audit.broken import Breakage
+from cantle.audit.degrees import DEGREE_CONFIGS, Drawing, GraphConfig
+from cantle.audit.degrees_broken import DEGREE_BREAKAGES
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Finding
+from cantle.engines import graph as engine_module
+from tests.audit.test_audit_breakages import check_flaw
+
+
+def check(config: GraphConfig, found: Finding) -> None:
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+    if config.tight:
+        assert found.loss >= TIGHT * config.units
+
+
+@pytest.mark.parametrize("config", DEGREE_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_loses_more_than_claimed(config: GraphConfig) -> None:
+    check(config, Audit(config).worst())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", DEGREE_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_of_five_nodes_loses_more_than_claimed(config: GraphConfig) -> None:
+    check(config, Audit(config).worst(config.pairs(5)))
+
+
+@pytest.mark.parametrize("breakage", DEGREE_BREAKAGES, ids=lambda breakage: breakage.name)
+def test_flaws_are_caught(breakage: Breakage) -> None:
+    check_flaw(breakage)
+
+
+def test_the_pairs_of_the_flaws_are_neighbours() -> None:
+    for flaw in DEGREE_BREAKAGES:
+        assert flaw.before in set(flaw.config.without(flaw.after)), flaw.name
+
+
+def test_the_family_is_what_it_says() -> None:
+    """Of up to 3 nodes 1 + 1 + 2 + 8 graphs; all nodes of each go once."""
+    node = list(degrees.NODE.pairs(3))
+    assert len(node) == 0 + 1 + 2 * 2 + 8 * 3
+    assert ((), ()) in [before for before, _ in node]
+    assert all(len(after[0]) == len(before[0]) + 1 for before, after in node)
+    isolate = list(degrees.ISOLATE.pairs(3))
+    assert len(isolate) == 8 * 3
+    assert all(before[0] == after[0] for before, after in isolate)
+    edge = list(degrees.EDGE.pairs(3))
+    assert len(edge) == 3 * 4
+    assert all(len(after[1]) == len(before[1]) + 1 for before, after in edge)
+
+
+def test_the_audit_covers_every_switch() -> None:
+    seen = {(config.relation, config.settings.get("mode", "counts")) for config in DEGREE_CONFIGS}
+    assert seen == {("node", "counts"), ("node", "rps"), ("node-isolate", "counts"), ("node-isolate", "rps"),
+                    ("edge", "counts")}  # fmt: skip
+    assert {config.listed for config in DEGREE_CONFIGS} == {True, False}
+    assert {config.preset for config in DEGREE_CONFIGS} == {"default", "paper"}
+    assert {config.settings.get("theta") for config in DEGREE_CONFIGS} >= {1, 2, "auto", None}
+
+
+def test_full_enumeration_agrees_with_recorded_leaves() -> None:
+    recorded, full = Audit(degrees.CYCLE), Audit(degrees.CYCLE, enumerate_leaves=True)
+    bodies = {body: outcome.probability for (body, _), outcome in recorded.law(degrees_broken.SQUARE).items()}
+    sums: dict[tuple[str, ...], object] = {}
+    for (body, _), outcome in full.law(degrees_broken.SQUARE).items():
+        known = tuple(line for line in body if not line.startswith("leaf:"))
+        sums[known] = sums.get(known, 0) + outcome.probability
+    assert sums == bodies
+
+
+def test_a_bound_is_chosen_in_all_ways() -> None:
+    """The enumeration reaches every candidate, whatever the graph."""
+    for graph in (((), ()), degrees_broken.SQUARE, degrees_broken.WITH_HUB):
+        thetas = {line for body, _ in Audit(degrees.CHOICE).law(graph) for line in body if line.startswith("theta")}
+        assert thetas == {"theta 1", "theta 2", "theta 4"}
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 5, 7])
+def test_the_search_finds_flaws_without_being_told_the_pair(number: int) -> None:
+    flaw = DEGREE_BREAKAGES[number]
+    with flaw.patch():
+        assert Audit(flaw.config).worst(flaw.config.pairs(4)).loss > flaw.config.units + 0.5
+
+
+@pytest.mark.parametrize("number", [4, 6])
+def test_some_flaws_hide_from_small_graphs(number: int) -> None:
+    """Why the pairs are given: an order by degree needs two paths to turn round, large bounds need large degrees."""
+    flaw = DEGREE_BREAKAGES[number]
+    assert len(flaw.after[0]) > 5
+    with flaw.patch():
+        assert Audit(flaw.config).worst(flaw.config.pairs(4)).loss <= flaw.config.units + TOLERANCE
+
+
+def greedy(graph: Drawing, order: list[tuple[int, int]], theta: int) -> dict[int, int]:
+    held = dict.fromkeys(graph[0], 0)
+    for a, b in order:
+        if (a, b) in graph[1] and held[a] < theta and held[b] < theta:
+            held[a] += 1
+            held[b] += 1
+    return held
+
+
+def test_any_public_order_keeps_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim 32 does not hang on the hash: some other orders of all pairs, through the shipped engine."""
+    pairs = list(combinations(range(4), 2))
+    label = {int(key): name for name, key in enumerate(degrees.NODE.engine((tuple(range(4)), ()))._held().keys)}
+    for seed in range(6):
+        places = np.random.default_rng(seed).permutation(len(pairs))
+        rank = {pair: int(place) for pair, place in zip(pairs, places, strict=True)}
+
+        def order(graph, rank=rank):
+            names = [label[int(key)] for key in graph.keys]  # the hash tells which nodes they are
+            return np.argsort([rank[names[a], names[b]] for a, b in graph.ends.tolist()], kind="stable")
+
+        monkeypatch.setattr(engine_module, "order", order)
+        for theta in (1, 2):
+            config = GraphConfig("another order", (), {**degrees.NODE.settings, "theta": theta}, theta + 1, tight=True)
+            check(config, Audit(config).worst())
+        graph = (0, 1, 2, 3), ((0, 1), (0, 2), (1, 2), (2, 3))
+        want = sorted(greedy(graph, sorted(pairs, key=rank.__getitem__), 1).values())
+        assert degrees.NODE.engine(graph).degrees(1).tolist() == want

@@ -1,0 +1,136 @@
+"""The exact audit of DiffPart: small data sets over tiny universes, all neighbours, through the shipped code."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+
+from cantle.audit import diffpart
+from cantle.audit.broken import Breakage
+from cantle.audit.diffpart import DIFFPART_CONFIGS, SetConfig
+from cantle.audit.diffpart_broken import BASE, DIFFPART_BREAKAGES, SURPLUS, base
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, replaced
+from cantle.noise import Lanes, Rate, enumerating
+from cantle.noise.enumerating import Enumerating, law
+from cantle.partitions import Partitions
+from tests.audit.test_audit_breakages import check_flaw
+
+ENOUGH = 8
+
+
+@pytest.mark.parametrize("config", DIFFPART_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_loses_more_than_claimed(config: SetConfig) -> None:
+    found = Audit(config).worst()
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+    if config.tight:
+        assert found.loss >= TIGHT * config.units
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", DIFFPART_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_of_larger_data_sets_loses_more_than_claimed(config: SetConfig) -> None:
+    found = Audit(config).worst(config.pairs(config.records + 1))
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+
+
+@pytest.mark.parametrize("breakage", DIFFPART_BREAKAGES, ids=lambda breakage: breakage.name)
+def test_flaws_are_caught(breakage: Breakage) -> None:
+    check_flaw(breakage)
+
+
+def cell_law(count: int, rate: Fraction, at_least: int) -> dict[int, Fraction]:
+    """What one set shows: its value, or 0 when it is withheld."""
+
+    def run(noise: Enumerating) -> int:
+        one = Lanes(0, np.arange(1)), np.array([0, 1]), np.arange(1), np.array([count]), np.array([1])
+        return int(noise.sparse(*one, Rate(rate.numerator, rate.denominator), at_least)[2].sum())
+
+    return law(run, window=(0, 0))
+
+
+@pytest.mark.parametrize("table", [(), ((0,),), ((0, 1), (1,)), ((0,), (0,), (0, 1))], ids=len)
+@pytest.mark.parametrize(("config", "at_least"), [(diffpart.PAIR, 2), (diffpart.CUT_TO_ONE, 1)],
+                         ids=lambda value: getattr(value, "name", value))  # fmt: skip
+def test_full_enumeration_agrees_with_recorded_leaves(config: SetConfig, at_least: int, table: tuple) -> None:
+    """PAIR counts at 1 unit from ceil(sqrt 2) = 2 on, CUT_TO_ONE at 2 from ceil(sqrt 2 / 2) = 1 on."""
+    recorded, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
+    [(_, outcome)] = recorded.items()
+    laws = [cell_law(count, rate, at_least) for count, rate in outcome.drawn]
+    assert len(laws) == (3 if config is diffpart.PAIR else 2)
+    for (_, leaves), shown in full.items():
+        listed = dict(zip(leaves[1::3], leaves[2::3], strict=True))  # masks of one partition, and values
+        assert shown.probability == prod(
+            (one[listed.get(mask, 0)] for mask, one in enumerate(laws, 1)), start=Fraction(1)
+        )
+
+
+def test_showing_the_leaves_loses_no_more_than_recording_them() -> None:
+    for config in (diffpart.PAIR, diffpart.CUT_TO_ONE, diffpart.ALL):
+        recorded, full = Audit(config), Audit(config, enumerate_leaves=True)
+        for pair in config.pairs(0 if config is diffpart.ALL else 2):
+            assert full.compare(*pair).loss <= recorded.compare(*pair).loss + TOLERANCE
+
+
+def test_empty_sets_are_recorded_too() -> None:
+    """Every leaf of every partition that is kept, M of them, and the tests of all sub-partitions before."""
+    for (body, _), outcome in Audit(diffpart.EXAMPLE).law(()).items():
+        kept = next(line for line in body if line.startswith("kept"))
+        assert len(outcome.drawn) % 3 == 0, kept
+    assert max(len(outcome.drawn) for outcome in Audit(diffpart.EXAMPLE).law(()).values()) == 5 * 3
+
+
+def test_the_family_is_what_it_says() -> None:
+    pairs = list(diffpart.LISTED.pairs(2))
+    assert pairs[0] == ((), ((0,),))
+    assert len(pairs) == (1 + 7 + 28) * 7
+    assert {len(record) for _, after in pairs for record in after} == {1, 2, 3}
+
+
+def test_the_audit_covers_every_switch() -> None:
+    assert {config.preset for config in DIFFPART_CONFIGS} == {"default", "paper"}
+    assert {config.sizes[0] for config in DIFFPART_CONFIGS} == {1, 2, 3, 4}
+    assert {config.unit for config in DIFFPART_CONFIGS} == {1, 2}
+    assert {config.settings.get("m") for config in DIFFPART_CONFIGS} >= {"off", 1, 2, 3}
+    assert {config.settings.get("eta") for config in DIFFPART_CONFIGS} >= {"off", "1/4"}
+    assert {config.settings.get("cells") for config in DIFFPART_CONFIGS} >= {"all", "tree", None}
+
+
+def test_sets_that_cannot_occur_cost_nothing_but_noise() -> None:
+    """The other way round from the breakage: records are cut, and sets are numbered as if they were not."""
+    wide = property(lambda self: np.full(len(self), ENOUGH))
+    with replaced(Partitions, "room", wide):
+        for config in (diffpart.CUT_TO_ONE, diffpart.CUT_TO_TWO):
+            found = Audit(config).worst()
+            assert found.total
+            assert found.loss <= config.units + TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("number", "config", "records"),
+    [(2, diffpart.PAIR, 1), (3, diffpart.LISTED, 0), (7, diffpart.CUT_TO_ONE, 1), (8, diffpart.CUT_TO_ONE, 2)],
+)
+def test_the_search_finds_flaws_without_being_told_the_pair(number: int, config: SetConfig, records: int) -> None:
+    flaw = DIFFPART_BREAKAGES[number]
+    with flaw.patch():
+        assert Audit(config, flaw.enumerate_leaves).worst(config.pairs(records)).loss > config.units + 0.5
+
+
+def test_the_surplus_draw_is_not_seen_in_units_of_ln_2() -> None:
+    """Why it is audited in a finer base: on one level it loses less than ln 2 more than it should."""
+    flaw = next(one for one in DIFFPART_BREAKAGES if one.name == SURPLUS)
+    with flaw.patch():
+        assert Audit(flaw.config, enumerate_leaves=True).compare((), ((0,),)).loss <= flaw.config.units + TOLERANCE
+
+
+def test_another_base_leaves_no_trace() -> None:
+    before = enumerating._level_law(1, 1, (1, 1))
+    with base(BASE):
+        assert enumerating._level_law(1, 1, (1, 1))[1] == Fraction(10, 21)  # (10/11) / (1 + 10/11)
+        with pytest.raises(ValueError, match="not whole"):
+            enumerating._power((1, 2), 1)
+    assert enumerating._level_law(1, 1, (1, 1)) == before == [Fraction(2, 3), Fraction(1, 3)]

@@ -1,0 +1,462 @@
+"""Releases of sets: every form in and out, what must always work, and that `verify` notices what was changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+import cantle
+from cantle.drawable import MOST_DRAWN
+from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
+from cantle.forms import as_polars, as_text, list_frame, number_of
+from cantle.ledger import Ledger
+from cantle.show import budget_lines, overview, tree_lines
+from cantle.verify import verify_folder
+from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
+from tests.release.test_tamper import rehash
+
+SCHEMAS = {"numbers": NUMBERS, "words": WORDS}
+STORED = {"csv": "data.csv", "parquet": "data.parquet", "fimi": "data.dat"}
+DEFAULTS = {"fimi": "fimi", "long": "csv", "list": "parquet", "python": "parquet"}
+TEN: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 10}}
+
+
+def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
+    """Saved in some ways, a release is the same when it is loaded, adds up, and can be looked at and drawn from."""
+    given = as_polars(release.records)
+    for way in ways:
+        saved = release.save(folder / str(way), data=way)
+        assert verify_folder(saved) == []
+        again = cantle.Release.load(saved)
+        assert again.records.equals(given)
+        assert again.groups.equals(release.groups)
+        drawn = again.sample(17, seed=1)
+        assert number_of(drawn, again.manifest) == (17 if release.manifest["summary"]["records"] else 0)
+        assert drawn.schema == given.schema
+        assert list(tree_lines(again)) or not len(again.groups)
+        assert list(budget_lines(again.manifest))
+        assert dict(overview(again))["records"].endswith("sets (synthetic)")
+
+
+def sets_of(release: cantle.Release) -> list[list[Any]]:
+    return list_frame(as_polars(release.records), release.manifest)["items"].to_list()
+
+
+# -------------------------------------------------------------------------------------------------- round trips
+
+
+@pytest.mark.parametrize("universe", SCHEMAS)
+@pytest.mark.parametrize("form", FORMS + FRAMES)
+def test_every_form_comes_back_as_it_came(form: str, universe: str, tmp_path: Path) -> None:
+    schema = SCHEMAS[universe]
+    release = cantle.publish(as_source(baskets(schema), form, tmp_path), schema, epsilon=2)
+    release.verify()
+    assert release.private
+    library = form.split()[0] if " " in form else "polars"
+    assert type(release.records).__module__.split(".")[0] == library
+    shape = "long" if "long" in form else "list"
+    names = list(as_polars(release.records).columns)
+    assert names == (["id", "item"] if shape == "long" else ["items"])
+    inner = pl.Int64 if universe == "numbers" else pl.String
+    assert as_polars(release.records).schema[names[-1]] == (inner if shape == "long" else pl.List(inner))
+    assert len(sets_of(release)) == release.manifest["summary"]["records"]
+    come_back(release, tmp_path, "csv", "parquet", "fimi")
+    by_default = release.save(tmp_path / "default")
+    way = DEFAULTS["fimi" if form == "fimi" else shape]
+    assert STORED[way] in {path.name for path in by_default.iterdir()}
+
+
+@pytest.mark.parametrize("universe", SCHEMAS)
+def test_neither_form_nor_order_nor_ids_change_the_release(universe: str, tmp_path: Path) -> None:
+    """Only the form it is given back in; what is drawn and its order come from the public seed."""
+    schema, dice = SCHEMAS[universe], np.random.default_rng(3)
+    first = cantle.publish(baskets(schema), schema, epsilon=2, insecure_seed=5)
+    for form in FORMS + FRAMES:
+        shuffled = [dice.permutation(one).tolist() for one in baskets(schema)]
+        shuffled = [shuffled[i] for i in dice.permutation(len(shuffled))]
+        if "long" in form:  # rows of a record need not stand together
+            source = as_source(shuffled, form, tmp_path)
+            source = pl.read_csv(source) if form.endswith("csv") else source
+            frame = pl.read_parquet(source) if isinstance(source, Path) else as_polars(source)
+            source = frame.sample(fraction=1.0, shuffle=True, seed=1)
+        else:
+            source = as_source(shuffled, form, tmp_path)
+        other = cantle.publish(source, schema, epsilon=2, insecure_seed=5)
+        assert other.groups.equals(first.groups), form
+        assert sets_of(other) == sets_of(first), form
+
+
+def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
+    folders = []
+    for name, sets in (("a", baskets(WORDS)), ("b", baskets(WORDS)[::-1])):
+        (tmp_path / name).mkdir()
+        source = as_source(sets, "fimi", tmp_path / name)
+        folders.append(cantle.publish(source, WORDS, epsilon=1, insecure_seed=5).save(tmp_path / name / "out"))
+    names = sorted(path.name for path in folders[0].iterdir())
+    assert all(name.startswith("NOT-PRIVATE.") for name in names)
+    for name in names:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+    assert verify_folder(folders[0]) == []
+    assert cantle.Release.load(folders[0]).manifest["guarantee"].startswith("NOT PRIVATE")
+
+
+def test_two_private_releases_differ() -> None:
+    first, second = (cantle.publish(baskets(TEN | {"items": {}}, 50), TEN, epsilon=1) for _ in range(2))
+    assert not first.groups["noisy"].equals(second.groups["noisy"])
+
+
+def test_a_release_pickles_because_it_holds_released_values_only() -> None:
+    release = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1)
+    assert pickle.loads(pickle.dumps(release)).groups.equals(release.groups)
+
+
+def test_names_of_columns_are_those_of_the_schema(tmp_path: Path) -> None:
+    long = as_source(baskets(WORDS), "polars long", tmp_path).rename({"id": "basket", "item": "product"})
+    release = cantle.publish(long, WORDS | {"id": "basket", "item": "product"}, epsilon=1)
+    assert release.records.columns == ["basket", "product"]
+    come_back(release, tmp_path, None, "parquet")
+    lists = as_source(baskets(WORDS), "pandas list", tmp_path).rename(columns={"items": "products"})
+    release = cantle.publish(lists, WORDS | {"column": "products"}, epsilon=1)
+    assert list(release.records.columns) == ["products"]
+    assert isinstance(release.records["products"][0], list)
+    come_back(release, tmp_path / "lists", None, "csv")
+
+
+def test_a_large_budget_gives_the_truth_up_to_the_cut_at_m() -> None:
+    sets = [one[:4] for one in baskets(NUMBERS)]
+    release = cantle.publish(sets, NUMBERS, epsilon=10_000)
+    assert sorted(map(sorted, sets)) == sorted(sets_of(release))
+    assert max(map(len, sets_of(cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=10_000)))) == 4
+
+
+# -------------------------------------------------------------------------------------------------- must work
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"fill": False},
+    {"m": 1},
+    {"m": "off"},
+    {"fanout": 2},
+    {"fanout": 62},
+    {"cells": "tree", "leaf_share": "1/2"},
+    {"max_cells": 1},
+    {"c1": 1000},
+    {"c2": 1000},
+    {"preset": "paper", "fanout": 3},
+    {"preset": "paper", "fanout": 3, "fill": True},
+    {"epsilon": 1000},
+    {"epsilon": 1000, "preset": "paper"},
+    {"epsilon": 1000, "fanout": 2, "m": 1},
+    {"epsilon": "0.000001", "fill": False, "insecure_seed": 1},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_every_setting_gives_a_release_that_adds_up(settings: dict[str, Any], tmp_path: Path) -> None:
+    release = cantle.publish(baskets(NUMBERS), NUMBERS, **({"epsilon": 1} | settings))
+    release.verify()
+    come_back(release, tmp_path, "fimi", "csv")
+    total = release.manifest["receipt"]["epsilon_nano"]
+    spent = {path["path"]: path["epsilon_nano"] for path in release.manifest["receipt"]["paths"]}
+    assert all(spent[path] == total for path in release.groups["path"].unique().to_list())
+    assert max(spent.values()) <= total
+
+
+@pytest.mark.parametrize("settings", [{}, {"cells": "tree"}, {"cells": "all"}, {"preset": "paper"}], ids=str)
+def test_a_small_universe(settings: dict[str, Any], tmp_path: Path) -> None:
+    sets = [[item for item in one if item <= 10] for one in baskets(NUMBERS)]
+    release = cantle.publish(sets, TEN, epsilon=1, **settings)
+    release.verify()
+    come_back(release, tmp_path, "fimi")
+    at_once = settings.get("cells") == "all" or not settings
+    assert (len(release.groups) == 2**10 - 1) == at_once
+
+
+@pytest.mark.parametrize("fanout", [2, 62])
+@pytest.mark.parametrize("cells", ["auto", "tree"])
+def test_a_universe_of_one_item(cells: str, fanout: int, tmp_path: Path) -> None:
+    release = cantle.publish([["x"]] * 50, {"kind": "sets", "items": ["x"]}, epsilon=5, cells=cells, fanout=fanout)
+    assert release.groups["items"].to_list() == [["x"]]
+    assert 30 < len(release.records) < 70
+    come_back(release, tmp_path, "fimi", "csv", "parquet")
+
+
+def test_a_universe_of_a_hundred_thousand_items(tmp_path: Path) -> None:
+    dice = np.random.default_rng(1)
+    sets = [(dice.zipf(1.4, 4) % 100_000).tolist() for _ in range(3000)]
+    release = cantle.publish(sets, {"kind": "sets", "items": {"minimum": 0, "maximum": 99_999}}, epsilon=2)
+    assert 2500 < len(release.records) < 3500
+    come_back(release, tmp_path, "fimi")
+
+
+@pytest.mark.parametrize("epsilon", [1, 1000])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n\n", b"x y\n\xff\xfe 99\n -1 0 31 1.0 01\n\x00\n", b"," * 5000 + b"\n"],
+    ids=["empty", "blank", "bad", "commas"],
+)
+def test_files_without_a_good_record(content: bytes, epsilon: int, tmp_path: Path) -> None:
+    (tmp_path / "sets.dat").write_bytes(content)
+    release = cantle.publish(tmp_path / "sets.dat", NUMBERS, epsilon=epsilon)
+    if epsilon == 1000:
+        assert len(release.records) == 0
+    come_back(release, tmp_path, "csv", "parquet", "fimi")
+
+
+@pytest.mark.parametrize("form", FRAMES)
+def test_no_records_at_all(form: str, tmp_path: Path) -> None:
+    """As frames that still know what they would hold."""
+    source = as_source(baskets(WORDS)[:1], form, tmp_path)
+    source = source[:0] if not form.startswith("pyarrow") else source.slice(0, 0)
+    if form == "pandas list":
+        pytest.xfail("a pandas column of objects without a row is taken for one of texts")
+    release = cantle.publish(source, WORDS, epsilon=1000)
+    release.verify()
+    assert len(release.records) == 0
+    come_back(release, tmp_path, "csv", "parquet", "fimi")
+
+
+def test_bad_rows_of_a_long_table_are_no_records(tmp_path: Path) -> None:
+    (tmp_path / "sets.csv").write_bytes(b'id,item\n,3\n1,x\n\xff,\xff\n"\n1,2,3,4\n7\n')
+    release = cantle.publish(tmp_path / "sets.csv", NUMBERS, epsilon=1000)
+    assert sets_of(release) == [[2]]
+
+
+def test_a_line_of_ten_megabytes(tmp_path: Path) -> None:
+    (tmp_path / "sets.dat").write_bytes(b"7 " * 5_000_000 + b"8\n" + b"1 2\n" * 20)
+    release = cantle.publish(tmp_path / "sets.dat", NUMBERS, epsilon=1000)
+    assert sorted(sets_of(release)) == [[1, 2]] * 20 + [[7, 8]]
+
+
+def test_an_item_counts_once_in_a_record(tmp_path: Path) -> None:
+    (tmp_path / "sets.dat").write_text("1 1 2 1\n2 1 2\n" * 20)
+    assert sets_of(cantle.publish(tmp_path / "sets.dat", NUMBERS, epsilon=1000)) == [[1, 2]] * 40
+
+
+@pytest.mark.parametrize(
+    "settings", [{"fanout": 2, "insecure_seed": 6}, {"cells": "all"}, {"preset": "paper", "c1": 0}], ids=str
+)
+def test_noise_that_asks_for_too_many_items_is_refused_in_words(settings: dict[str, Any]) -> None:
+    schema = TEN if "fanout" not in settings else NUMBERS
+    with pytest.raises(ParameterError, match=f"more than {MOST_DRAWN:,} items"):
+        cantle.publish([[1, 2]] * 40, schema, epsilon="0.00000001", **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"method": "rps"}, "not for sets data; use diffpart, or auto"),
+        ({"method": "degrees"}, "not for sets data"),
+        ({"fanout": 1}, "whole number from 2 to 62"),
+        ({"fanout": 63}, "whole number from 2 to 62"),
+        ({"m": 0}, "or off"),
+        ({"eta": 1}, "share above 0"),
+        ({"fill": "yes"}, "true or false"),
+        ({"cells": "all"}, "at most 20 items, this universe has 30"),
+        ({"fanuot": 3}, "did you mean fanout"),
+        ({"eta": "off"}, "more than max_cells"),
+        ({"engine": "duckdb"}, "for tables"),
+        ({"nodes": ["a"]}, "nodes is for graphs"),
+        ({"epsilon": "0.000000001"}, "epsilon is too small"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_name_thing_rule_and_fix(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        cantle.publish(baskets(NUMBERS, 20), NUMBERS, **({"epsilon": 1} | settings))
+
+
+def test_bad_schemas_and_files_are_told_in_fixed_words(tmp_path: Path) -> None:
+    def refused(error: type[Exception], words: str, data: Any, schema: dict[str, Any]) -> None:
+        with pytest.raises(error, match=words):
+            cantle.publish(data, schema, epsilon=1)
+
+    refused(SchemaError, "it has no `items`", [], {"kind": "sets"})
+    refused(SchemaError, "declared twice", [], {"kind": "sets", "items": ["a", "a"]})
+    refused(SchemaError, "is not for sets", [], {"kind": "sets", "items": ["a"], "fields": []})
+    refused(DataError, "there is no file 'none.dat'", tmp_path / "none.dat", NUMBERS)
+    refused(DataError, "is a folder", tmp_path, NUMBERS)
+    (tmp_path / "sets.parquet").write_bytes(b"PAR1 not really")
+    refused(DataError, "not a readable Parquet file", tmp_path / "sets.parquet", NUMBERS)
+    (tmp_path / "sets.csv").write_text("basket,product\n1,2\n")
+    refused(DataError, "no column 'id' and 'item'", tmp_path / "sets.csv", NUMBERS)
+    refused(DataError, "neither a path nor a frame nor a list of sets", 7, NUMBERS)
+
+
+# ----------------------------------------------------------------------------------------- items with spaces
+
+SPACED: dict[str, Any] = {"kind": "sets", "items": ["whole milk", "bread", "rye, dark"]}
+
+
+def test_items_with_spaces_are_refused_as_fimi_before_anything_is_charged(tmp_path: Path) -> None:
+    (tmp_path / "sets.dat").write_text("whole milk bread\n")
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.cap("baskets", 1)
+    for schema in (SPACED, SPACED | {"form": "fimi"}):
+        with pytest.raises(ParameterError, match="'whole milk' holds a space"):
+            cantle.publish(tmp_path / "sets.dat", schema, epsilon=1, ledger=ledger, dataset="baskets")
+    assert ledger.account("baskets").spent_nano == 0
+
+
+def test_items_with_spaces_come_out_in_every_other_form(tmp_path: Path) -> None:
+    sets = [["whole milk", "bread"], ["rye, dark"], ["bread"]] * 20
+    release = cantle.publish(sets, SPACED, epsilon=100)
+    with pytest.raises(ParameterError, match="FIMI lines cannot hold items with a space"):
+        release.save(tmp_path / "no", data="fimi")
+    assert not list(tmp_path.iterdir())
+    come_back(release, tmp_path, None, "csv")
+    told = as_text(release.sample(5, seed=1), release.manifest)
+    assert told.splitlines()[0] == "id,item"  # not lines in which an item falls apart
+
+
+# -------------------------------------------------------------------------------------------------- tampering
+
+
+@pytest.fixture(params=["tree", "unfilled", "all"])
+def release(request: pytest.FixtureRequest) -> cantle.Release:
+    if request.param == "all":
+        return cantle.publish([[item for item in one if item < 11] for one in baskets(NUMBERS)], TEN, epsilon=2)
+    return cantle.publish(baskets(NUMBERS, 2000), NUMBERS, epsilon=2, fill=request.param == "tree")
+
+
+def changed(release: cantle.Release, **parts: Any) -> cantle.Release:
+    fields = {name: getattr(release, name) for name in ("records", "groups", "frames")}
+    return cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
+
+
+def one_more(frame: pl.DataFrame, column: str, row: int = 0, by: int = 1) -> pl.DataFrame:
+    return frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == row).then(by).otherwise(0).cast(pl.Int64) + pl.col(column)
+    )
+
+
+GROUPS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "count up": lambda g: one_more(g, "count"),
+    "count down": lambda g: one_more(g, "count", int(g["count"].arg_max() or 0), -1),
+    "counts swapped": lambda g: one_more(one_more(g, "count", 0, 3), "count", 1, -3),
+    "negative": lambda g: g.with_columns(count=-pl.col("count") - 1),
+    "rate": lambda g: one_more(g, "rate_num"),
+    "sensitivity": lambda g: g.with_columns(rate_den=pl.col("rate_den") * 2),
+    "path": lambda g: g.with_columns(path=pl.lit(10**6, pl.Int64)),
+    "row dropped": lambda g: g.slice(1),
+    "row twice": lambda g: pl.concat([g, g.slice(0, 1)]),
+    "undeclared": lambda g: g.with_columns(items=pl.col("items").list.eval(pl.element() + 100)),
+    "item twice": lambda g: g.with_columns(items=pl.concat_list("items", pl.col("items").list.first())),
+    "reversed": lambda g: g.with_columns(items=pl.concat_list(pl.lit(30, pl.Int64), pl.col("items").list.first())),
+    "empty set": lambda g: g.with_columns(items=pl.col("items").list.head(0)),
+    "gap": lambda g: g.with_columns(noisy=pl.when(pl.int_range(pl.len()) > 0).then("noisy")),
+    "column": lambda g: g.drop("noisy"),
+    "type": lambda g: g.with_columns(pl.col("count").cast(pl.String)),
+}
+
+
+@pytest.mark.parametrize("change", GROUPS)
+def test_changed_groups_are_noticed(release: cantle.Release, change: str) -> None:
+    release.verify()
+    with pytest.raises(VerifyError):
+        changed(release, groups=GROUPS[change](release.groups)).verify()
+
+
+def test_changed_records_are_noticed(release: cantle.Release) -> None:
+    records = release.records
+    for other in (
+        records.slice(1),
+        pl.concat([records, records.slice(0, 1)]),
+        records.with_columns(items=pl.col("items").list.eval(pl.element() + 100)),
+        records.with_columns(items=pl.lit([1], pl.List(pl.Int64))),
+        records.head(0),
+    ):
+        with pytest.raises(VerifyError):
+            changed(release, records=other).verify()
+
+
+def test_a_changed_receipt_or_summary_is_noticed(release: cantle.Release) -> None:
+    for change in (
+        lambda m: m["receipt"]["paths"][-1]["charges"][-1].update(epsilon_nano=5),
+        lambda m: m["receipt"]["paths"][-1]["charges"][-1].update(sensitivity=2),
+        lambda m: m["receipt"]["paths"].pop(),
+        lambda m: m["summary"].update(records=m["summary"]["records"] + 1),
+        lambda m: m["summary"].update(leaves=3),
+        lambda m: m["summary"].update(refilled=m["summary"]["refilled"] + 1),
+        lambda m: m["schema"].update(items={"minimum": 1, "maximum": 31}),
+        lambda m: m["schema"].update(items="items.txt"),
+        lambda m: m.update(private=False),
+    ):
+        other = changed(release)
+        change(other.manifest)
+        with pytest.raises(VerifyError):
+            other.verify()
+
+
+@pytest.mark.parametrize("way", STORED)
+def test_changed_files_are_noticed_though_the_hashes_are_made_anew(way: str, tmp_path: Path) -> None:
+    def fresh(name: str) -> Path:
+        return cantle.publish(baskets(NUMBERS, 50), NUMBERS, epsilon=50, fanout=62).save(tmp_path / name, data=way)
+
+    assert rehash(fresh("same")) == []
+    for name in [path.name for path in fresh("names").iterdir()]:
+        folder = fresh(f"bytes of {name}")
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+        assert verify_folder(folder), name
+        assert name == "release.json" or rehash(folder), name
+        (folder / name).unlink()
+        assert verify_folder(folder), name
+    folder = fresh("item")
+    if way == "parquet":
+        frame = pl.read_parquet(folder / "data.parquet")
+        frame.with_columns(items=pl.lit([3, 2, 1], pl.List(pl.Int64))).write_parquet(folder / "data.parquet")
+    else:
+        path = folder / STORED[way]
+        path.write_bytes(path.read_bytes().replace(b"1", b"99"))
+    assert rehash(folder)
+
+
+# -------------------------------------------------------------------------------------------------- in words
+
+
+@pytest.mark.parametrize(
+    ("way", "fields"),
+    [
+        ("csv", [{"name": "id", "type": "integer"}, {"name": "item"}]),
+        ("parquet", [{"name": "items", "type": "array"}]),
+        ("fimi", None),
+    ],
+)
+def test_texts_speak_of_sets(way: str, fields: Any, tmp_path: Path) -> None:
+    folder = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1).save(tmp_path / "out", data=way)
+    text = (folder / "statement.md").read_text()
+    assert "synthetic sets" in text
+    assert "sets of items" in text
+    entry = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
+    assert entry["dp_variant"]["data_domain"].endswith("items of a public universe (1 to 30).")
+    assert "synthetic sets of items" in entry["basic"]["description"]
+    (resource,) = json.loads((folder / "datapackage.json").read_bytes())["resources"]
+    assert resource["path"] == STORED[way]
+    assert [dict(one) for one in resource.get("schema", {}).get("fields", [])] == [
+        {key: value for key, value in one.items() if key in found}
+        for one, found in zip(fields or [], resource.get("schema", {}).get("fields", []), strict=True)
+    ]
+    assert (resource.get("schema") is None) == (fields is None)
+
+
+def test_what_is_shown_of_sets(tmp_path: Path) -> None:
+    release = cantle.publish([["bread", "milk"]] * 50, {"kind": "sets", "items": ["bread", "milk"]}, epsilon=50)
+    assert list(tree_lines(release))[0] == "{bread, milk}: 50"
+    facts = dict(overview(release))
+    assert facts["epsilon"] == "50 for one record"
+    assert facts["regions"] == "3 sets of items, 0 records drawn for pruned ones"
+    many = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1000)
+    lines = list(tree_lines(many))
+    assert lines[-1] == f"… and {len(many.groups) - 20} more in groups.parquet"
+    leaf = [line for line in budget_lines(many.manifest) if "leaf partitions" in line or "sub-partitions" in line]
+    assert "leaf partitions" in leaf[1]  # the leaves come last on a path
