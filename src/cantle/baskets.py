@@ -245,6 +245,8 @@ def _from_frame(frame: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
     where = "the frame"
     try:
         types = dict(frame.collect_schema())
+        if isinstance(frame, nw.DataFrame):
+            types |= {name: nw.Object() for name in types if _is_objects(frame[name])}
     except _ANYTHING:
         raise DataError(_UNREADABLE) from None
     column = _list_column(where, types, schema)
@@ -267,10 +269,16 @@ def _lists_or_objects(series: Any) -> pl.Series | list[Any]:
     """A column of lists as polars has it; Python objects as they are."""
     import narwhals as nw
 
-    if series.dtype == nw.Object:
+    if series.dtype == nw.Object or _is_objects(series):
         return list(series.to_list())
     made: pl.Series = series.to_polars()
     return made
+
+
+def _is_objects(series: Any) -> bool:
+    """Whether a column of pandas is one of Python objects, by its declared type; narwhals would look at the values and
+    call it texts if it is empty or all are."""
+    return bool(getattr(series.to_native(), "dtype", None) == np.dtype(object))
 
 
 def _lists(where: str, series: pl.Series, universe: Universe) -> Sets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folde
 
 def main() -> None:
     """Runs a command; exit codes: 0 done, 1 refused or failed, 2 usage."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that private folders are deleted
     try:
         app()
     except ParameterError as error:

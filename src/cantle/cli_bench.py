@@ -44,7 +44,7 @@ def bench_command(
     chosen, records = cases.methods_of(methods), cases.numbers_of(rows, "--rows")
     axes = [axis for text in grow for axis in cases.words_of(text, cases.AXES, "--grow")]
     pages.check(page)
-    able, missing = cases.available(cases.words_of(engines, cases.known_engines(), "--engines"))
+    able, missing = cases.available(cases.engines_of(engines))
     fixed, skipped = cases.sizes(chosen, able, records)
     everything = [*fixed, *cases.growth(axes, chosen, max(records))]
 

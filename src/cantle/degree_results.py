@@ -117,7 +117,7 @@ def _nodes(answers: Answers) -> int:
     last, spread = float(answers.values("at most")[-1]), answers.variance("at most")
     if answers.has("nodes"):
         other, other_spread = float(answers.values("nodes")[0]), answers.variance("nodes")
-        last += (other - last) * spread / (spread + other_spread)
+        last += (other - last) * spread / max(spread + other_spread, 1e-300)  # no noise at all at a huge epsilon
     return max(0, round(last))
 
 

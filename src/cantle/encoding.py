@@ -86,7 +86,7 @@ class _Scanner:
 
     def encode(self, lines: Lines, layout: str) -> Iterator[tuple[Any, Codes]]:
         """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` have them."""
-        text, size = lines.text + b"\n" * 16, len(lines.text) + (not lines.text.endswith(b"\n"))
+        text, size = lines.text + b"\n" * 64, len(lines.text) + (not lines.text.endswith(b"\n"))
         data, others = np.frombuffer(text, dtype=np.uint8), self._read_others(lines)
         number = at = 0
         while True:

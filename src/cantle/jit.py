@@ -52,6 +52,32 @@ def _copy16(_: Any, source: Any, start: Any, target: Any, at: Any) -> Any:
     return types.void(source, start, target, at), generate
 
 
+def _ends64(_: Any, array: Any, at: Any, separator: Any) -> Any:
+    """A bit for each of the 64 bytes from `at` on, set where it is the separator or a line end."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        bytes_ = ir.VectorType(ir.IntType(8), 64)
+        read = builder.load(_address(context, builder, signature.args[0], given[0], given[1], bytes_))
+        read.align = 1
+        first = builder.insert_element(ir.Constant(bytes_, ir.Undefined), given[2], ir.IntType(32)(0))
+        spread = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
+        separators = builder.shuffle_vector(first, ir.Constant(bytes_, ir.Undefined), spread)
+        is_end = builder.icmp_unsigned("==", read, ir.Constant(bytes_, [10] * 64))
+        found = builder.or_(builder.icmp_unsigned("==", read, separators), is_end)
+        return builder.bitcast(found, ir.IntType(64))
+
+    return types.uint64(array, at, types.uint8), generate
+
+
+def _lowest(_: Any, bits: Any) -> Any:
+    """The number of the lowest bit that is set; one is."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
+        return builder.cttz(given[0], ir.IntType(1)(1))
+
+    return types.uint64(types.uint64), generate
+
+
 def _address(context: Any, builder: Any, kind: Any, array: Any, at: Any, target: Any) -> Any:
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [at]), target.as_pointer())
@@ -59,3 +85,5 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, at: Any, target:
 
 load8: Kernel = intrinsic(_load8)
 copy16: Kernel = intrinsic(_copy16)
+ends64: Kernel = intrinsic(_ends64)
+lowest: Kernel = intrinsic(_lowest)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from cantle.csvgrammar import BLANK_LINES, Grammar, Settled, is_well_quoted
 from cantle.errors import DataError, MissingExtra, ParameterError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".test")
 PARQUET = (".parquet", ".pq")
-_PIECE = 1 << 24  # bytes read, or looked at when quotes are checked, together
+_PIECE = 1 << 24  # bytes read together
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -164,19 +164,9 @@ def _check_types(where: str, types: dict[str, Any]) -> None:
 # --------------------------------------------------------------------------------------------------- CSV
 
 
-@dataclass(frozen=True)
-class _Settled:
-    """A dialect with every choice made."""
-
-    separator: str
-    quote: str | None
-    header: bool
-    skip_initial_space: bool
-
-
-def _settled(path: Path, dialect: Dialect) -> _Settled:
+def _settled(path: Path, dialect: Dialect) -> Settled:
     separator = dialect.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
-    return _Settled(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
+    return Settled(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,7 +176,7 @@ class Lines:
     text: bytes
     quoted: bool
     columns: list[str]  # all of the file, in its order
-    dialect: _Settled
+    dialect: Settled
 
     def __repr__(self) -> str:
         return "Lines(private)"
@@ -240,30 +230,30 @@ def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[byte
         raise DataError(f"{path.name!r} cannot be read; check its permissions and the encoding.") from None
 
 
-def _split_header(data: bytes, dialect: _Settled) -> tuple[list[str], bytes]:
+def _split_header(data: bytes, dialect: Settled) -> tuple[list[str], bytes]:
     """Column names, and what comes after them."""
     if not data:
         raise DataError("the file is empty, not even a header; write one, or say `header: false` in the schema.")
-    fields, end = _Grammar(dialect).record(data, 0)
+    fields, end = Grammar(dialect).record(data, 0)
     names = [field.decode("utf-8", "replace") for field in fields]
     return ([name.lstrip(" ") for name in names] if dialect.skip_initial_space else names), data[end:]
 
 
-def _parse(text: bytes, dialect: _Settled, columns: list[str], places: list[int], one_column: bool) -> pl.DataFrame:
+def _parse(text: bytes, dialect: Settled, columns: list[str], places: list[int], one_column: bool) -> pl.DataFrame:
     """The columns at `places` of a CSV text, all as text."""
     quote = dialect.quote if dialect.quote and dialect.quote.encode() in text else None
-    if quote and not _is_well_quoted(text, quote.encode(), dialect.separator.encode()):
-        text = _Grammar(dialect).mend(text)
+    if quote and not is_well_quoted(text, quote.encode(), dialect.separator.encode()):
+        text = Grammar(dialect).mend(text)
     frame = _parse_well_formed(text, dialect, quote, columns, places)
     # a blank line shows as a record without any value; only then is it worth looking for them
     if not one_column and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():
-        text = _Grammar(dialect).mend(text, drop_blank=True) if quote else _BLANK_LINES.sub(b"", text)
+        text = Grammar(dialect).mend(text, drop_blank=True) if quote else BLANK_LINES.sub(b"", text)
         frame = _parse_well_formed(text, dialect, quote, columns, places)
     return frame
 
 
 def _parse_well_formed(
-    text: bytes, dialect: _Settled, quote: str | None, columns: list[str], places: list[int]
+    text: bytes, dialect: Settled, quote: str | None, columns: list[str], places: list[int]
 ) -> pl.DataFrame:
     """What polars makes of a text in which it has nothing to object to but bytes that are not UTF-8."""
     wanted = [columns[place] for place in places]
@@ -282,81 +272,6 @@ def _parse_well_formed(
             continue
         return frame.select(wanted)
     raise DataError("the file cannot be read as CSV; check delimiter and quoteChar in the schema.")
-
-
-_BLANK_LINES = re.compile(rb"^\r?\n", re.MULTILINE)
-
-
-def _is_well_quoted(text: bytes, quote: bytes, separator: bytes) -> bool:
-    """Whether every quote opens a field, closes one, or is doubled inside one; then all parsers agree.
-
-    Quotes open and close in turn; a doubled quote closes and opens again at once. So an opening quote comes after
-    a separator, a line end or a quote, and a closing one before the same.
-    """
-    data = np.frombuffer(b"\n" + text + b"\n\n", dtype=np.uint8)
-    neighbour = np.zeros(256, dtype=bool)
-    neighbour[[quote[0], separator[0], ord("\n")]] = True
-    opens = True
-    for at in range(0, len(data), _PIECE):
-        places = np.flatnonzero(data[at : at + _PIECE] == quote[0]) + at
-        opening, closing = (places[::2], places[1::2]) if opens else (places[1::2], places[::2])
-        after = data[closing + 1]
-        ends = neighbour[after] | ((after == ord("\r")) & (data[closing + 2] == ord("\n")))
-        if not (neighbour[data[opening - 1]].all() and ends.all()):
-            return False
-        opens ^= len(places) % 2 == 1
-    return opens
-
-
-class _Grammar:
-    """The lenient CSV grammar of the module docstring."""
-
-    def __init__(self, dialect: _Settled) -> None:
-        self.separator, self.quote = dialect.separator.encode(), (dialect.quote or "").encode()
-        s, q = re.escape(self.separator), re.escape(self.quote)
-        space = b" *" if dialect.skip_initial_space else b""
-        self._plain = re.compile(rb"([^" + s + rb"\n]*)(" + s + rb"|\n|\Z)")
-        if q:
-            inner = (
-                rb"(?:[^" + q + rb"]++|" + q + q + rb")*+"
-            )  # possessive: the first quote that is not doubled ends it
-            self._quoted = re.compile(space + q + rb"(" + inner + rb")" + q + rb"(" + s + rb"|\r?\n|\Z)")
-            strict = rb"(?:" + q + inner + q + rb"|[^" + q + s + rb"\n]*+)"
-            self._strict = re.compile(rb"(?!\r?\n)" + strict + rb"(?:" + s + strict + rb")*+\r?\n")
-
-    def record(self, data: bytes, at: int) -> tuple[list[bytes], int]:
-        """Fields of the record that starts at `at`, and where the next one starts."""
-        fields = []
-        while True:
-            found = self._quoted.match(data, at) if self.quote else None
-            if found:
-                fields.append(found[1].replace(2 * self.quote, self.quote))
-            else:
-                found = self._plain.match(data, at)
-                assert found  # the pattern matches anything
-                fields.append(found[1] if found[2] == self.separator else found[1].removesuffix(b"\r"))
-            at = found.end()
-            if found[2] != self.separator:
-                return fields, at
-
-    def mend(self, text: bytes, *, drop_blank: bool = False) -> bytes:
-        """The same records written so that all parsers agree; what is in order is copied."""
-        made, at = [], 0
-        while at < len(text):
-            start = at
-            while found := self._strict.match(text, at):
-                at = found.end()
-            made.append(text[start:at])
-            if blank := _BLANK_LINES.match(text, at):
-                made.append(b"" if drop_blank else blank[0])
-                at = blank.end()
-            elif at < len(text):
-                fields, at = self.record(text, at)
-                made.append(self.separator.join(map(self._written, fields)) + b"\n")
-        return b"".join(made)
-
-    def _written(self, field: bytes) -> bytes:
-        return self.quote + field.replace(self.quote, 2 * self.quote) + self.quote
 
 
 # ------------------------------------------------------------------------------------------------ frames

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.jit import compiled, inlined, load8
+from cantle.jit import compiled, ends64, inlined, load8, lowest
 
 SKIP, WHOLE, TEXT = 0, 1, 2
 PLACE, LEAST, MOST, STEP, EMPTY, OTHER, BASE, MASK, MARKS, MARKED = range(10)
@@ -34,22 +34,8 @@ def hashed(words: list[int]) -> int:
 
 
 _U = np.uint64
-_ONES, _HIGHS, _INDEX = _U(0x0101010101010101), _U(0x8080808080808080), _U(0x0001020304050607)
-_NINES = _U(0x0F0F0F0F0F0F0F0F)
+_HIGHS = _U(0x8080808080808080)
 _K, _HASH_SHIFT = _U(MULTIPLIER), _U(40)
-
-
-@inlined
-def _ends(word: Any, separators: Any, ends: Any) -> Any:
-    """The upper bit of every byte that is a separator or a line end; nothing below the first of them."""
-    x, y = word ^ separators, word ^ ends
-    return ((x - _ONES) & ~x & _HIGHS) | ((y - _ONES) & ~y & _HIGHS)
-
-
-@inlined
-def _first(marks: Any) -> Any:
-    """Which byte holds the lowest mark: a multiplication moves its number to the top."""
-    return (((marks & (~marks + _U(1))) >> _U(7)) * _INDEX) >> _U(56)
 
 
 @inlined
@@ -102,6 +88,16 @@ def _listed(data: Any, i: Any, length: Any, hashed: Any, info: Any, places: Any,
 
 
 @inlined
+def _hashed(data: Any, i: Any, length: Any) -> Any:
+    """`hashed` of a text."""
+    state = _U(0)
+    while length > _U(8):
+        state = (state ^ load8(data, i)) * _K
+        i, length = i + _U(8), length - _U(8)
+    return (state ^ _keep(load8(data, i), length)) * _K
+
+
+@inlined
 def _is_odd(data: Any, i: Any, length: Any) -> Any:
     """Whether a text may not be what it looks like: bytes beyond ASCII may be no text, and a carriage return."""
     for k in range(length):
@@ -116,77 +112,56 @@ def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, place
          codes: Any, doubts: Any) -> Any:  # fmt: skip
     """Codes (records, columns) of the lines from `at` on, as many as there is room for; -1 where one is to be dropped.
 
-    `data` ends its lines with a line end and has sixteen bytes more than `size`. `signs` are the separator, whether
-    spaces before a field are skipped, and the number of columns in the header, of which `kind` has the first. Gives the
-    number of records and of doubts, and where it stopped; `doubts` are (begin, end, record).
+    `data` ends its lines with a line end and has 64 bytes more than `size`. `signs` are the separator, whether spaces
+    before a field are skipped, and the number of columns in the header, of which `kind` has the first. Gives the number
+    of records and of doubts, and where it stopped; `doubts` are (begin, end, record).
     """
-    separators, ends = _U(signs[0]) * _ONES, _U(END) * _ONES
-    columns, i, stop = len(kind), _U(at), _U(size)
+    separator, columns = np.uint8(signs[0]), len(kind)
+    i, stop, block = _U(at), _U(size), _U(at)
+    ends = ends64(data, block, separator)  # where fields end among the 64 bytes from `block` on, passed ones left out
     record, doubtful = 0, 0
     while i < stop and record < len(codes):
         begin, doubt, over, c = i, False, False, 0
-        if data[i] == END or (data[i] == 13 and data[i + _U(1)] == END):
-            i += _U(1) if data[i] == END else _U(2)
-            continue  # a blank line is no record
-        while c < columns:
-            spaces = i
-            if signs[1]:
-                while data[i] == 32:
-                    i += _U(1)
-            start, word, hashed = i, load8(data, i), _U(0)
-            first = word
-            found = _ends(word, separators, ends)
-            while found == _U(0):
-                hashed = (hashed ^ word) * _K
-                i += _U(8)
-                word = load8(data, i)
-                found = _ends(word, separators, ends)
-            more = _first(found)
-            i += more
-            over = data[i] == END
-            length = i - start
-            if over and length > _U(0) and data[i - _U(1)] == 13:
-                if c + 1 == signs[2]:  # the end of a whole line; elsewhere it is in doubt
-                    length -= _U(1)
-                    if more == _U(0):
-                        doubt = True
-                    more -= _U(1)
-                else:
-                    doubt = True
-            i += _U(1)
-            info = infos[c]
-            if kind[c] == SKIP:
-                pass
-            elif length == _U(0):
-                codes[record, info[PLACE]] = info[EMPTY]
-                doubt |= start != spaces
-            else:
-                plain = False
-                if kind[c] == WHOLE:
-                    value, plain = _whole(data, start, first, length)
+        while not over:
+            while ends == _U(0):
+                block += _U(64)
+                ends = ends64(data, block, separator)
+            start, end = i, block + lowest(ends)
+            ends &= ends - _U(1)
+            i, over = end + _U(1), data[end] == END
+            if c < columns and kind[c] != SKIP:
+                info = infos[c]
+                if over and end > start and data[end - _U(1)] == 13:
+                    end -= _U(1)
+                    doubt |= c + 1 != signs[2]  # the end of a whole line; elsewhere it is in doubt
+                if signs[1]:
+                    while start < end and data[start] == 32:
+                        start += _U(1)
+                        doubt |= start == end
+                length, plain = end - start, False
+                if length == _U(0):
+                    codes[record, info[PLACE]] = info[EMPTY]
+                    plain = True
+                elif kind[c] == WHOLE:
+                    value, plain = _whole(data, start, load8(data, start), length)
                     if plain:
                         for k in range(info[MARKS], info[MARKED]):
                             doubt |= marks[k] == value
                         distance = min(max(value, info[LEAST]), info[MOST]) - info[LEAST]
                         codes[record, info[PLACE]] = distance if info[STEP] == 1 else distance // info[STEP]
                 if not plain:
-                    if more > _U(0):
-                        hashed = (hashed ^ _keep(word, more)) * _K
-                    code = _listed(data, start, length, hashed, info, places, pool)
+                    code = _listed(data, start, length, _hashed(data, start, length), info, places, pool)
                     if code == DOUBT:
                         code = info[OTHER]
                         doubt |= code == DOUBT or _is_odd(data, start, length)
                     codes[record, info[PLACE]] = code
             c += 1
-            if over:
-                break
-        while c < columns:  # a short line misses its last values
+        if c == 1 and (i - begin == _U(1) or (i - begin == _U(2) and data[begin] == 13)):
+            continue  # a blank line is no record
+        while c < columns:  # a short line misses its last values; the surplus of a long one was passed over
             if kind[c] != SKIP:
                 codes[record, infos[c, PLACE]] = infos[c, EMPTY]
             c += 1
-        while not over:  # a long one loses the surplus
-            over = data[i] == END
-            i += _U(1)
         if doubt:
             doubts[doubtful, 0], doubts[doubtful, 1], doubts[doubtful, 2] = begin, i, record
             doubtful += 1

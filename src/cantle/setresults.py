@@ -20,6 +20,9 @@ from cantle.walsh import fill_in
 if TYPE_CHECKING:
     import polars as pl
 
+REFILLED_ITEMS = 3
+"""Items that a record for pruned mass is taken to have, when the memory of all is judged."""
+
 
 def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, dice: Dice) -> Results:
     """Everything a release of partitions holds. Without `fill`, leaves as they were drawn and nothing else (Algorithm
@@ -30,7 +33,7 @@ def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, 
     if fill:
         parts = harvest.parts()
         estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
-        require_drawable(_items(item_sets, estimate) + missing.sum(), "items")
+        require_drawable(_items(item_sets, estimate) + REFILLED_ITEMS * missing.sum(), "items")
         count, whole = _at_random(estimate, dice), _at_random(missing, dice)
         extra = refill(_shape(tree, item_sets, estimate), harvest.rounds, Counted.join([parts, leaves]), whole, dice)
     else:

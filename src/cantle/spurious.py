@@ -25,12 +25,13 @@ def expected(tree: ItemTree, passes: Callable[[int], float]) -> float:
     A partial expansion of a node chooses, for some nodes from it down, a set of children each. R(v) sums the chances of
     all partial expansions that start with v: R(v) = p_h * (sum over sets S of children of prod_{w in S} (1 + R(w))) =
     p_h * (prod_w (2 + R(w)) - 1), an item having R = 0. In whatever order nodes are expanded, the sub-partitions that
-    are met are different partial expansions of the root, so R(root) bounds their expected number.
+    are met are different partial expansions of the root, so R(root) bounds their expected number. A node with a single
+    child is expanded without a test: its chance is 1.
     """
     below = np.zeros(tree.size)
     for height, edge in enumerate(tree.edges, 1):
         logs = np.add.reduceat(np.log(2.0 + below), edge[:-1])
-        below = passes(height) * np.expm1(np.minimum(logs, 700.0))
+        below = np.where(np.diff(edge) == 1, 1.0, passes(height)) * np.expm1(np.minimum(logs, 700.0))
     return float(below[0])
 
 

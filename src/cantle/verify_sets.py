@@ -9,6 +9,7 @@ import numpy as np
 
 from cantle.answers import Noisy
 from cantle.budget import NANO
+from cantle.degree_counts import MOST_DEGREE
 from cantle.degree_results import PAID, Answers, degree_results
 from cantle.forms import as_polars, list_frame
 from cantle.regions import Ints
@@ -145,9 +146,24 @@ def _questions(manifest: dict[str, Any], groups: pl.DataFrame) -> Iterator[str]:
     for number, question, *rate in groups.select("path", "question", "rate_num", "rate_den").unique().rows():
         if number != path["path"] or paid.get(PAID.get(question, "")) != tuple(rate):
             yield f"the noise of {question!r} is not what the receipt paid for"
-    told = {PAID.get(question) for question in groups["question"].unique().to_list()}
-    if manifest["summary"]["records"] and set(paid) - told:
-        yield "noisy numbers that the receipt paid for are not in the groups"
+    told = dict(groups["question"].value_counts().iter_rows())
+    if any(told.get(question, 0) != (number if PAID[question] in paid else 0) for question, number in _sizes(manifest)):
+        yield "the noisy numbers are not those that the receipt paid for"
+
+
+def _sizes(manifest: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """How many numbers each question has, where it is asked."""
+    summary, schema = manifest["summary"], schema_of(manifest)
+    most = summary["theta"]
+    if schema.unit == "edge":
+        most = min(max(1, summary["records"] - 1), schema.max_degree or MOST_DEGREE, MOST_DEGREE)
+    yield from {
+        "kept edges": 1,
+        "nodes": 1,
+        "at most": most + 1,
+        "at least": most,
+        "sorted": summary["records"],
+    }.items()
 
 
 def _answers(manifest: dict[str, Any], groups: pl.DataFrame) -> Answers:
@@ -157,13 +173,12 @@ def _answers(manifest: dict[str, Any], groups: pl.DataFrame) -> Answers:
     schema = schema_of(manifest)
     answers = Answers(schema.unit, schema.node_count, schema.max_degree)
     answers.path = manifest["receipt"]["paths"][0]["path"]
+    answers.theta = 0 if schema.unit == "edge" else manifest["summary"]["theta"]
     for question in groups["question"].unique(maintain_order=True).to_list():
         rows = groups.filter(pl.col("question") == question)
         rate = np.array([rows["rate_num"][0]], dtype=np.int64)
         noisy = Noisy(rows["noisy"].to_numpy().reshape(1, -1), rate, int(rows["rate_den"][0]))
         answers.add(question, noisy, int(rows["k"][0]))
-        if schema.unit != "edge" and question in ("at most", "at least"):
-            answers.theta = int(rows["k"][-1])
     if schema.unit == "edge":
         if not answers.has("sorted"):  # a list of no degrees
             answers.add("sorted", Noisy(np.zeros((1, 0), np.int64), np.ones(1, np.int64), 1), 0)

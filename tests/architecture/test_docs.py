@@ -9,18 +9,19 @@ import pytest
 import yaml
 
 from cantle.cli import app
-from cantle.methods import diffgen, rps
+from cantle.methods import degrees, diffgen, diffpart, rps
 from cantle.schema import Schema
 from tests.architecture.test_words import defined
 
 ROOT = Path(__file__).parents[2]
+PARAMETERS = {*rps.RULES, *diffgen.RULES, *diffpart.RULES, *degrees.RULES}
 
 
 def text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sorted({*rps.RULES, *diffgen.RULES}))
+@pytest.mark.parametrize("name", sorted(PARAMETERS))
 def test_the_guide_names_every_parameter(name: str) -> None:
     assert f"`{name}`" in text("docs/guide.md")
 
@@ -28,7 +29,7 @@ def test_the_guide_names_every_parameter(name: str) -> None:
 def test_the_guide_names_no_other_parameter() -> None:
     rows = re.findall(r"^\| (`[^|]*`) \|", text("docs/guide.md").split("| rps parameter")[1], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert named <= {*rps.RULES, *diffgen.RULES}
+    assert named <= PARAMETERS
 
 
 def test_every_claim_has_a_row_with_code_and_tests_that_exist() -> None:
@@ -54,3 +55,5 @@ def test_the_schemas_of_the_documents_load() -> None:
     guide = re.search(r"```yaml\n(.*?)```", text("docs/guide.md"), re.DOTALL)
     assert guide
     assert Schema.from_dict({"fields": yaml.safe_load(guide[1])}).domain().attributes[0].taxonomy is not None
+    others = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(kind: .*?)```", text("docs/guide.md"), re.DOTALL)]
+    assert [Schema.from_dict(one).kind for one in others] == ["sets", "graph"]

@@ -72,7 +72,8 @@ PICTURE: dict[str, str] = {
     "hierarchies": "documents errors taxonomy",
     "fields": "documents errors values taxonomy domain hierarchies",
     "schema": "documents errors values taxonomy domain fields graphschema",
-    "readers": "errors values schema",
+    "csvgrammar": "",
+    "readers": "csvgrammar errors values schema",
     "scan": "jit",
     "encoding": "fast scan domain readers schema",
     "draft": "errors schema readers",
@@ -120,7 +121,7 @@ PICTURE: dict[str, str] = {
     "registry": "budget statement",
     "release": "errors forms results statement registry readers ledger",
     "stored": "cells domain errors forms frames grid postprocess readers regions release schema setframes summaries",
-    "verify_sets": f"{PUBLIC} {RELEASED} answers budget regions",
+    "verify_sets": f"{PUBLIC} {RELEASED} answers budget degree_counts regions",
     "verify": f"{PUBLIC} {RELEASED} budget grid regions readers",
     "show": f"{PUBLIC} {RELEASED} budget regions",
     # the account across releases: no data, no noise
@@ -136,7 +137,8 @@ PICTURE: dict[str, str] = {
     "estimators": "errors publishing release",
     "regenerate": "errors",
     "audit": "audit.*",
-    "audit.*": f"{CORE} {PUBLIC} audit audit.* answers curator tree grow methods.* noise noise.* engines.* publishing",
+    "audit.*": f"{CORE} {PUBLIC} audit audit.* answers curator tree grow methods.* noise noise.* engines.* publishing "
+    "graphdata graphs setcounts",
     "evaluate": "",
     "evaluate.*": f"evaluate.* {PUBLIC} {RELEASED} {CORE} readers publishing curator engines.memory noise methods.* "
     "baskets spurious",

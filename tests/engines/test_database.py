@@ -118,13 +118,13 @@ CENTS = [Decimal(text) for text in ("0.10", "1.99", "39.99", "-3.01", "99999999.
 TEXTS = [None, "", "Ash", "ash", "Ash ", "It's", '"', "é", "?", "1", "02", "2", "true", "false", "ja", "nein", "True"]
 
 COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
-    "smallint": ("SMALLINT", pl.Int16, WHOLE, [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
+    "smallint": ("SMALLINT", pl.Int16, WHOLE, [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS, FLAG]),
     "integer": ("INTEGER", pl.Int32, [*WHOLE, 2**31 - 1, -(2**31)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
     "bigint": ("BIGINT", pl.Int64, [*WHOLE, 2**63 - 1, -(2**63)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
     "real": ("REAL", pl.Float32, [None, 0.5, 1.5, float("nan"), 3e38, -3e38, 1e-45], [INTEGER, EVEN, TENTHS, TENS]),
     "double": ("DOUBLE PRECISION", pl.Float64, REALS, [INTEGER, EVEN, TENTHS, TENS]),
     "decimal": ("NUMERIC(10, 2)", pl.Decimal(10, 2), CENTS, [INTEGER, EVEN, TENTHS, TENS]),
-    "boolean": ("BOOLEAN", pl.Boolean, [None, True, False], [INTEGER, TENTHS, FLAG, SPELT, WORDS]),
+    "boolean": ("BOOLEAN", pl.Boolean, [None, True, False], [INTEGER, TENTHS, FLAG, SPELT, WORDS, NUMBERED]),
     "text": ("TEXT", pl.String, TEXTS, [TOWNS, WORDS, FLAG, SPELT]),
     "date": ("DATE", pl.Date, DAYS, [DATES, HOURS]),
     "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, HOURS]),

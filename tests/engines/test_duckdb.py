@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import gc
+import json
+import os
 import pickle
 import stat
+import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -267,3 +271,33 @@ def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: py
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=r"pip install 'cantle\[duckdb\]'"):
         Place.of("duckdb", None, None, "table")
+
+
+def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:
+    """SIGTERM in the middle of a run, as a service manager sends it."""
+    people(30).write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    room = tmp_path / "room"
+    room.mkdir()
+    program = """
+        import os, signal, sys
+        from cantle import cli
+        from cantle.engines.duckdb import DuckEngine
+        def stop(self, *_):
+            assert os.listdir(os.environ["TMPDIR"])
+            os.kill(os.getpid(), signal.SIGTERM)
+        DuckEngine.split = stop
+        sys.argv = ["cantle", *sys.argv[1:]]
+        cli.main()
+    """
+    words = ["publish", "people.parquet", "--schema", "schema.json", "--epsilon", "1", "--method", "rps"]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), *words, "--engine", "duckdb"],
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(room)},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (143, b"")
+    assert not list(room.iterdir())
+    assert not (tmp_path / "release").exists()

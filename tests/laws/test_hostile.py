@@ -12,7 +12,7 @@ import pickle
 import types
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, log
@@ -26,14 +26,20 @@ from hypothesis import strategies as st
 from cantle.budget import MOST, NANO, Budget, Unit
 from cantle.candidates import AllCuts, CutsOf
 from cantle.curator import Curator
+from cantle.degree_counts import AtLeast, AtMost, Bounds, DegreesAbove, KeptEdges, Nodes, SortedDegrees
 from cantle.engines.columns import ColumnEngine
+from cantle.engines.graph import GraphEngine
 from cantle.engines.memory import MemoryEngine
+from cantle.engines.sets import SetEngine
 from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
+from cantle.graphdata import Degrees, Graph
 from cantle.grid import Grid
+from cantle.nodeids import number_keys
 from cantle.noise import Lanes, Noise, Rate, Seeded
+from cantle.partitions import ItemTree, Kept, Partitions
 from cantle.privtree import PrivTree
 from cantle.quality import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix, WeightedMajority
-from cantle.queries import Cells, Children, Histogram, Marginals, Size
+from cantle.queries import Cells, Children, Histogram, ItemSets, Marginals, Size
 from cantle.regions import Cuts, Frontier
 from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
 from cantle.tally import OneWays
@@ -1083,3 +1089,535 @@ def test_every_refusal_of_specialisations_is_our_own_and_free_also_for_strange_k
     with pytest.raises(CantleError):
         ask(curator, root)
     assert curator.left(root).tolist() == [NANO]
+
+
+# ---- sets -----------------------------------------------------------------------------------------------------
+
+RECORDS = ((0,), (1,), (0, 2), (0, 1, 3), (4,), (0, 1, 2, 3, 4))
+TREE = ItemTree.of(5, 2, even=True)
+"""Five items under nodes of one or two children, three heights of them."""
+
+
+def set_curator(
+    records: Any = RECORDS, *, tree: ItemTree = TREE, most: int = 4, noise: Noise | None = None, epsilon: int = NANO,
+    unit: Unit | None = None,
+) -> Curator:  # fmt: skip
+    starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
+    items = np.array([item for record in records for item in record], dtype=np.int32)
+    return Curator(SetEngine(starts, items, tree=tree, most=most), Budget(epsilon, unit or Unit()), noise or Seeded(1))
+
+
+def ones(nodes: Partitions) -> np.ndarray:
+    return np.ones(len(nodes), np.int64)
+
+
+def with_ids(nodes: Partitions, ids: np.ndarray) -> Partitions:
+    return Partitions(nodes.tree, nodes.most, ids, *(getattr(nodes, f.name) for f in fields(Partitions)[3:]))
+
+
+class SetWitness(Seeded):
+    """Seeded dice that note the loss of every question about sets: rate times one record of the unit each."""
+
+    def __init__(self, records: int) -> None:
+        super().__init__(7)
+        self.records, self.loss = records, {}
+
+    def sparse(self, lanes: Lanes, starts: Any, cells: Any, counts: Any, total: Any, rate: Rate, least: Any) -> Any:
+        assert (np.diff(starts) <= total).all()
+        assert all(cell < total[s] for s in range(len(lanes)) for cell in cells[starts[s] : starts[s + 1]])
+        for i, key in enumerate(lanes.keys.tolist()):
+            self.loss.setdefault(key, []).append(Fraction(*rate.exact(i)) * self.records)
+        return super().sparse(lanes, starts, cells, counts, total, rate, least)
+
+
+class MyKept(Kept):
+    """Says that it fits."""
+
+    def fits(self, nodes: Partitions) -> bool:  # noqa: ARG002
+        return True
+
+
+class MyParts(Partitions):
+    """Says that it is small."""
+
+    @property
+    def patterns(self) -> np.ndarray:
+        return ones(self)
+
+
+def any_kept(draw: st.DrawFn, nodes: Partitions) -> tuple[Any, bool]:
+    """What may go on, and whether it may."""
+    pairs = sorted(draw(st.sets(st.tuples(st.integers(0, max(0, len(nodes) - 1)), st.integers(1, 4)), max_size=4)))
+    rows, masks = (np.array([pair[k] for pair in pairs], dtype=np.int64) for k in (0, 1))
+    good = all(
+        row < len(nodes) and mask >> int(nodes.fan[row]) == 0 and mask.bit_count() <= nodes.room[row]
+        and not nodes.ends[row]
+        for row, mask in pairs
+    )  # fmt: skip
+    match draw(st.integers(0, 7)):
+        case 0 if pairs:
+            return Kept(np.repeat(rows, 2), np.repeat(masks, 2)), False
+        case 1:
+            return MyKept(rows, masks), False
+        case 2 if pairs:
+            return Kept(rows + len(nodes), masks), False
+        case 3:
+            return Cuts(rows, masks), False
+        case 4 if pairs:
+            return Kept(rows, masks << 5), False
+    return Kept(rows, masks), good
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_no_hostile_method_over_sets_makes_a_path_lose_more_than_epsilon(data) -> None:
+    draw = data.draw
+    unit = Unit(draw(st.integers(1, 2)))
+    witness = SetWitness(unit.max_records)
+    curator = set_curator(noise=witness, epsilon=EPSILON, unit=unit)
+    here, spent, path = curator.root(), {0: 0}, {0: Fraction(0)}
+    old: list[Partitions] = [here]
+    for _ in range(draw(st.integers(1, 12))):
+        some = here.take(np.array([draw(st.booleans()) for _ in range(len(here))], dtype=bool))
+        nodes, fine = some, True
+        match draw(st.integers(0, 7)):
+            case 0:
+                nodes, fine = with_ids(some, some.ids + 1000), not len(some)
+            case 1:
+                nodes = draw(st.sampled_from(old))
+                fine = set(nodes.ids.tolist()) <= set(here.ids.tolist())
+            case 2 if len(some):
+                nodes, fine = with_ids(some, np.repeat(some.ids, 2)), False
+            case 3:
+                # The right numbers with a wrong story: trees, cuts and heights are not believed.
+                nodes = with_ids(Partitions.root(ItemTree.of(9, 3, even=True), 9), some.ids.copy())
+        if draw(st.booleans()):
+            price = draw(st.sampled_from([1, 90_000, 400_000, np.uint16(500), 0, 2.5, EPSILON + 1]))
+            least: Any = np.full(len(nodes.ids), draw(st.sampled_from([1, 3, 1000, 0, 2**62])))
+            right = price in (1, 90_000, 400_000, 500) and (least >= 1).all() and (least <= 2**61).all()
+            can = fine and right and all(spent[i] + int(price) <= EPSILON for i in nodes.ids.tolist())
+            try:
+                noisy = curator.measure_patterns(nodes, price, at_least=least, why="m")
+            except CantleError:
+                assert not can or not len(nodes.ids)
+                continue
+            assert can or not len(nodes.ids)
+            for i in nodes.ids.tolist():
+                spent[i] += int(price)
+                path[i] += witness.loss[i][-1]
+            assert (noisy.value >= least[noisy.rows]).all()
+        else:
+            own = here.take(np.isin(here.ids, nodes.ids)) if fine else here
+            kept, good = any_kept(draw, own)
+            try:
+                children = curator.split(nodes, kept)
+            except CantleError:
+                assert not (fine and good)
+                continue
+            assert fine
+            assert good
+            parents = children.parent.tolist()
+            assert parents == own.ids[kept.rows].tolist()
+            for child, parent in zip(children.ids.tolist(), parents, strict=True):
+                spent[child], path[child] = spent[parent], path[parent]
+            here = children
+            old.append(children)
+        left = curator.left(with_ids(here, np.array(sorted(spent), dtype=np.int64)))
+        assert left.tolist() == [EPSILON - spent[i] for i in sorted(spent)]
+        assert all(lost * NANO <= EPSILON for lost in path.values())
+    receipt = curator.seal()
+    assert all(path["epsilon_nano"] <= EPSILON for path in receipt["paths"])
+
+
+FLAT = ItemTree.of(3, 3, even=True)
+SET_REFUSALS: list[Any] = [
+    # another kind of question
+    lambda c, r: c.measure(r, Histogram(1), 5, why="m"),
+    lambda c, r: c.measure(r, Marginals(OneWays((0,), (4,), 1)), 5, why="m"),
+    lambda c, r: c.measure(r, Children(Cuts(np.array([0]), np.array([1]))), 5, why="m"),
+    lambda c, r: c.measure(r, Cells(TOP, 1), 5, why="m"),
+    lambda c, r: c.measure(r, AtMost(2), 5, why="m"),
+    lambda c, r: c.measure(r, Nodes(), 5, why="m"),
+    lambda c, r: c.choose(r, AllCuts(SIZES, 1), BALANCE, 5, why="c"),
+    lambda c, r: c.specialise(r, joint(), MAJORITY, 5, why="s"),
+    lambda c, r: c.measure_cells(r, Cells(TOP, 1), 5, at_least=1, why="m"),
+    lambda c, r: c.test(r, STOP, why="t"),
+    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why="b"),
+    lambda c, r: c.project(r, 2),
+    lambda c, r: c.split(r, Cuts(np.array([0]), np.array([1]))),
+    # regions of another kind
+    lambda c, _: c.measure_patterns(Frontier.root((4,)), 5, at_least=np.ones(1, np.int64), why="m"),
+    lambda c, _: c.measure(Frontier.root(()), Size(), 5, why="m"),
+    lambda c, r: c.measure_patterns(MyParts(*(getattr(r, f.name) for f in fields(r))), 5, at_least=ones(r), why="m"),
+    lambda c, _: c.measure_patterns(None, 5, at_least=np.ones(1, np.int64), why="m"),
+    lambda c, r: c.measure_patterns(with_ids(r, np.array([7])), 5, at_least=ones(r), why="m"),
+    lambda c, r: c.measure_patterns(with_ids(r, np.array([0], np.uint64)), 5, at_least=ones(r), why="m"),
+    # thresholds that are none
+    *(
+        lambda c, r, least=least: c.measure_patterns(r, 5, at_least=least, why="m")
+        for least in (1, None, [1], 1.0, np.ones(1), np.ones(1, np.int32), np.ones(1, np.uint64), np.ones(1, np.bool_),
+                      np.ones(2, np.int64), np.ones((1, 1), np.int64), np.zeros(1, np.int64), -np.ones(1, np.int64),
+                      np.full(1, 2**61 + 1), np.ones(1, np.int64).view(np.recarray), np.zeros(0, np.int64))
+    ),
+    # prices and purposes that are none
+    lambda c, r: c.measure_patterns(r, 0, at_least=ones(r), why="m"),
+    lambda c, r: c.measure_patterns(r, 5.0, at_least=ones(r), why="m"),
+    lambda c, r: c.measure_patterns(r, NANO + 1, at_least=ones(r), why="m"),
+    lambda c, r: c.measure_patterns(r, 5, at_least=ones(r), why=b"m"),
+    # all sets of a universe that is cut, or of another size, or of a tree
+    *(lambda c, r, n=n: c.measure(r, ItemSets(n), 5, why="m") for n in (2, 3, 4, 5, 23, 0, -1, 2.0, "5", None, True)),
+    # lists of sub-partitions
+    lambda c, r: c.split(r, None),
+    lambda c, r: c.split(r, MyKept(np.zeros(2, np.int64), np.ones(2, np.int64))),
+    lambda c, r: c.split(r, Kept(np.zeros(2, np.int64), np.ones(2, np.int64))),
+    lambda c, r: c.split(r, Kept(np.array([0, 7, 0]), np.array([1, 1, 2]))),
+    lambda c, r: c.split(r, Kept(np.zeros(1, np.int64), np.array([4]))),
+    lambda c, r: c.split(r, Kept(np.zeros(1, np.int64), np.array([2**62]))),
+    lambda c, r: c.split(r, Kept(np.zeros(1), np.ones(1))),
+    lambda c, r: c.split(r, Kept([0], [1])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", SET_REFUSALS)
+def test_every_refusal_about_sets_is_our_own_and_free(ask: Any) -> None:
+    for records in (RECORDS, ()):
+        curator = set_curator(records)
+        root = curator.root()
+        with pytest.raises(CantleError):
+            ask(curator, root)
+        assert curator.left(root).tolist() == [NANO]
+
+
+def test_all_sets_are_asked_of_a_whole_small_universe_only() -> None:
+    good = set_curator(((0,), (0, 2)), tree=FLAT, most=3)
+    assert good.measure(good.root(), ItemSets(3), 5, why="m").value.shape == (1, 7)
+    cut = set_curator(((0,), (0, 2)), tree=FLAT, most=2)
+    with pytest.raises(ParameterError):
+        cut.measure(cut.root(), ItemSets(3), 5, why="m")
+
+
+def test_thresholds_that_would_show_millions_of_empty_sets_are_refused() -> None:
+    """A question of 2^62 - 1 sets must not start to list them; refused from public values, before it is paid."""
+    for records in (((0,), (5, 61)), ()):
+        curator = set_curator(records, tree=ItemTree.of(62, 62, even=True), most=62)
+        root = curator.root()
+        with pytest.raises(ParameterError, match="let too many empty sets pass; raise them or lower the fan-out"):
+            curator.measure_patterns(root, NANO, at_least=ones(root), why="m")
+        assert curator.left(root).tolist() == [NANO]
+        assert len(curator.measure_patterns(root, NANO, at_least=np.full(1, 60), why="m").value) < 100
+
+
+def test_the_dice_see_the_price_of_each_partition() -> None:
+    """Rate price / (records of a unit), all sub-partitions of a partition together."""
+    witness = SetWitness(2)
+    curator = set_curator(noise=witness, unit=Unit(2))
+    parts = curator.split(curator.root(), Kept(np.zeros(2, np.int64), np.array([1, 2])))
+    noisy = curator.measure_patterns(parts, np.array([5, 8]), at_least=np.array([1, 2]), why="m")
+    assert witness.loss == {1: [Fraction(5, NANO)], 2: [Fraction(8, NANO)]}
+    assert (noisy.rate_num.tolist(), noisy.rate_den) == ([5, 8], 2 * NANO)
+    assert [c["sensitivity"] for p in curator.seal()["paths"] for c in p["charges"]] == [2, 2]
+
+
+def thaw(array: np.ndarray) -> bool:
+    """Whether an array can be written to after all."""
+    try:
+        array.setflags(write=True)
+    except ValueError:
+        return False
+    return True
+
+
+def test_thawed_geometry_moves_nothing() -> None:
+    """Trees, cuts and numbers that a method holds are copies: writing into them changes no total and no charge."""
+    tree = ItemTree.of(5, 2, even=True)
+    curator, honest = set_curator(tree=tree), set_curator()
+    root = curator.root()
+    for array in (*tree.edges, *curator.domain.edges, *root.tree.edges, *root._arrays()):
+        if thaw(array):
+            array[:] = 0
+    object.__setattr__(root.tree, "edges", ())
+    kept = Kept(np.zeros(2, np.int64), np.array([1, 2]))
+    children = curator.split(honest.root(), kept)
+    for array in (*children.tree.edges, *children._arrays()):
+        if thaw(array):
+            array[:] = 1
+    kept.rows[:], kept.mask[:] = 9, 9
+    twins = honest.split(honest.root(), Kept(np.zeros(2, np.int64), np.array([1, 2])))
+    one, two = (c.measure_patterns(twins, 10**8, at_least=ones(twins), why="m") for c in (curator, honest))
+    assert (one.mask.tolist(), one.value.tolist()) == (two.mask.tolist(), two.value.tolist())
+
+
+def test_sub_partitions_are_asked_once_they_are_open_and_as_long() -> None:
+    curator = set_curator()
+    root = curator.root()
+    first = curator.split(root, Kept(np.zeros(3, np.int64), np.array([1, 2, 3])))
+    with pytest.raises(ParameterError, match="ask its children"):
+        curator.measure_patterns(root, 5, at_least=ones(root), why="m")
+    second = curator.split(first.take([2]), Kept(np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    assert len(second) == 0
+    for gone in (root, first, first.take([0])):
+        with pytest.raises(ParameterError, match="ask its children"):
+            curator.measure_patterns(gone, 5, at_least=ones(gone), why="m")
+    with pytest.raises(ParameterError, match="the root was already split"):
+        curator.root()
+
+
+def test_a_sealed_curator_over_sets_answers_nothing() -> None:
+    curator = set_curator()
+    root = curator.root()
+    curator.seal()
+    for ask in (
+        lambda: curator.measure_patterns(root, 1, at_least=ones(root), why="m"),
+        lambda: curator.measure(root, Size(), 1, why="m"),
+        lambda: curator.split(root, Kept(np.zeros(1, np.int64), np.ones(1, np.int64))),
+        lambda: curator.coin(root, 2),
+        lambda: curator.domain,
+    ):
+        with pytest.raises(Sealed):
+            ask()
+
+
+# ---- graphs ---------------------------------------------------------------------------------------------------
+
+SQUARE = ((0, 1), (0, 3), (1, 2), (2, 3))
+
+
+def graph_curator(
+    edges: Any = SQUARE, *, unit: str = "node", listed: bool = True, nodes: int = 4, epsilon: int = NANO,
+    noise: Noise | None = None,
+) -> Curator:  # fmt: skip
+    public = None if unit == "node" else nodes
+    ends = np.array(sorted(edges), dtype=np.int32).reshape(-1, 2)
+    graph = Graph(nodes, ends, number_keys(np.arange(nodes)), listed)
+    return Curator(GraphEngine(graph, nodes=public), Budget(epsilon, Unit(kind=unit)), noise or Seeded(1))
+
+
+class MyAtMost(AtMost):
+    def sensitivity(self, unit: Unit) -> int:  # noqa: ARG002
+        return 1
+
+
+class MyBounds(Bounds):
+    @property
+    def range(self) -> int:
+        return 1
+
+    def scores(self, kept: list[int]) -> list[int]:  # noqa: ARG002
+        raise AssertionError("unproved scores saw exact counts")
+
+
+GRAPH_REFUSALS: list[Any] = [
+    # another kind of question, or of region
+    *(lambda c, r, q=q: c.measure(r, q, 5, why="m") for q in (Size(), Histogram(1), ItemSets(2), Cells(TOP, 1),
+                                                             Marginals(OneWays((), (), 1)), None, AtMost, "AtMost")),
+    lambda c, r: c.choose(r, AllCuts((), 1), BALANCE, 5, why="c"),
+    lambda c, r: c.specialise(r, joint(), MAJORITY, 5, why="s"),
+    lambda c, r: c.measure_cells(r, Cells(TOP, 1), 5, at_least=1, why="m"),
+    lambda c, r: c.test(r, STOP, why="t"),
+    lambda c, r: c.measure_patterns(r, 5, at_least=np.ones(1, np.int64), why="m"),
+    lambda c, r: c.split(r, Cuts(np.array([0]), np.array([1]))),
+    lambda c, r: c.split(r.take([]), Cuts(np.zeros(0, np.int64), np.zeros(0, np.int64))),
+    lambda c, r: c.split(r, Kept(np.zeros(1, np.int64), np.ones(1, np.int64))),
+    lambda c, _: c.measure(Partitions.root(TREE, 4), Nodes(), 5, why="m"),
+    lambda c, r: c.measure(forged(r, ids=np.array([1])), Nodes(), 5, why="m"),
+    lambda c, r: c.choose_bound(r.take([]), Bounds((1, 2), (0, 0)), 5, why="b"),
+    lambda c, r: c.project(r.take([]), 2),
+    # look-alikes, and numbers that are none
+    lambda c, r: c.measure(r, MyAtMost(2), 5, why="m"),
+    *(lambda c, r, q=q: c.measure(r, q, 5, why="m") for q in (
+        AtMost(0), AtMost(-1), AtMost(2.0), AtMost(True), AtMost(np.int64(2)), AtMost("2"), AtMost(None),
+        AtMost(2**26 + 1), AtLeast(0), KeptEdges(2.5), KeptEdges(0))),
+    lambda c, r: c.choose_bound(r, MyBounds((1, 2), (0, 0)), 5, why="b"),
+    *(lambda c, r, b=b: c.choose_bound(r, Bounds(*b), 5, why="b") for b in (
+        ((), ()), ((1, 2), (0,)), ((2, 1), (0, 0)), ((1, 1), (0, 0)), ((0, 1), (0, 0)), ((1, 2**27), (0, 0)),
+        ((1, 2.0), (0, 0)), ((1, True), (0, 0)), ((1, 2), (0, -1)), ((1, 2), (0, 0.5)), ((1, 2), (0, 2**60 + 1)),
+        ([1, 2], [0, 0]), ((1, 2), None), (None, None), ((1, np.int64(2)), (0, 0)),
+        (Fickle((1, 2), (1, 9), looks=9), (0, 0)))),
+    lambda c, r: c.choose_bound(r, None, 5, why="b"),
+    *(lambda c, r, t=t: c.project(r, t) for t in (0, -1, 2.0, True, np.int64(2), "2", None, 2**26 + 1, 500_000)),
+    # units and inputs without a proof
+    lambda c, r: c.measure(r, SortedDegrees(4), 5, why="m"),
+    lambda c, r: c.measure(r, DegreesAbove(2), 5, why="m"),
+    # prices and purposes
+    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 0, why="b"),
+    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), NANO + 1, why="b"),
+    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why=None),
+    lambda c, r: c.measure(r, Nodes(), 1.5, why="m"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", GRAPH_REFUSALS)
+def test_every_refusal_about_graphs_is_our_own_and_free(ask: Any) -> None:
+    for edges, nodes in ((SQUARE, 4), ((), 0)):
+        curator = graph_curator(edges, nodes=nodes)
+        root = curator.root()
+        with pytest.raises(CantleError):
+            ask(curator, root)
+        assert curator.left(root).tolist() == [NANO]
+
+
+@pytest.mark.parametrize(
+    ("unit", "listed", "query"),
+    [
+        ("node", False, AtMost(2)),
+        ("node", False, Nodes()),
+        ("node-isolate", True, AtMost(2)),
+        ("node-isolate", True, Nodes()),
+        ("node-isolate", True, SortedDegrees(4)),
+        ("node-isolate", True, DegreesAbove(2)),
+        ("edge", True, AtMost(2)),
+        ("edge", True, AtLeast(2)),
+        ("edge", True, KeptEdges(2)),
+        ("edge", True, Nodes()),
+        ("edge", True, SortedDegrees(3)),
+        ("edge", True, SortedDegrees(4.0)),
+        ("edge", True, DegreesAbove(0)),
+        ("record", True, AtMost(2)),
+        ("record", True, Nodes()),
+        ("record", True, SortedDegrees(4)),
+    ],
+)
+def test_questions_without_a_proof_for_the_unit_are_refused_and_free(unit: str, listed: bool, query: Any) -> None:
+    for edges in (SQUARE, ()):
+        curator = graph_curator(edges, unit=unit, listed=listed)
+        with pytest.raises(ParameterError):
+            curator.measure(curator.root(), query, 5, why="m")
+        assert curator.left(curator.root()).tolist() == [NANO]
+
+
+@pytest.mark.parametrize("unit", ["edge", "record"])
+def test_only_nodes_are_projected_for(unit: str) -> None:
+    curator = graph_curator(unit=unit)
+    for ask in (
+        lambda: curator.project(curator.root(), 2),
+        lambda: curator.choose_bound(curator.root(), Bounds((1, 2), (0, 0)), 5, why="b"),
+    ):
+        with pytest.raises(ParameterError, match="no proof for this unit"):
+            ask()
+
+
+def test_a_list_of_degrees_has_nothing_to_project() -> None:
+    for values in ([0, 1, 1], []):
+        degrees = Degrees(np.array(values, dtype=np.int64))
+        curator = Curator(GraphEngine(degrees), Budget(NANO, Unit(kind="node")), Seeded(1))
+        for ask in (
+            lambda c: c.project(c.root(), 2),
+            lambda c: c.measure(c.root(), KeptEdges(2), 5, why="m"),
+            lambda c: c.measure(c.root(), AtLeast(2), 5, why="m"),
+            lambda c: c.choose_bound(c.root(), Bounds((1, 2), (0, 0)), 5, why="b"),
+        ):
+            with pytest.raises(ParameterError):
+                ask(curator)
+
+
+@pytest.mark.parametrize("penalty", [2**53, 2**54 - 1, 2**54, 2**54 + 1, 2**54 + 2, 2**55, 2**60])
+def test_whether_scores_fit_64_bits_says_nothing_of_the_edges(penalty: int) -> None:
+    """1024 times a penalty of 2^54 over a bound of 2 is 2^63: one kept edge more or less must not be heard."""
+    said = []
+    for edges in ((), ((0, 1),), ((0, 1), (0, 2)), ((0, 1), (0, 2), (0, 3)), SQUARE):
+        curator = graph_curator(edges)
+        try:
+            said.append(curator.choose_bound(curator.root(), Bounds((1, 2), (0, penalty)), NANO, why="b"))
+        except Exception as error:  # noqa: BLE001
+            said.append(type(error).__name__)
+    assert set(said) == {1}
+
+
+def test_the_dice_see_what_a_node_can_change() -> None:
+    """The rates that reach the dice, and the sensitivities that the receipt shows."""
+    witness = Witness()
+    witness.moves = Fraction(1)
+    curator = graph_curator(noise=witness)
+    root = curator.root()
+    for query in (KeptEdges(3), AtMost(3), AtLeast(3), Nodes()):
+        curator.measure(root, query, 5, why="m")
+    curator.choose_bound(root, Bounds((1, 2), (0, 0)), 5, why="b")
+    projected = curator.project(root, 3)
+    curator.measure(projected, Size(), 5, why="m")
+    curator.choose(projected, AllCuts((4,), 1), BALANCE, 5, why="c")
+    moves = [3, 4, 6, 1, 2050, 7, 7]
+    assert witness.loss[0] == [Fraction(5, NANO * change) for change in moves]
+    [path] = curator.seal()["paths"]
+    assert [charge["sensitivity"] for charge in path["charges"]] == moves
+
+
+def test_after_projection_the_graph_is_gone_and_the_unit_is_larger() -> None:
+    for unit, records in (("node", 5), ("node-isolate", 6)):
+        curator = graph_curator(unit=unit)
+        root = curator.root()
+        assert curator.unit.max_records == 1
+        curator.measure(root, KeptEdges(2), 10, why="m")
+        projected = curator.project(root, 2)
+        assert curator.unit.max_records == records
+        assert curator.left(projected).tolist() == [NANO - 10]  # what the graph cost is paid
+        for ask in (
+            lambda c=curator, r=root: c.measure(r, KeptEdges(2), 5, why="m"),
+            lambda c=curator, r=root: c.measure(r, AtLeast(2), 5, why="m"),
+            lambda c=curator, r=root: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why="b"),
+            lambda c=curator, r=root: c.project(r, 2),
+            lambda c=curator, r=root: c.project(r, 1),
+        ):
+            with pytest.raises(ParameterError):
+                ask()
+        assert curator.seal()["unit"]["kind"] == unit
+
+
+def test_a_sealed_curator_over_a_graph_answers_nothing() -> None:
+    curator = graph_curator()
+    root = curator.root()
+    curator.seal()
+    for ask in (
+        lambda: curator.measure(root, Nodes(), 1, why="m"),
+        lambda: curator.choose_bound(root, Bounds((1, 2), (0, 0)), 1, why="b"),
+        lambda: curator.project(root, 2),
+        lambda: curator.domain,
+    ):
+        with pytest.raises(Sealed):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c, r: c.measure_patterns(r, 5, at_least=np.ones(1, np.int64), why="m"),
+        lambda c, _: c.measure_patterns(Partitions.root(TREE, 4), 5, at_least=np.ones(1, np.int64), why="m"),
+        lambda c, r: c.measure(r, ItemSets(2), 5, why="m"),
+        *(lambda c, r, q=q: c.measure(r, q, 5, why="m") for q in (Nodes(), AtMost(2), AtLeast(2), KeptEdges(2),
+                                                                 SortedDegrees(4), DegreesAbove(2))),
+        lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why="b"),
+        lambda c, r: c.project(r, 2),
+        lambda c, r: c.split(r, Kept(np.zeros(1, np.int64), np.ones(1, np.int64))),
+        lambda c, _: c.left(None),
+        lambda c, _: c.coin(Partitions.root(TREE, 4), 2),
+    ],
+)  # fmt: skip
+def test_tables_answer_no_questions_about_sets_and_graphs(ask: Any) -> None:
+    curator = fresh()
+    root = curator.root()
+    with pytest.raises(CantleError):
+        ask(curator, root)
+    assert curator.left(root).tolist() == [NANO]
+
+
+def test_nothing_of_sets_and_graphs_is_shown_or_survives() -> None:
+    """As for tables: no count in a repr, no array after the seal, no pickle."""
+    many = tuple((CANARY,) for _ in range(CANARY))
+    star = tuple((0, leaf) for leaf in range(1, CANARY + 1))
+    curators = [
+        set_curator(many, tree=ItemTree.of(200, 10, even=True), most=4),
+        graph_curator(star, nodes=CANARY + 1),
+        graph_curator(star, nodes=CANARY + 1, unit="edge"),
+    ]
+    for curator in curators:
+        engine = curator._Curator__engine
+        assert str(CANARY) not in repr(curator) + repr(engine) + str(engine)
+        for secret in (curator, engine):
+            with pytest.raises(TypeError):
+                pickle.dumps(secret)
+            with pytest.raises(TypeError):
+                copy.deepcopy(secret)
+        curator.seal()
+        held = [
+            value for value in vars(engine).values() if isinstance(value, np.ndarray | list | dict | Graph) and value
+        ]
+        assert not held

@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 from cantle.budget import Unit
 from cantle.engines.memory import MemoryEngine
 from cantle.errors import CantleError
+from cantle.graphschema import GraphSchema
+from cantle.methods.degrees import DegreeSequence
+from cantle.methods.diffpart import DiffPart
 from cantle.methods.rps import RPS
 from cantle.noise import Seeded
+from cantle.opening import open_data
+from cantle.postprocess import public_dice
 from cantle.publishing import run
+from cantle.setschema import SetSchema
 from tests.laws.strategies import public_domain
 
 SETTINGS: list[dict[str, Any]] = [
@@ -120,4 +126,157 @@ def test_a_run_that_fails_says_nothing_of_the_records(setting: dict[str, Any], e
             run(plan, store, epsilon_nano=epsilon_nano, unit=Unit(), noise=Seeded(2))
         said.append(repr(caught.value))
         assert "139" not in repr(caught.value) + repr(store) + repr(plan)
+    assert said[0] == said[1]
+
+
+# ---- sets -----------------------------------------------------------------------------------------------------------
+
+UNIVERSE = SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": 30}})
+SET_SETTINGS: list[dict[str, Any]] = [
+    {"m": 3, "fanout": 4},
+    {"preset": "paper", "fanout": 3},
+    {"m": "off", "fanout": 10, "max_cells": 5},
+    {"m": 2, "fanout": 30},
+]
+
+
+def sets(seed: int) -> list[list[int]]:
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(1, 7, RECORDS)
+    return [
+        generator.choice(8, size, replace=False).tolist() if size < 5 else list(range(1, 1 + size)) for size in sizes
+    ]
+
+
+def set_outcome(setting: dict[str, Any], records: list[Any], *, seed: int = 11) -> list[Any]:
+    """Everything a run gives away, and what is released of it; every set occurs eight times."""
+    plan = DiffPart(UNIVERSE, **setting)
+    _, store = open_data(records * 8, UNIVERSE, plan)
+    receipt = run(plan, store, epsilon_nano=10**9, unit=Unit(), noise=Seeded(seed))
+    parts, leaves = plan.harvest.parts(), plan.harvest.leaves()
+    results = plan.results(public_dice(5))
+    given_away = [receipt, results.summary, results.groups.to_dicts(), results.records.to_dicts()]
+    for some in (parts, leaves):
+        given_away += [some.parent.tolist(), some.mask.tolist(), some.noisy.tolist(), some.rate_num.tolist()]
+    return given_away
+
+
+@pytest.mark.parametrize("setting", SET_SETTINGS, ids=str)
+@settings(max_examples=6)
+@given(order=st.permutations(range(RECORDS)))
+def test_shuffled_sets_give_the_same_run(setting: dict[str, Any], order: list[int]) -> None:
+    """The order of records, of the items in them, and repeated or unknown items."""
+    records = sets(4)
+    shuffled = [[*reversed(records[i]), *records[i][:1], 99] for i in order]
+    assert set_outcome(setting, shuffled) == set_outcome(setting, records)
+
+
+@pytest.mark.parametrize("setting", SET_SETTINGS, ids=str)
+def test_another_seed_gives_another_run_over_sets(setting: dict[str, Any]) -> None:
+    assert set_outcome(setting, sets(4), seed=12) != set_outcome(setting, sets(4))
+
+
+@pytest.mark.parametrize("setting", SET_SETTINGS, ids=str)
+def test_released_sets_stand_in_the_order_of_their_items(setting: dict[str, Any]) -> None:
+    """By size, then by items: whoever occurs does not come first (privacy.md 5.6)."""
+    groups = set_outcome(setting, sets(4))[2]
+    listed = [(len(group["items"]), group["items"]) for group in groups]
+    assert len(listed) > 3
+    assert listed == sorted(listed)
+
+
+@pytest.mark.parametrize("setting", [*SET_SETTINGS, {"cells": "tree", "m": 1, "fanout": 2}], ids=str)
+def test_a_run_over_no_sets_gives_answers_of_the_same_form(setting: dict[str, Any]) -> None:
+    receipt, summary, groups, records, *_ = set_outcome(setting, [])
+    assert all(path["epsilon_nano"] <= 10**9 for path in receipt["paths"])
+    assert summary["leaves"] == len(groups)
+    assert summary["records"] == len(records)
+
+
+# ---- graphs ---------------------------------------------------------------------------------------------------------
+
+GRAPH_SETTINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"unit": "node"}, {}),
+    ({"unit": "node"}, {"mode": "rps", "theta": 5}),
+    ({"unit": "node"}, {"preset": "paper"}),
+    ({"unit": "node-isolate", "nodes": 40}, {}),
+    ({"unit": "edge", "nodes": 40}, {}),
+]
+
+
+def edges(seed: int) -> list[tuple[int, int]]:
+    generator = np.random.default_rng(seed)
+    return [(int(a), int(b)) for a, b in generator.integers(0, 30, (RECORDS, 2))]
+
+
+def graph_outcome(
+    public: dict[str, Any], setting: dict[str, Any], pairs: Any, *, nodes: Any = None, seed: int = 11
+) -> list[Any]:
+    schema = GraphSchema.from_dict({"kind": "graph", **public})
+    plan = DegreeSequence(schema, **setting)
+    _, store = open_data(pairs, schema, plan, nodes)
+    receipt = run(plan, store, epsilon_nano=9 * 10**9, unit=Unit(kind=schema.unit), noise=Seeded(seed))
+    results = plan.results(public_dice(5))
+    return [receipt, plan.answers.theta, results.summary, results.groups.to_dicts(), results.records.to_dicts()]
+
+
+@pytest.mark.parametrize(("public", "setting"), GRAPH_SETTINGS, ids=str)
+@settings(max_examples=6)
+@given(order=st.permutations(range(RECORDS)), turned=st.integers(0, 2**RECORDS - 1))
+def test_shuffled_edges_give_the_same_run(
+    public: dict[str, Any], setting: dict[str, Any], order: list[int], turned: int
+) -> None:
+    """The order of lines, their direction, how often they stand there, and the order of listed nodes."""
+    pairs = edges(4)
+    shuffled = [pairs[i][:: -1 if turned >> i & 1 else 1] for i in order]
+    assert graph_outcome(public, setting, shuffled + shuffled[:9]) == graph_outcome(public, setting, pairs)
+    if public["unit"] == "node":
+        named = list(range(35))
+        here = graph_outcome(public, setting, shuffled, nodes=[*reversed(named), 3])
+        assert here == graph_outcome(public, setting, pairs, nodes=named)
+
+
+@pytest.mark.parametrize(("public", "setting"), GRAPH_SETTINGS, ids=str)
+def test_another_seed_gives_another_run_over_a_graph(public: dict[str, Any], setting: dict[str, Any]) -> None:
+    assert graph_outcome(public, setting, edges(4), seed=12) != graph_outcome(public, setting, edges(4))
+
+
+@pytest.mark.parametrize(("public", "setting"), GRAPH_SETTINGS, ids=str)
+def test_a_run_over_no_edges_gives_answers_of_the_same_form(public: dict[str, Any], setting: dict[str, Any]) -> None:
+    receipt, theta, summary, _, records = graph_outcome(public, setting, [])
+    assert all(path["epsilon_nano"] == 9 * 10**9 for path in receipt["paths"])
+    assert summary["records"] == len(records)
+    assert theta == 0 if public["unit"] == "edge" else theta >= 1
+    if public["unit"] == "node":
+        graph_outcome(public, setting, [], nodes=[])
+
+
+@pytest.mark.parametrize(
+    ("public", "setting"),
+    [({"unit": "node"}, {"theta_share": 0, "theta": "auto"}), ({"unit": "node"}, {"mode": "rps", "theta": 70000})],
+    ids=str,
+)
+def test_a_run_over_a_graph_that_fails_says_nothing_of_it(public: dict[str, Any], setting: dict[str, Any]) -> None:
+    said = []
+    for pairs in ([], [(0, leaf) for leaf in range(1, 140)]):
+        with pytest.raises(CantleError) as caught:
+            graph_outcome(public, setting, pairs)
+        said.append(repr(caught.value))
+        assert "139" not in said[-1]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    "setting", [{"c1": 0, "c2": 0, "eta": "off", "m": "off", "fanout": 30}, {"fanout": 2}], ids=str
+)
+def test_a_run_over_sets_that_fails_says_nothing_of_them(setting: dict[str, Any]) -> None:
+    """Thresholds that let everything pass; an epsilon too small for the taxonomy."""
+    said = []
+    for records in ([], [[1, 2, 3]] * 139):
+        plan = DiffPart(UNIVERSE, **setting)
+        _, store = open_data(records, UNIVERSE, plan)
+        with pytest.raises(CantleError) as caught:
+            run(plan, store, epsilon_nano=10**9 if "c1" in setting else 8, unit=Unit(), noise=Seeded(2))
+        said.append(repr(caught.value))
+        assert "139" not in said[-1] + repr(store) + repr(plan)
     assert said[0] == said[1]

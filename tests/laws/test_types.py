@@ -17,8 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cantle.domain import Attribute, Domain, Steps
+from cantle.graphschema import GraphSchema
+from cantle.methods.degrees import DegreeSequence
+from cantle.methods.diffpart import DiffPart
+from cantle.opening import open_data
 from cantle.readers import read_columns
 from cantle.schema import BLANK, Schema
+from cantle.setschema import SetSchema
 
 laws = settings(deadline=None, max_examples=60)
 
@@ -296,3 +301,103 @@ def test_a_public_order_changes_codes_and_not_values(records: list[Any], seed: i
     domain = TABLE.domain()
     assert cleaned(domain.with_orders(seed)).equals(cleaned(domain))
     assert cleaned(domain).columns == [name for name in names if name != "who"]
+
+
+# ---- sets and graphs: the same exact answers, whatever they came in -------------------------------------------------
+
+ITEMS = SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": 6}})
+LISTS = SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": 6}, "column": "items"})
+LONG = SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": 6}, "id": "who", "item": "what"})
+BASKETS = st.lists(st.lists(st.integers(-1, 8), max_size=5), max_size=8)
+
+
+def touched(source: Any, schema: SetSchema = ITEMS) -> list[Any]:
+    """What the curator would see of the root's children, through the shipped door."""
+    _, engine = open_data(source, schema, DiffPart(schema, cells="tree", fanout=3, m=2))
+    return [array.tolist() for array in engine.touched(np.zeros(1, np.int64))]
+
+
+@settings(deadline=None, max_examples=30)
+@given(BASKETS)
+def test_the_container_of_sets_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
+    folder: Path = tmp_path_factory.mktemp("sets")
+    (folder / "t.dat").write_text("\n".join(" ".join(map(str, record)) for record in records) + "\n")
+    lists = pl.DataFrame({"items": records}, schema={"items": pl.List(pl.Int64)})
+    lists.write_parquet(folder / "t.parquet")
+    rows = [(who, what) for who, record in enumerate(records) for what in record]
+    long = pl.DataFrame(rows, schema={"who": pl.Int64, "what": pl.Int64}, orient="row")
+    long.write_csv(folder / "t.csv")
+    want = touched(records)
+    for kind, source in {
+        "lines": folder / "t.dat",
+        "polars": lists,
+        "pandas": lists.to_pandas(),
+        "pyarrow": lists.to_arrow(),
+        "parquet": folder / "t.parquet",
+        "texts": [[str(item) for item in record] for record in records],
+    }.items():
+        assert touched(source) == want, kind
+    for kind, source in {"pandas": lists.to_pandas(), "named column": lists}.items():
+        assert touched(source, LISTS) == want, kind
+    for kind, source in {"long": long, "long csv": folder / "t.csv", "long backwards": long.reverse()}.items():
+        assert touched(source, LONG) == want, kind
+
+
+@pytest.mark.parametrize("values", [[], [None], ["SECRET"], [[1]], [[1], "SECRET"], [7], [{}, [2, 3]]], ids=str)
+def test_a_column_of_objects_is_read_whatever_it_holds(values: list[Any]) -> None:
+    """By its declared type: an error for some values and not for others would be heard."""
+    frame = pd.DataFrame({"items": pd.Series(values, dtype=object)})
+    good = [one for one in values if isinstance(one, list)]
+    assert touched(frame) == touched(frame, LISTS) == touched(good)
+
+
+@settings(deadline=None, max_examples=40)
+@given(BASKETS, BASKETS)
+def test_sets_do_not_see_each_other(one: list[Any], two: list[Any]) -> None:
+    """Counts of both are the sums of the counts of each."""
+
+    def counts(records: list[Any]) -> dict[int, int]:
+        _, masks, numbers = touched(records)
+        return dict(zip(masks, numbers, strict=True))
+
+    a, b, both = counts(one), counts(two), counts(one + two)
+    assert both == {mask: a.get(mask, 0) + b.get(mask, 0) for mask in {*a, *b}}
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20)
+
+
+def degrees_of(source: Any, nodes: Any = None) -> list[Any]:
+    """Projected degrees and kept edges under several bounds, through the shipped door."""
+    schema = GraphSchema.from_dict({"kind": "graph"})
+    _, engine = open_data(source, schema, DegreeSequence(schema), nodes)
+    return [(engine.degrees(theta).tolist(), engine.kept(theta)) for theta in (1, 2, 9)]
+
+
+@settings(deadline=None, max_examples=30)
+@given(PAIRS)
+def test_the_container_of_a_graph_does_not_matter(tmp_path_factory: pytest.TempPathFactory, pairs: list[Any]) -> None:
+    folder: Path = tmp_path_factory.mktemp("graph")
+    (folder / "t.txt").write_text("# edges\n" + "".join(f"{a}\t{b}\n" for a, b in pairs))
+    (folder / "t.csv").write_text("source,target\n" + "".join(f"{b},{a}\n" for a, b in pairs))
+    frame = pl.DataFrame(pairs, schema={"a": pl.Int64, "b": pl.Int64}, orient="row")
+    frame.write_parquet(folder / "t.parquet")
+    want = degrees_of(pairs)
+    for kind, source in {
+        "lines": folder / "t.txt",
+        "titles": folder / "t.csv",
+        "parquet": folder / "t.parquet",
+        "polars": frame,
+        "pandas": frame.to_pandas(),
+        "array": frame.to_numpy(),
+        "texts": [(str(a), f"00{b}") for a, b in pairs],
+        "floats": frame.cast(pl.Float64),
+    }.items():
+        assert degrees_of(source) == want, kind
+    named = list(range(9))
+    (folder / "nodes.txt").write_text("\n".join(map(str, named)))
+    listed = degrees_of(pairs, named)
+    assert listed == degrees_of(folder / "t.txt", folder / "nodes.txt") == degrees_of(frame, np.array(named))
+    assert [(degrees.count(0), len(degrees)) for degrees, _ in listed] == [
+        (degrees.count(0) + 9 - len(degrees), 9) for degrees, _ in want
+    ]

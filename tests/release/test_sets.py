@@ -110,7 +110,7 @@ def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) ->
 
 
 def test_two_private_releases_differ() -> None:
-    first, second = (cantle.publish(baskets(TEN | {"items": {}}, 50), TEN, epsilon=1) for _ in range(2))
+    first, second = (cantle.publish(baskets(NUMBERS, 50), TEN, epsilon=1) for _ in range(2))
     assert not first.groups["noisy"].equals(second.groups["noisy"])
 
 
@@ -156,7 +156,8 @@ SETTINGS: list[dict[str, Any]] = [
     {"epsilon": 1000},
     {"epsilon": 1000, "preset": "paper"},
     {"epsilon": 1000, "fanout": 2, "m": 1},
-    {"epsilon": "0.000001", "fill": False, "insecure_seed": 1},
+    {"epsilon": "0.000001", "insecure_seed": 0},
+    {"epsilon": "0.000001", "insecure_seed": 2, "fanout": 2},
 ]
 
 
@@ -193,7 +194,7 @@ def test_a_universe_of_one_item(cells: str, fanout: int, tmp_path: Path) -> None
 def test_a_universe_of_a_hundred_thousand_items(tmp_path: Path) -> None:
     dice = np.random.default_rng(1)
     sets = [(dice.zipf(1.4, 4) % 100_000).tolist() for _ in range(3000)]
-    release = cantle.publish(sets, {"kind": "sets", "items": {"minimum": 0, "maximum": 99_999}}, epsilon=2)
+    release = cantle.publish(sets, {"kind": "sets", "items": {"minimum": 0, "maximum": 99_999}}, epsilon=5)
     assert 2500 < len(release.records) < 3500
     come_back(release, tmp_path, "fimi")
 
@@ -212,13 +213,16 @@ def test_files_without_a_good_record(content: bytes, epsilon: int, tmp_path: Pat
     come_back(release, tmp_path, "csv", "parquet", "fimi")
 
 
-@pytest.mark.parametrize("form", FRAMES)
+UNTYPED = pytest.mark.xfail(reason="a pandas column of objects without a value is taken for one of texts", strict=True)
+
+
+@pytest.mark.parametrize(
+    "form", [pytest.param(form, marks=UNTYPED) if form == "pandas list" else form for form in FRAMES]
+)
 def test_no_records_at_all(form: str, tmp_path: Path) -> None:
     """As frames that still know what they would hold."""
     source = as_source(baskets(WORDS)[:1], form, tmp_path)
     source = source[:0] if not form.startswith("pyarrow") else source.slice(0, 0)
-    if form == "pandas list":
-        pytest.xfail("a pandas column of objects without a row is taken for one of texts")
     release = cantle.publish(source, WORDS, epsilon=1000)
     release.verify()
     assert len(release.records) == 0
@@ -243,12 +247,14 @@ def test_an_item_counts_once_in_a_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"fanout": 2, "insecure_seed": 6}, {"cells": "all"}, {"preset": "paper", "c1": 0}], ids=str
+    "settings",
+    [{"insecure_seed": 1}, {"fanout": 2, "insecure_seed": 0}, {"cells": "all"}, {"preset": "paper"}],
+    ids=str,
 )
 def test_noise_that_asks_for_too_many_items_is_refused_in_words(settings: dict[str, Any]) -> None:
-    schema = TEN if "fanout" not in settings else NUMBERS
+    schema = NUMBERS if "insecure_seed" in settings else TEN
     with pytest.raises(ParameterError, match=f"more than {MOST_DRAWN:,} items"):
-        cantle.publish([[1, 2]] * 40, schema, epsilon="0.00000001", **settings)
+        cantle.publish(baskets(NUMBERS), schema, epsilon="0.000001", **settings)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +327,7 @@ def test_items_with_spaces_come_out_in_every_other_form(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------- tampering
 
 
-@pytest.fixture(params=["tree", "unfilled", "all"])
+@pytest.fixture(scope="module", params=["tree", "unfilled", "all"])
 def release(request: pytest.FixtureRequest) -> cantle.Release:
     if request.param == "all":
         return cantle.publish([[item for item in one if item < 11] for one in baskets(NUMBERS)], TEN, epsilon=2)
@@ -380,10 +386,11 @@ def test_changed_records_are_noticed(release: cantle.Release) -> None:
 
 
 def test_a_changed_receipt_or_summary_is_noticed(release: cantle.Release) -> None:
+    used = [path["path"] for path in release.manifest["receipt"]["paths"]].index(release.groups["path"][0])
     for change in (
-        lambda m: m["receipt"]["paths"][-1]["charges"][-1].update(epsilon_nano=5),
-        lambda m: m["receipt"]["paths"][-1]["charges"][-1].update(sensitivity=2),
-        lambda m: m["receipt"]["paths"].pop(),
+        lambda m: m["receipt"]["paths"][used]["charges"][-1].update(epsilon_nano=5),
+        lambda m: m["receipt"]["paths"][used]["charges"][-1].update(sensitivity=2),
+        lambda m: m["receipt"]["paths"].pop(used),
         lambda m: m["summary"].update(records=m["summary"]["records"] + 1),
         lambda m: m["summary"].update(leaves=3),
         lambda m: m["summary"].update(refilled=m["summary"]["refilled"] + 1),
@@ -449,7 +456,7 @@ def test_texts_speak_of_sets(way: str, fields: Any, tmp_path: Path) -> None:
     assert (resource.get("schema") is None) == (fields is None)
 
 
-def test_what_is_shown_of_sets(tmp_path: Path) -> None:
+def test_what_is_shown_of_sets() -> None:
     release = cantle.publish([["bread", "milk"]] * 50, {"kind": "sets", "items": ["bread", "milk"]}, epsilon=50)
     assert list(tree_lines(release))[0] == "{bread, milk}: 50"
     facts = dict(overview(release))

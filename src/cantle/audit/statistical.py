@@ -61,7 +61,7 @@ def run_statistical(
 
 def measure(trial: Trial, runs: int, pilot: int | None = None) -> Row:
     """Chooses the event on `pilot` runs of each data set (default: half as many), measures it on `runs` others."""
-    few = pilot or max(50, runs // 2)
+    few = pilot or max(100, runs // 2)
     event = choose_event(trial.draw(False, few), trial.draw(True, few), runs)
     smaller, larger = (sum(map(event.holds, trial.draw(joined, runs))) for joined in (False, True))
     more, less = (larger, smaller) if event.for_larger else (smaller, larger)

@@ -14,8 +14,9 @@ import polars as pl
 
 from cantle.audit.broken import BREAKAGES, Patch, _doubled_laplace, instead
 from cantle.audit.degrees_broken import DEGREE_BREAKAGES
-from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS, _occupied_only
+from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_ENDS, _occupied_only
 from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
+from cantle.audit.sampled import instances
 from cantle.audit.statistical import Draw, Outcome, Trial
 from cantle.noise.samplers import Sampler
 from cantle.publishing import publish
@@ -47,6 +48,11 @@ def by_cell(release: Release) -> Outcome:
     names, values = _numbered(release.groups)
     cuts = str(release.manifest["structure"])
     return Outcome((cuts, *_stated(release)), dict(zip(names, values, strict=True)))
+
+
+def by_total(release: Release) -> Outcome:
+    """Only how many records there are."""
+    return Outcome(None, {"records": release.manifest["summary"]["records"]})
 
 
 def _numbered(frame: pl.DataFrame) -> tuple[tuple[Hashable, ...], list[int]]:
@@ -97,45 +103,105 @@ def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict
 SETS = {"kind": "sets", "items": [1, 2, 3]}
 GRAPH = {"kind": "graph", "unit": "node"}
 STAR = [(0, 1), (0, 2), (0, 3)]
-TRIANGLE = [(0, 1), (1, 2), (0, 2)]
+LABELLED, NAMED = ("a", "y"), ("who", "a")
+APART = [(1, "n"), (2, "p")]
+"""Told apart at 2: a stranger at 0 lifts the scores of other points only."""
+LOW: dict[str, Any] = {"fanout": 2, "c1": 0, "c2": 0}
+"""Thresholds that tiny data can reach."""
 
 
 def methods() -> list[Trial]:
-    """Every method in both presets; what they claim is the epsilon they are given."""
+    """Every method in both presets; what they claim is the epsilon they are given.
+
+    It is at most 2, so that a claim that is wrong by half can be seen in few runs.
+    """
     one, two, classes = schema_of(3), schema_of(2), schema_of(4, classes=True)
-    labelled = ("a", "y")
-    apart = [(1, "n"), (2, "p")]
-    named = ("who", "a")
+    apart, stranger = table(APART, LABELLED), table([*APART, (0, "p")], LABELLED)
     found: list[tuple[str, dict[str, Any], Any, Any, Look, dict[str, Any]]] = [
-        ("rps", one, table([]), table([0]), by_region, {"method": "rps"}),
+        ("rps", one, table([]), table([0]), by_region, {"method": "rps", "epsilon": 1}),
         ("rps, all cuts", one, table([0, 1]), table([0, 1, 2]), by_region,
          {"method": "rps", "attributes": "all", "depth": 1}),
         ("rps, stop tests of any depth", one, table([0, 0]), table([0, 0, 0]), by_region,
          {"method": "rps", "stop": "privtree:1", "stop_share": "1/2", "depth": 2}),
         ("rps, one-way tables", two, table([]), table([0]), by_region, {"method": "rps", "oneway_share": "1/2"}),
-        ("rps, a person of two records", schema_of(3, person=True), table([], named),
-         table([(7, 0), (7, 0)], named), by_region, {"method": "rps"}),
+        ("rps, a person of two records", schema_of(3, person=True), table([], NAMED),
+         table([(7, 0), (7, 0)], NAMED), by_region, {"method": "rps", "epsilon": 1}),
         ("rps paper", one, table([]), table([0]), by_region,
          {"method": "rps", "preset": "paper", "depth": 2, "stop": "count:1"}),
-        ("rps paper, two classes", classes, table(apart, labelled), table([*apart, (0, "p")], labelled), by_region,
+        ("rps paper, two classes", classes, apart, stranger, by_region,
          {"method": "rps", "preset": "paper", "depth": 1, "stop": "none", "stop_share": 0}),
-        ("diffgen", classes, table([], labelled), table([(0, "n")], labelled), by_cell, {}),
-        ("diffgen, one round", classes, table(apart, labelled), table([*apart, (0, "p")], labelled), by_cell,
+        ("diffgen", classes, table([], LABELLED), table([(0, "n")], LABELLED), by_cell, {"epsilon": 1}),
+        ("diffgen, one round", classes, apart, stranger, by_cell,
          {"rounds": 1, "records": 3, "count_share": 0, "cells": 9}),
-        ("diffgen paper", classes, table(apart, labelled), table([*apart, (0, "p")], labelled), by_cell,
-         {"preset": "paper", "rounds": 1}),
-        ("diffpart", SETS, [], [[1]], by_cell, {}),
-        ("diffpart, a tree", SETS, [], [[1]], by_cell, {"cells": "tree", "fanout": 2}),
-        ("diffpart paper", SETS, [], [[1, 2]], by_cell, {"preset": "paper", "fanout": 2, "c1": 1, "c2": 1}),
+        ("diffgen paper", classes, apart, stranger, by_cell, {"preset": "paper", "rounds": 1}),
+        ("diffpart", SETS, [], [[1]], by_cell, {"epsilon": 1}),
+        ("diffpart, a tree", SETS, [], [[1]], by_cell, LOW | {"cells": "tree", "eta": "off", "m": "off"}),
+        ("diffpart paper", SETS, [], [[1, 2]], by_cell, LOW | {"preset": "paper"}),
         ("degrees, unit node", GRAPH, [], STAR, by_cell, {"theta": 1}),
-        ("degrees, unit node, a chosen bound", GRAPH, [], STAR, by_cell, {}),
-        ("degrees, unit node-isolate", {"kind": "graph", "unit": "node-isolate", "nodes": 4}, [], STAR, by_cell,
-         {"theta": 1}),
-        ("degrees, unit edge", {"kind": "graph", "unit": "edge", "nodes": 2}, [], [(0, 1)], by_cell, {}),
-        ("degrees, mode rps", GRAPH, [(1, 2)], TRIANGLE, by_region, {"mode": "rps", "theta": 1}),
-        ("degrees paper", GRAPH, [(1, 2)], TRIANGLE, by_region, {"preset": "paper", "theta": 2}),
+        ("degrees, unit node, a chosen bound", GRAPH | {"max_degree": 2}, [], STAR, by_cell, {}),
+        ("degrees, unit node-isolate", GRAPH | {"unit": "node-isolate", "nodes": 4}, [], STAR, by_cell, {"theta": 1}),
+        ("degrees, unit edge", GRAPH | {"unit": "edge", "nodes": 2}, [], [(0, 1)], by_cell, {}),
+        ("degrees, mode rps", GRAPH, [], STAR, by_region, {"mode": "rps", "theta": 1}),
+        ("degrees paper", GRAPH, [], STAR, by_region, {"preset": "paper", "theta": 1}),
+    ]  # fmt: skip
+    trials = []
+    for name, schema, *pair, look, options in found:
+        options = {"epsilon": 2} | options
+        trials.append(Trial(name, float(options["epsilon"]), published(schema, *pair, look, **options)))
+    return trials
+
+
+# ---- flaws ----------------------------------------------------------------------------------------------------------
+
+
+def _flaw(name: str) -> tuple[str, Patch]:
+    """What a known flaw breaks, and how it gets into the shipped code."""
+    every = (*BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
+    flaw = next(one for one in every if one.name == name)
+    return flaw.breaks, flaw.patch
+
+
+def broken_methods() -> list[Trial]:
+    """The same publisher with flaws of the exact audit put into it, and flaws of the samplers, which only this audit
+    can see."""
+    one, ten, classes = schema_of(3), schema_of(10), schema_of(4, classes=True)
+    plain = {"method": "rps", "attributes": "all", "depth": 1, "count_share": 0}
+    leaf = plain | {"depth": 0}
+    sized = leaf | {"summary": "depth", "count_share": "1/2"}
+    joint = {"rounds": 1, "records": 3, "count_share": 0, "cells": 9}
+    laplace = "2.2, Claim 14", instead(Sampler, "laplace", _doubled_laplace)
+    dropped = "4.2: all cells take part (I9)", instead(Sampler, "sparse", _occupied_only)
+    edges, hub = [(2 * i, 2 * i + 1) for i in range(6)], [(i, 12) for i in range(12)]
+    found: list[tuple[str, int, tuple[str, Patch], dict[str, Any], Any, Any, Look, dict[str, Any]]] = [
+        ("rps: Laplace sampler at twice its rate", 400, laplace, one, table([]), table([0]), by_region, leaf),
+        ("rps: exact number of records released", 100, _flaw("exact number of records released"), one,
+         table([]), table([0]), by_total, sized),
+        ("rps: narrow judged on the data", 100, _flaw("narrow judged on the data"), one, table([0]), table([0, 1]),
+         by_region, plain),
+        ("rps: cuts from observed values", 300, _flaw("cuts from observed values"), ten, table([5]), table([5, 7]),
+         by_region, plain),
+        ("diffgen: empty groups dropped", 100, dropped, classes, table([], LABELLED), table([(0, "n")], LABELLED),
+         by_cell, joint | {"rounds": 0}),
+        ("diffgen: points from observed codes", 150, _flaw("DiffGen: points from observed codes"), classes,
+         table([(1, "n")], LABELLED), table([(1, "n"), (3, "p")], LABELLED), by_cell, joint),
+        ("diffgen paper: end runs missing", 150, _flaw(NO_ENDS), classes, table([(1, "n"), (2, "n")], LABELLED),
+         table([(1, "n"), (2, "n"), (3, "n")], LABELLED), by_cell, {"preset": "paper", "rounds": 1}),
+        ("diffpart: records cut by what others have", 400, _flaw("DiffPart: records cut by what others have"),
+         SETS | {"items": [1, 2]}, [[1, 2], [1, 2]], [[1, 2], [1, 2], [1]], by_cell,
+         LOW | {"cells": "tree", "eta": "off", "m": 1}),
+        ("degrees: the true maximum degree as bound", 100, _flaw("degrees: the true maximum degree as bound"), GRAPH,
+         [(1, 2)], [(1, 2), *STAR], by_cell, {}),
+        ("degrees: nodes of large degree pruned", 250, _flaw("degrees: nodes of large degree pruned"), GRAPH,
+         edges, [*edges, *hub], by_cell, {"theta": 1}),
+        ("degrees: a node as one record", 200, _flaw("degrees: a node as one record"), GRAPH, [],
+         [(0, i) for i in range(1, 9)], by_region, {"mode": "rps", "theta": 4}),
     ]  # fmt: skip
     return [
-        Trial(name, 1.0, published(schema, *pair, look, **({"epsilon": 1} | options)))
-        for name, schema, *pair, look, options in found
+        Trial(name, 1.0, published(schema, *pair, look, patch, epsilon=1, **options), runs, breaks)
+        for name, runs, (breaks, patch), schema, *pair, look, options in found
     ]
+
+
+def all_trials() -> list[Trial]:
+    """Instances, methods, and what is broken on purpose."""
+    return [*instances(), *methods(), *broken_methods()]

@@ -94,6 +94,11 @@ def methods_of(text: str) -> list[tuple[str, str]]:
     return [(method, preset or "default") for method, _, preset in pairs]
 
 
+def engines_of(text: str) -> list[str]:
+    """Engines, whether they can run here or not."""
+    return words_of(text, ENGINES, "--engines")
+
+
 def available(engines: Sequence[str]) -> tuple[list[str], list[Skipped]]:
     """The engines that can run here, and what the others lack."""
     able, skipped = [], []
@@ -106,10 +111,6 @@ def available(engines: Sequence[str]) -> tuple[list[str], list[Skipped]]:
         except CantleError as error:
             skipped.append(Skipped(f"engine {engine}", str(error)))
     return able, skipped
-
-
-def known_engines() -> tuple[str, ...]:
-    return ENGINES
 
 
 def sizes(

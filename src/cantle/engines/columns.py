@@ -34,6 +34,8 @@ class ColumnEngine(Tables):
         self._entry: npt.NDArray[Any] = np.zeros(0, np.int64)
         self._tables: dict[int, tuple[Ints, Ints]] = {}
         self._compiled = fast.wanted(len(classes))
+        if self._compiled and not all(map(_are_below, (*columns, classes), (*sizes, class_count))):
+            raise ValueError("codes must be below the sizes of their attributes")
 
     def __repr__(self) -> str:
         return "ColumnEngine()"
@@ -120,6 +122,11 @@ class ColumnEngine(Tables):
                 kernels.add_spans(entry, column, np.repeat(np.arange(spans) * step, np.diff(edge)).astype(kind))
             step *= spans
         return entry
+
+
+def _are_below(column: npt.NDArray[Any], size: int) -> bool:
+    """Whether all codes are of the domain, as the encoder's are: kernels look and write where they say."""
+    return not len(column) or (int(column.max()) < size and int(column.min()) >= 0)
 
 
 def _table(key: GridBins, size: int) -> npt.NDArray[np.int32]:

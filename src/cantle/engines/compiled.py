@@ -114,8 +114,7 @@ class CompiledEngine(Tables):
 
 def _check(codes: npt.NDArray[Any], sizes: tuple[int, ...]) -> None:
     """Kernels write where the codes say. Those of the encoder are below their sizes; others are refused."""
-    negative = codes.dtype.kind != "u" and bool((codes < 0).any())
-    if negative or (len(codes) and (codes.max(axis=0) >= np.array(sizes)).any()):
+    if len(codes) and ((codes.max(axis=0) >= np.array(sizes)).any() or (codes.min(axis=0) < 0).any()):
         raise ValueError("codes must be below the sizes of their attributes")
 
 

@@ -271,15 +271,14 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
     """The columns of a table of a DuckDB database, in Arrow batches; the database is only read."""
     duckdb, arrow = load()
     try:
-        base = duckdb.connect(str(path), read_only=True)
-        name = _named(base, path, table)
-        known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
-        missing = ", ".join(repr(column) for column in columns if column not in known)
-        if missing:
-            raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
-        listed = ", ".join(_quoted(column) for column in columns)
-        yield from arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
-        base.close()
+        with duckdb.connect(str(path), read_only=True) as base:
+            name = _named(base, path, table)
+            known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
+            missing = ", ".join(repr(column) for column in columns if column not in known)
+            if missing:
+                raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
+            listed = ", ".join(_quoted(column) for column in columns)
+            yield from arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
     except (duckdb.Error, arrow.ArrowException, OSError):
         raise DataError(
             f"{path.name!r} cannot be read as a DuckDB database, or has no such table; check the path and --table."

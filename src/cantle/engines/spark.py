@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from cantle.engines.base import Chunk, Tables
 from cantle.engines.words import GridTally, Layout, Tally, Words, add_bins, merged, numbers, occupied, split_words
-from cantle.errors import DataError, EngineError, MissingExtra
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import CodeTable, GridBins, GridCells, Key
@@ -324,6 +324,8 @@ def reading(name: str) -> Iterator[None]:
 
 def select(frame: Any, columns: list[str]) -> Any:
     """These columns of a Spark data frame."""
+    if ".connect." in type(frame).__module__:
+        raise ParameterError("a session of Spark Connect cannot keep parts on its workers; use a classic session")
     with reading("the frame"):
         given = frame.columns
         wrong = ", ".join(repr(name) for name in columns if given.count(name) != 1)

@@ -8,6 +8,7 @@ code, and counts of parts add up. Trusted, as all that counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -178,8 +179,8 @@ class GridTally:
         self._layout, self._grid = layout, grid
         cells = {a: grid.cells * layout.classes * size for a, size in enumerate(layout.sizes)}
         order = sorted(cells, key=lambda a: cells[a])
-        fits = np.cumsum([cells[a] for a in order]) <= FINE
-        self._held = {a: i for i, a in enumerate(a for a, fit in zip(order, fits, strict=True) if fit)}
+        sums = accumulate(cells[a] for a in order)  # of whole numbers of any length
+        self._held = {a: i for i, (a, together) in enumerate(zip(order, sums, strict=True)) if together <= FINE}
         self._counts = [np.zeros(cells[a], dtype=np.int64) for a in self._held]
 
     def add(self, words: Words) -> None:

@@ -75,6 +75,12 @@ FIGURES: Mapping[str, Figure] = {
         table=degree_figures.table,
         write=degree_figures.files,
     ),
+    "rps-degrees": Figure(
+        degree_figures.few,
+        ("figures 4 and 5 at epsilon 0.1, 0.5 and 1",),
+        table=degree_figures.table,
+        write=degree_figures.files,
+    ),
     "diffgen-fig3": Figure(
         diffgen_figures.fig3,
         (

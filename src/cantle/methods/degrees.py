@@ -129,7 +129,7 @@ class DegreeSequence:
     def _largest(self) -> int:
         """The largest degree there can be, from public values."""
         nodes = self.schema.node_count
-        return MOST_DEGREE if nodes is None else max(1, nodes - 1)
+        return MOST_DEGREE if nodes is None else min(MOST_DEGREE, max(1, nodes - 1))
 
     def _partition(self, root: Frontier, curator: Curator, theta: int) -> None:
         """RPS on the projected degrees, whose unit is as many records as one node can change."""

@@ -1,0 +1,177 @@
+"""The worked examples of the DiffPart paper (Table 1, Figures 1 and 2, Examples 4.2, C.1), through the shipped method.
+
+Without noise the run is the one of Figure 2: the thresholds of C2 = 1.2 at B = 6 hold back exactly what it calls empty.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.audit import diffpart as audit
+from cantle.audit.exact import Audit
+from cantle.budget import NANO, Unit
+from cantle.engines.sets import SetEngine
+from cantle.errors import ParameterError
+from cantle.methods.diffpart import DiffPart
+from cantle.noise import Seeded
+from cantle.opening import open_data
+from cantle.postprocess import public_dice
+from cantle.publishing import run
+from cantle.setschema import SetSchema
+
+TABLE_1 = [
+    ["I1", "I2", "I3", "I4"], ["I2", "I4"], ["I2"], ["I1", "I2"], ["I2"], ["I1"], ["I1", "I2", "I3", "I4"],
+    ["I2", "I3", "I4"],
+]  # fmt: skip
+LEFT = SetSchema.from_dict({"kind": "sets", "items": ["I1", "I2", "I3", "I4"]})
+RIGHT = SetSchema.from_dict({"kind": "sets", "items": ["I4", "I3", "I2", "I1"]})
+"""The other way round, so that I34 is expanded before I12, as in Example C.1."""
+
+
+class Silent(Seeded):
+    """No noise, and a note of every question: (partitions, rate, threshold, M)."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.told: list[tuple[int, Fraction, int, int]] = []
+
+    def sparse(self, lanes: Any, starts: Any, cells: Any, counts: Any, total: Any, rate: Any, at_least: Any) -> Any:
+        for i, key in enumerate(lanes.keys.tolist()):
+            self.told.append((key, Fraction(*rate.exact(i)), int(at_least[i]), int(total[i])))
+        keep = counts >= np.repeat(at_least, np.diff(starts))
+        kept = np.concatenate([[0], np.cumsum(keep)])[starts]
+        return kept, cells[keep], counts[keep]
+
+
+def published(schema: SetSchema, units: int = 6, **given: Any) -> tuple[DiffPart, dict[str, Any], Silent]:
+    plan, noise = DiffPart(schema, preset="paper", fanout=2, **given), Silent()
+    _, store = open_data(TABLE_1, schema, plan)
+    return plan, run(plan, store, epsilon_nano=units * NANO, unit=Unit(), noise=noise), noise
+
+
+def chains(receipt: dict[str, Any]) -> list[list[Fraction]]:
+    """The charges of every kind of path, as shares of B."""
+    total = receipt["epsilon_nano"]
+    return sorted([Fraction(charge["epsilon_nano"], total) for charge in path["charges"]] for path in receipt["paths"])
+
+
+SIXTH = Fraction(1, 6)
+
+
+@pytest.mark.parametrize("schema", [LEFT, RIGHT], ids=["I12 first", "I34 first"])
+@pytest.mark.parametrize("units", [6, 12, 600])
+def test_the_budgets_of_example_4_2(schema: SetSchema, units: int) -> None:
+    """B/6 for the root; 5B/6 for the leaves of {I12}; B/6 for the next test and 2B/3 for the leaves below it."""
+    c2 = Fraction(6, 5) * units / 6  # thresholds of the same counts
+    _, receipt, _ = published(schema, units, c1=Fraction(units, 2), c2=c2)
+    assert chains(receipt) == [[SIXTH, SIXTH, Fraction(2, 3)], [SIXTH, Fraction(5, 6)]]
+
+
+def test_the_walk_of_example_c_1() -> None:
+    """Root at B/6: {I34} is empty, {I12} and {I12, I34} are not. {I12, I34} by I34 at B/6: {I12, I3} and {I12, I4}
+    (one record) are held back, {I12, I3, I4} goes on. Then the leaves."""
+    plan, _, noise = published(RIGHT)
+    root, first, second = plan.harvest.rounds[:3]
+    assert [len(nodes) for nodes in plan.harvest.rounds] == [1, 2, 1, 0]
+    # node 0 is {I4, I3}, node 1 is {I2, I1}
+    assert (first.level.tolist(), first.level_starts.tolist()) == ([1, 0, 1], [0, 1, 3])
+    assert (second.level.tolist(), second.taken.tolist(), second.below.tolist()) == ([0, 1], [1], [0, 1])
+    kept = plan.harvest.parts()
+    assert (kept.mask.tolist(), kept.noisy.tolist()) == ([0, 2, 3, 3], [0, 4, 4, 3])
+    # (partition, rate, threshold, M): ceil(sqrt 2 * 1.2 * height / rate), for leaves ceil(sqrt 2 * 3 / rate)
+    assert noise.told == [(0, 1, 4, 3), (1, 5, 1, 3), (2, 1, 2, 3), (3, 4, 2, 3)]
+    assert root.height.tolist() == [2]
+
+
+def test_what_is_released_of_table_1() -> None:
+    """{I1}: t6; {I2}: t3 and t5; {I1, I2}: t4; {I1, I2, I3, I4}: t1 and t7. t8 alone is below sqrt 2 * 3 / 4."""
+    plan, receipt, _ = published(RIGHT)
+    results = plan.results(public_dice(1))
+    groups = {frozenset(row["items"]): row for row in results.groups.to_dicts()}
+    want = {("I1",): 1, ("I2",): 2, ("I1", "I2"): 1, ("I1", "I2", "I3", "I4"): 2}
+    assert {items: row["count"] for items, row in groups.items()} == {frozenset(items): n for items, n in want.items()}
+    assert results.records.height == 6
+    price = {path["path"]: path["charges"][-1]["epsilon_nano"] for path in receipt["paths"]}
+    for items, row in groups.items():
+        leaf = 4 * NANO if len(items) == 4 else 5 * NANO
+        assert (row["noisy"], row["rate_num"], row["rate_den"], price[row["path"]]) == (row["count"], leaf, NANO, leaf)
+
+
+def test_every_chain_that_reaches_a_leaf_sums_to_b() -> None:
+    """In every outcome of the noise, on Table 1: enumerated, with probabilities that add up to one."""
+    number = {"I1": 0, "I2": 1, "I3": 2, "I4": 3}
+    table = tuple(sorted(tuple(sorted(number[item] for item in record)) for record in TABLE_1))
+    law = Audit(audit.EXAMPLE).law(table)
+    assert sum(outcome.probability for outcome in law.values()) == 1
+    seen = set()
+    for body, _ in law:
+        receipt = next(line for line in body if line.startswith("receipt"))
+        for path in re.findall(r"'epsilon_nano': (\d+), 'charges': \[(.*?)\]", receipt):
+            if "leaf partitions" in path[1]:
+                assert int(path[0]) == 6 * NANO
+                seen.add(tuple(int(n) // NANO for n in re.findall(r"'epsilon_nano': (\d+)", path[1])))
+    assert seen == {(1, 5), (1, 1, 4)}
+
+
+# ---- the refusal ----------------------------------------------------------------------------------------------------
+
+
+def universe(size: int) -> SetSchema:
+    return SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": size}})
+
+
+def refused(size: int, epsilon: int = 1, **given: Any) -> str | None:
+    """What is said before any record is looked at; None if nothing is."""
+    plan = DiffPart(universe(size), **({"preset": "paper"} | given))
+    try:
+        plan._refuse_explosion(epsilon * NANO // 2)
+    except ParameterError as error:
+        return str(error)
+    return None
+
+
+def test_seventeen_items_pass_and_large_universes_do_not() -> None:
+    """privacy.md 5.2: MSNBC with the paper's constants runs, a thousand items with C2 = 1.2 explode."""
+    assert refused(17) is None
+    for size in (60, 400, 1012):
+        assert refused(size) is not None
+
+
+@pytest.mark.parametrize(
+    ("size", "given"),
+    [(60, {}), (1012, {}), (1012, {"fanout": 30}), (200, {"c2": "1/2", "fanout": 5}), (40, {"max_cells": 50})],
+)
+def test_what_the_refusal_names_does_pass_and_is_the_least(size: int, given: dict[str, Any]) -> None:
+    said = refused(size, **given)
+    assert said is not None
+    assert f"more than max_cells={given.get('max_cells', 10**6)}" in said
+    c2 = re.search(r"use c2=([0-9.]+)", said)
+    assert c2
+    assert refused(size, **(given | {"c2": c2[1]})) is None
+    assert refused(size, **(given | {"c2": Fraction(c2[1]) - Fraction(1, 100)})) is not None
+    fanout = re.search(r"(?:use|or) fanout=(\d+)", said)
+    if fanout:
+        assert refused(size, **(given | {"fanout": int(fanout[1])})) is None
+        for larger in range(int(fanout[1]) + 1, given.get("fanout", 10)):
+            assert refused(size, **(given | {"fanout": larger})) is not None
+    assert "or preset default" in said
+    assert refused(size, preset="default") is None
+
+
+def test_what_the_refusal_names_does_run() -> None:
+    """Over no records, with noise; tests/unit/test_spurious.py counts what is expected."""
+    said = refused(40, max_cells=50)
+    c2 = re.search(r"use c2=([0-9.]+)", str(said))
+    assert c2
+    kept = []
+    for seed in range(12):
+        plan = DiffPart(universe(40), preset="paper", max_cells=10**6, c2=c2[1])
+        store = SetEngine(np.zeros(1, np.int64), np.zeros(0, np.int32), tree=plan.tree, most=plan.most)
+        run(plan, store, epsilon_nano=NANO, unit=Unit(), noise=Seeded(seed))
+        kept.append(len(plan.harvest.parts()) - 1)
+    assert np.mean(kept) <= 50

@@ -1,0 +1,427 @@
+"""Releases of degree sequences: every form in, what must always work, and that `verify` notices what was changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+import cantle
+from cantle.drawable import MOST_DRAWN
+from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
+from cantle.ledger import Ledger
+from cantle.show import budget_lines, overview, tree_lines
+from cantle.verify import verify_folder
+from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, edge_file, edges
+from tests.release.test_tamper import rehash
+
+SCHEMAS = {"node": GRAPH, "isolate": ISOLATE, "edge": EDGE}
+FILES = ("friends.txt", "friends.csv", "friends.mtx", "friends.parquet")
+OBJECTS = ("networkx", "polars", "pandas", "pyarrow", "numpy", "pairs")
+
+
+def source(form: str, folder: Path, pairs: list[tuple[int, int]] | None = None) -> Any:
+    """The graph as a file or as an object."""
+    pairs = edges() if pairs is None else pairs
+    frame = pl.DataFrame(pairs, schema=["source", "target"], orient="row")
+    if form == "friends.txt":
+        return edge_file(folder, pairs=pairs)
+    path = folder / form
+    if form == "friends.csv":
+        frame.write_csv(path)
+    elif form == "friends.parquet":
+        frame.write_parquet(path)
+    elif form == "friends.mtx":
+        lines = "".join(f"{one + 1} {two + 1}\n" for one, two in pairs)
+        path.write_text(f"%%MatrixMarket matrix coordinate pattern symmetric\n300 300 {len(pairs)}\n{lines}")
+    else:
+        made = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow(), "numpy": frame.to_numpy()}
+        return {**made, "pairs": pairs, "networkx": nx.Graph(pairs)}[form]
+    return path
+
+
+def come_back(release: cantle.Release, folder: Path) -> None:
+    """Saved, a release is the same when it is loaded, adds up, and can be looked at and drawn from."""
+    assert release.records.schema == {"degree": pl.Int64()}
+    for way in (None, "parquet"):
+        saved = release.save(folder / str(way), data=way)
+        assert verify_folder(saved) == []
+        again = cantle.Release.load(saved)
+        assert again.records.equals(release.records)
+        assert again.groups.equals(release.groups)
+        assert len(again.sample(17, seed=1)) == (17 if len(release.records) else 0)
+        assert list(budget_lines(again.manifest))
+        assert sum(int(line.split(": ")[1]) for line in tree_lines(again)) == len(again.records)
+        assert dict(overview(again))["records"] == f"{len(again.records)} degrees, one a node"
+
+
+# -------------------------------------------------------------------------------------------------- round trips
+
+
+@pytest.mark.parametrize("unit", SCHEMAS)
+@pytest.mark.parametrize("form", FILES + OBJECTS)
+def test_every_form_gives_a_release_that_comes_back(form: str, unit: str, tmp_path: Path) -> None:
+    schema = SCHEMAS[unit]
+    release = cantle.publish(source(form, tmp_path), schema, epsilon=2)
+    release.verify()
+    assert release.private
+    degrees = release.records["degree"]
+    assert degrees.is_sorted()
+    assert degrees.is_between(0, max(0, len(degrees) - 1)).all()
+    if unit != "node":
+        assert len(degrees) == 300
+    assert {path["epsilon_nano"] for path in release.manifest["receipt"]["paths"]} == {2 * 10**9}
+    assert release.groups["path"].unique().to_list() == [release.manifest["receipt"]["paths"][0]["path"]]
+    come_back(release, tmp_path)
+
+
+@pytest.mark.parametrize("unit", SCHEMAS)
+def test_neither_form_nor_order_nor_direction_change_the_release(unit: str, tmp_path: Path) -> None:
+    dice, pairs = np.random.default_rng(3), sorted({(min(pair), max(pair)) for pair in edges()})
+    listed = {"nodes": list(range(300))} if unit == "node" else {}
+    first = cantle.publish(pairs, SCHEMAS[unit], epsilon=2, insecure_seed=5, **listed)
+    shuffled = [pairs[i][:: dice.choice([1, -1])] for i in dice.permutation(len(pairs))]
+    for form in FILES + OBJECTS:
+        if form == "friends.mtx" and unit != "edge":
+            continue  # there nodes are called 1 to 300, and the order of projection goes by names
+        given = source(form, tmp_path, shuffled + shuffled[:50])  # said twice is said once
+        other = cantle.publish(given, SCHEMAS[unit], epsilon=2, insecure_seed=5, **listed)
+        assert other.groups.equals(first.groups), form
+        assert other.records.equals(first.records), form
+
+
+def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
+    folders = []
+    for name, pairs in (("a", edges()), ("b", edges()[::-1])):
+        (tmp_path / name).mkdir()
+        file = edge_file(tmp_path / name, pairs=pairs)
+        folders.append(cantle.publish(file, GRAPH, epsilon=1, insecure_seed=5).save(tmp_path / name / "out"))
+    names = sorted(path.name for path in folders[0].iterdir())
+    assert all(name.startswith("NOT-PRIVATE.") for name in names)
+    for name in names:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+    assert verify_folder(folders[0]) == []
+
+
+def test_a_release_pickles_because_it_holds_released_values_only() -> None:
+    release = cantle.publish(edges(), GRAPH, epsilon=1)
+    assert pickle.loads(pickle.dumps(release)).records.equals(release.records)
+
+
+@pytest.mark.parametrize("unit", SCHEMAS)
+def test_a_large_budget_gives_nearly_the_truth(unit: str) -> None:
+    true = np.sort([degree for _, degree in nx.Graph(edges()).degree()])
+    settings = {} if unit == "edge" else {"theta": 128}
+    release = cantle.publish(nx.Graph(edges()), SCHEMAS[unit], epsilon=10**5, **settings)
+    made = release.records["degree"].to_numpy()
+    assert len(made) == 300
+    assert np.abs(made - true).mean() < (0.01 if unit == "edge" else 0.5)  # what is smoothed keeps numbers and means
+    assert abs(int(made.sum()) - int(true.sum())) <= 6
+
+
+def test_a_list_of_degrees(tmp_path: Path) -> None:
+    (tmp_path / "degrees.txt").write_text("3\n1\n1\n1\nnine\n-4\n1e300\n")
+    release = cantle.publish(tmp_path / "degrees.txt", DEGREES, epsilon=1000)
+    assert release.records["degree"].to_list() == [0, 0, 1, 1, 1, 3, 6]  # what is no number is 0, and 6 others is most
+    come_back(release, tmp_path)
+    given = pl.Series("degree", [3, 1, 1, 1]), np.array([3, 1, 1, 1]), [3, 1, 1, 1], ["3", "1", "1", "1"]
+    for one in given:
+        assert cantle.publish(one, DEGREES, epsilon=1000).records["degree"].to_list() == [1, 1, 1, 3]
+
+
+# -------------------------------------------------------------------------------------------------- must work
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"theta": 1},
+    {"theta": 8},
+    {"theta": 5000},
+    {"mode": "rps"},
+    {"mode": "rps", "theta": 8},
+    {"preset": "paper"},
+    {"theta_share": "1/2"},
+    {"edges_share": 0, "nodes_share": 0},
+    {"epsilon": 1000},
+    {"epsilon": 1000, "mode": "rps"},
+    {"epsilon": "0.000001", "theta": 1, "insecure_seed": 0},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("kind", ["node", "listed", "isolate", "bounded"])
+def test_every_setting_gives_a_release_that_adds_up(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
+    schema = {"isolate": ISOLATE, "bounded": GRAPH | {"max_degree": 9}}.get(kind, GRAPH)
+    listed = {"nodes": list(range(320))} if kind == "listed" else {}
+    release = cantle.publish(edges(), schema, **({"epsilon": 1} | settings), **listed)
+    release.verify()
+    come_back(release, tmp_path)
+    paths = release.manifest["receipt"]["paths"]
+    assert max(path["epsilon_nano"] for path in paths) == release.manifest["receipt"]["epsilon_nano"]
+    if "max_degree" in schema and "mode" not in settings and "preset" not in settings:
+        assert release.records["degree"].max() in (None, *range(10))
+
+
+@pytest.mark.parametrize("epsilon", ["0.000001", 1, 1000])
+@pytest.mark.parametrize("schema", [EDGE, EDGE | {"max_degree": 5}, DEGREES], ids=str)
+def test_every_unit_edge_gives_a_release_that_adds_up(schema: dict[str, Any], epsilon: Any, tmp_path: Path) -> None:
+    data: Any = edges() if "nodes" in schema else [degree for _, degree in nx.Graph(edges()).degree()]
+    release = cantle.publish(data, schema, epsilon=epsilon)
+    release.verify()
+    assert len(release.records) == 300
+    assert release.records["degree"].max() <= schema.get("max_degree", 299)  # type: ignore[operator]
+    come_back(release, tmp_path)
+
+
+GRAPHS = {
+    "empty": b"",
+    "comments": b"# nobody\n% no one\n",
+    "loops": b"1 1\n2 2\n3 3\n",
+    "one end": b"1\n2 \n,3\n;\n",
+    "text": b"a b\nb c\nx\xff \xfe\n1e5 nan\n\x00\n",
+    "one edge": b"1 2\n",
+}
+
+
+@pytest.mark.parametrize("content", GRAPHS)
+@pytest.mark.parametrize("unit", ["node", "node-isolate", "edge", "degrees"])
+def test_graphs_of_nothing_and_of_nonsense(unit: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / "friends.txt").write_bytes(GRAPHS[content])
+    schema = {"node": GRAPH, "degrees": DEGREES}.get(unit, {"kind": "graph", "unit": unit, "nodes": 3})
+    for epsilon in (1, 1000):
+        release = cantle.publish(tmp_path / "friends.txt", schema, epsilon=epsilon)
+        release.verify()
+        come_back(release, tmp_path / str(epsilon))
+    if unit == "edge":
+        wanted = {"one edge": [0, 1, 1], "text": [1, 1, 2]}.get(content, [0, 0, 0])
+        assert release.records["degree"].to_list() == wanted
+    if unit == "node" and content not in ("one edge", "text"):
+        assert len(release.records) == 0
+
+
+def test_a_graph_of_one_node(tmp_path: Path) -> None:
+    one = nx.Graph()
+    one.add_node("alone")
+    for number, schema in enumerate((GRAPH, ISOLATE | {"nodes": 1}, EDGE | {"nodes": 1})):
+        release = cantle.publish(one, schema, epsilon=1000)
+        assert release.records["degree"].to_list() == [0]
+        come_back(release, tmp_path / str(number))
+
+
+def test_a_star_of_a_hundred_thousand_leaves(tmp_path: Path) -> None:
+    """The bound is chosen small: a node that large can be hidden by none that is useful."""
+    star = np.stack([np.zeros(100_000, np.int64), np.arange(1, 100_001)], axis=1)
+    release = cantle.publish(star, EDGE | {"nodes": 100_001}, epsilon=1)
+    assert abs(int(release.records["degree"].max()) - 100_000) < 100  # type: ignore[arg-type]
+    come_back(release, tmp_path)
+    release = cantle.publish(star, GRAPH, epsilon=1, nodes=np.arange(100_001))
+    release.verify()
+    assert abs(len(release.records) - 100_001) < 20_000
+
+
+@pytest.mark.parametrize("settings", [{"theta": 20_000}, {"theta": 20_000, "mode": "rps"}], ids=str)
+def test_noise_that_asks_for_too_many_nodes_is_refused_in_words(settings: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=f"more than {MOST_DRAWN:,} nodes"):
+        cantle.publish(edges(), GRAPH, epsilon="0.000001", insecure_seed=2, **settings)
+
+
+@pytest.mark.parametrize(
+    ("schema", "settings", "words"),
+    [
+        (GRAPH, {"method": "rps"}, "not for graph data; use degrees, or auto"),
+        (GRAPH, {"method": "diffpart"}, "not for graph data"),
+        (GRAPH, {"theta": 0}, "whole number from 1"),
+        (GRAPH, {"theta": 2**40}, "whole number from 1"),
+        (GRAPH, {"mode": "best"}, "counts"),
+        (GRAPH, {"tetha": 3}, "did you mean theta"),
+        (GRAPH, {"theta_share": 0}, "give theta a number"),
+        (GRAPH, {"theta_share": "1/2", "edges_share": "1/2"}, "leave nothing"),
+        (GRAPH, {"theta": 2**20, "mode": "rps"}, "mode rps takes bounds below"),
+        (GRAPH, {"engine": "duckdb"}, "for tables"),
+        (EDGE, {"theta": 4}, "under unit: edge nothing is projected"),
+        (EDGE, {"preset": "paper"}, "under unit: edge nothing is projected"),
+        (EDGE, {"nodes": [1]}, "under `unit: edge` the nodes are public"),
+        (ISOLATE, {"nodes": [1]}, "under `unit: node-isolate` the nodes are public"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_name_thing_rule_and_fix(schema: Any, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        cantle.publish(edges(), schema, **({"epsilon": 1} | settings))
+
+
+def test_bad_schemas_and_files_are_told_in_fixed_words(tmp_path: Path) -> None:
+    def refused(error: type[Exception], words: str, data: Any, schema: dict[str, Any]) -> None:
+        with pytest.raises(error, match=words):
+            cantle.publish(data, schema, epsilon=1)
+
+    refused(SchemaError, "the number of nodes is public and must be declared", [], {"kind": "graph", "unit": "edge"})
+    refused(SchemaError, "is private and cannot be declared", [], GRAPH | {"nodes": 300})
+    refused(SchemaError, "cannot be published under `unit: node`", [], GRAPH | {"form": "degrees"})
+    refused(SchemaError, "unit 'friend' is not known", [], GRAPH | {"unit": "friend"})
+    refused(DataError, "there is no file 'none.txt'", tmp_path / "none.txt", GRAPH)
+    refused(DataError, "is a folder", tmp_path, GRAPH)
+    (tmp_path / "friends.mtx").write_text("1 2\n")
+    refused(DataError, "Matrix Market", tmp_path / "friends.mtx", GRAPH)
+    (tmp_path / "friends.parquet").write_bytes(b"PAR1 not really")
+    refused(DataError, "not a readable Parquet file", tmp_path / "friends.parquet", GRAPH)
+    (tmp_path / "friends.txt.gz").write_bytes(b"1 2\n")
+    refused(DataError, "cannot be read or is truncated", tmp_path / "friends.txt.gz", GRAPH)
+    refused(DataError, "no graph that can be read", 7, GRAPH)
+
+
+def test_a_node_list_that_cannot_be_used_costs_nothing(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.cap("friends", 1)
+    paid: dict[str, Any] = {"epsilon": 1, "ledger": ledger, "dataset": "friends"}
+    with pytest.raises(ParameterError, match="declare them in the schema"):
+        cantle.publish(edges(), EDGE, nodes=["a"], **paid)
+    with pytest.raises(DataError, match="there is no file 'nodes.txt'"):
+        cantle.publish(edges(), GRAPH, nodes=tmp_path / "nodes.txt", **paid)
+    assert ledger.account("friends").spent_nano == 0
+
+
+# -------------------------------------------------------------------------------------------------- tampering
+
+KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "listed": (GRAPH, {"nodes": list(range(320))}),
+    "unlisted": (GRAPH, {}),
+    "isolate": (ISOLATE, {}),
+    "edge": (EDGE, {}),
+    "rps": (GRAPH, {"mode": "rps", "theta": 16}),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def release(request: pytest.FixtureRequest) -> cantle.Release:
+    schema, settings = KINDS[request.param]
+    return cantle.publish(edges(), schema, epsilon=10, **settings)
+
+
+def changed(release: cantle.Release, **parts: Any) -> cantle.Release:
+    fields = {name: getattr(release, name) for name in ("records", "groups", "frames")}
+    return cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
+
+
+def one_more(frame: pl.DataFrame, column: str, row: int, by: int = 1) -> pl.DataFrame:
+    there = pl.int_range(pl.len()) == row
+    return frame.with_columns(pl.when(there).then(pl.col(column) + by).otherwise(pl.col(column)).alias(column))
+
+
+GROUPS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "noisy": lambda g: one_more(g, "noisy" if "k" in g.columns else "count", len(g) // 2, 40),
+    "rate": lambda g: one_more(g, "rate_num", 0),
+    "rates swapped": lambda g: g.with_columns(rate_num=pl.col("rate_num").reverse() + 1),
+    "sensitivity": lambda g: g.with_columns(rate_den=pl.col("rate_den") * 2),
+    "path": lambda g: g.with_columns(path=pl.col("path") + 1000),
+    "row dropped": lambda g: g.slice(1),
+    "last row dropped": lambda g: g.slice(0, len(g) - 1),
+    "row twice": lambda g: pl.concat([g, g.slice(0, 1)]),
+    "rows": lambda g: g.reverse(),
+    "all rows dropped": lambda g: g.head(0),
+    "estimate": lambda g: g.with_columns(estimate=pl.col("estimate") + 3) if "k" in g.columns else g.slice(1),
+    "gap": lambda g: g.with_columns(noisy=pl.when(pl.int_range(pl.len()) > 0).then("noisy")),
+    "column": lambda g: g.drop("noisy"),
+    "type": lambda g: g.with_columns(pl.col("noisy").cast(pl.String)),
+}
+
+
+@pytest.mark.parametrize("change", GROUPS)
+def test_changed_groups_are_noticed(release: cantle.Release, change: str) -> None:
+    release.verify()
+    with pytest.raises(VerifyError):
+        changed(release, groups=GROUPS[change](release.groups)).verify()
+
+
+def test_changed_degrees_are_noticed(release: cantle.Release) -> None:
+    records, last = release.records, len(release.records) - 1
+    for other in (
+        records.slice(1),
+        records.reverse(),
+        one_more(records, "degree", last, 50),
+        one_more(records, "degree", 0, -100),
+        pl.concat([records, records.slice(last)]),
+        records.with_columns(degree=pl.lit(1, pl.Int64)),
+        records.head(0),
+    ):
+        with pytest.raises(VerifyError):
+            changed(release, records=other).verify()
+
+
+def test_a_changed_receipt_summary_or_tree_is_noticed(release: cantle.Release) -> None:
+    changes: list[Callable[[dict[str, Any]], Any]] = [
+        lambda m: m["receipt"]["paths"][0]["charges"][-1].update(epsilon_nano=5),
+        lambda m: m["receipt"]["paths"][0]["charges"][-1].update(sensitivity=1),
+        lambda m: m["receipt"]["paths"][0].update(path=10**6),
+        lambda m: m["summary"].update(records=m["summary"]["records"] + 1),
+        lambda m: m["summary"].update(theta=m["summary"]["theta"] + 1),
+        lambda m: m.update(private=False),
+        lambda m: m["schema"].update(max_degree=3),
+        lambda m: m["schema"].update(nodes="nodes.txt"),
+    ]
+    for change in changes:
+        other = changed(release)
+        change(other.manifest)
+        with pytest.raises(VerifyError):
+            other.verify()
+    if release.frames:
+        tree = release.frames["tree"]
+        for frame in (tree.slice(1), one_more(tree, "point", 0), one_more(tree, "depth", len(tree) - 1)):
+            with pytest.raises(VerifyError):
+                changed(release, frames={"tree": frame}).verify()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_changed_files_are_noticed_though_the_hashes_are_made_anew(kind: str, tmp_path: Path) -> None:
+    schema, settings = KINDS[kind]
+    release = cantle.publish(edges(), schema, epsilon=10, **settings)
+    assert rehash(release.save(tmp_path / "same")) == []
+    for name in [path.name for path in (tmp_path / "same").iterdir()]:
+        folder = release.save(tmp_path / f"bytes of {name}")
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+        assert verify_folder(folder), name
+        assert name == "release.json" or rehash(folder), name
+        (folder / name).unlink()
+        assert verify_folder(folder), name
+    folder = release.save(tmp_path / "degree")
+    text = (folder / "data.csv").read_text().rstrip("\n")
+    for content in (text[:-1] + "99\n", text + "\n" + text.split("\n")[-1] + "\n", "degree\nmany\n", "grade\n1\n"):
+        (folder / "data.csv").write_text(content)
+        assert rehash(folder)
+
+
+# -------------------------------------------------------------------------------------------------- in words
+
+
+def test_texts_speak_of_degrees(tmp_path: Path) -> None:
+    for number, (schema, words) in enumerate([(GRAPH, "one node"), (ISOLATE, "one node"), (EDGE, "one edge")]):
+        folder = cantle.publish(edges(), schema, epsilon=1).save(tmp_path / str(number))
+        text = (folder / "statement.md").read_text()
+        assert words in text
+        assert "degrees" in text
+        assert "synthetic records" not in text
+        assert "record of a person" not in text
+        entry = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
+        assert entry["basic"]["data_product_type"] == "Summary statistics"
+        assert "degree sequence" in entry["basic"]["description"]
+        assert words in entry["privacy_loss"]["privacy_unit"]
+        (resource,) = json.loads((folder / "datapackage.json").read_bytes())["resources"]
+        assert [field["name"] for field in resource["schema"]["fields"]] == ["degree"]
+
+
+def test_what_is_shown_of_degrees() -> None:
+    release = cantle.publish([3, 1, 1, 1], DEGREES, epsilon=1000)
+    assert list(tree_lines(release)) == ["degree 0: 0", "degree 1: 3", "degree 2 to 3: 1"]
+    assert dict(overview(release))["regions"] == "no bound on degrees"
+    facts = dict(overview(cantle.publish(edges(), GRAPH, epsilon=1, theta=4)))
+    assert facts["epsilon"] == "1 for one node with all its edges"
+    assert facts["regions"] == "degrees counted up to 4"
