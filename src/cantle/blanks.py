@@ -1,4 +1,4 @@
-"""Drafts of schemas for sets and graphs, for `cantle init`: commented YAML. They look at the name of the file alone."""
+"""Drafts of schemas for sets and graphs, for `cantle init`: commented YAML. They look at no value of the file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cantle.errors import DataError, ParameterError
 from cantle.fields import BLANK
+from cantle.readers import PARQUET, column_types
 
 KINDS = ("table", "sets", "graph")
 _ENDINGS = {".dat": "sets", ".mtx": "graph", ".edges": "graph", ".edgelist": "graph"}
@@ -42,14 +43,23 @@ unit: node
 
 
 def kind_of(path: Path, asked: str | None) -> str:
-    """The kind of data as asked, else by the ending of the file's name; of packed files only graphs can be read."""
+    """The kind of data as asked, else by the ending of the file's name (of packed files only graphs can be read), or
+    by the types of a Parquet file's columns."""
     if asked is not None and asked not in KINDS:
         raise ParameterError(f"--kind must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {asked!r}")
     packed = path.suffix.lower() in _PACKED
     ending = (path.with_suffix("") if packed else path).suffix.lower()
     if asked is None and ending == ".txt" and not packed:  # taken for a table, its first line would be column names
         raise ParameterError(f"{path.name!r} may be a table, sets or edges; say which: --kind table, sets or graph")
+    if asked is None and ending in PARQUET and path.exists() and _has_lists(path):
+        return "sets"
     return asked or _ENDINGS.get(ending, "graph" if packed and ending in ("", ".txt") else "table")
+
+
+def _has_lists(path: Path) -> bool:
+    import polars as pl
+
+    return any(isinstance(kind, pl.List | pl.Array) for kind in column_types(path).values())
 
 
 def blank(path: Path, kind: str) -> str:

@@ -63,20 +63,26 @@ def fit_at_least(noisy: Floats) -> Floats:
     return np.concatenate([[0.0], above - np.append(above[1:], 0.0)])
 
 
-def with_tail(degrees: Ints, theta: int, edges: float) -> Ints:
-    """Degrees above theta for the nodes that projection cut: the missing ends of edges as an exponential tail.
+def with_lost_edges(counts: Floats, nodes: int, theta: int, edges: float, *, both_ends: bool) -> Ints:
+    """Degrees, ascending, from numbers of nodes of each degree, with the edges back that projection to theta took.
 
-    Projection leaves nodes of larger degree at theta or a little below; a tail of the right mean over them restores
-    the number of edges.
+    An edge that is lost had one end at a node of more than theta edges, which is left at theta or a little below:
+    those ends come back as an exponential tail over the largest degrees. Its other end may be anywhere: with
+    `both_ends`, those come back evenly over all nodes, which also gives nodes that were left without an edge one of
+    theirs. Where such nodes are not counted, they are who most of the other ends belong to, and all go to the tail.
     """
-    missing = 2 * edges - float(degrees.sum())
-    top = np.flatnonzero(degrees >= 0.9 * theta)
-    if missing <= 0 or not len(top):
+    degrees = sequence(counts, nodes)
+    lost = edges - float(degrees.sum()) / 2
+    if lost <= 0 or not nodes:
         return degrees
-    share = -np.log1p(-(np.arange(len(top)) + 0.5) / len(top))
-    made = degrees.astype(float)
-    made[top] += missing / len(top) * share
-    return np.minimum(np.sort(np.rint(made).astype(np.int64)), max(0, len(degrees) - 1))
+    whole, part = divmod(min(lost / nodes, float(theta)) if both_ends else 0.0, 1.0)
+    shifted = np.concatenate([np.zeros(int(whole)), counts, [0.0]])
+    shifted = shifted * (1 - part) + np.append(0.0, shifted[:-1]) * part
+    made = sequence(shifted, nodes).astype(float)
+    top = np.flatnonzero(made >= 0.9 * theta)
+    if len(top):
+        made[top] -= (lost if both_ends else 2 * lost) / len(top) * np.log1p(-(np.arange(len(top)) + 0.5) / len(top))
+    return np.minimum(np.sort(np.rint(made).astype(np.int64)), nodes - 1)
 
 
 def fit_edge(ordered: Floats, above: Floats, nodes: int) -> Ints:

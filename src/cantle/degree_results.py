@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cantle.answers import Noisy
-from cantle.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_tail
+from cantle.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
 from cantle.drawable import require_drawable
 from cantle.postprocess import Floats, variance
 from cantle.regions import Ints
@@ -95,7 +95,7 @@ def _edge_degrees(answers: Answers) -> Ints:
 
 
 def _node_degrees(answers: Answers) -> Ints:
-    """Degrees from counts under the bound: nodes, counts by degree, smoothed, and a tail that restores the edges."""
+    """Degrees from counts under the bound: nodes, counts by degree, smoothed, and the edges that were lost."""
     if answers.has("at most"):
         nodes = _nodes(answers)
         counts = fit_at_most(answers.values("at most")[:-1], nodes)
@@ -106,10 +106,11 @@ def _node_degrees(answers: Answers) -> Ints:
         counts = fit_at_least(answers.values("at least"))
         nodes = round(float(counts.sum()))
     require_drawable(nodes, "nodes")
-    degrees = sequence(smooth(counts), nodes)
+    counts = smooth(counts)
     if answers.has("kept edges"):
-        degrees = with_tail(degrees, answers.theta, float(answers.values("kept edges")[0]))
-    return degrees
+        edges, known = float(answers.values("kept edges")[0]), answers.has("at most") or answers.nodes is not None
+        return with_lost_edges(counts, nodes, answers.theta, edges, both_ends=known)
+    return sequence(counts, nodes)
 
 
 def _nodes(answers: Answers) -> int:

@@ -139,16 +139,16 @@ class _Tables:
         self._signs = [ord(lines.dialect.separator), int(lines.dialect.skip_initial_space), len(lines.columns)]
         self._kinds: list[int] = []
         self._infos: list[list[int]] = []
-        self._places: list[tuple[int, int, int]] = []
+        self._places: list[tuple[int, int, int, int, int]] = []
         self._pool: list[int] = []
         self._marks: list[int] = []
         self.plain: set[int] = set()
 
     def arrays(self) -> tuple[Codes, ...]:
+        tables = [np.array(one, dtype=np.int64) for one in (self._signs, self._kinds, self._infos)]
+        places = np.array(self._places, dtype=np.uint64).reshape(-1, 5)
         pool = np.array([*self._pool, 0], dtype=np.uint64)
-        others = (self._signs, self._kinds, self._infos, self._places)
-        tables = [np.array(one, dtype=np.int64) for one in others]
-        return (*tables, pool, np.array([*self._marks, 0], dtype=np.int64))
+        return (*tables, places, pool, np.array([*self._marks, 0], dtype=np.int64))
 
     def add(self, attribute: Attribute | None, place: int) -> None:
         """The next column, whose code goes to this place."""
@@ -177,15 +177,16 @@ class _Tables:
     def _add_texts(self, texts: list[str], codes: list[int]) -> tuple[int, int]:
         """Puts texts and their codes into a table of open addresses: where it begins, and its size less one."""
         size, first = 1 << (8 * len(texts)).bit_length(), len(self._places)
-        table = [(-1, 0, 0)] * size
+        table = [(0, 0, 0, 0, 0)] * size
         for text, code in zip(texts, codes, strict=True):
             encoded = text.encode()
-            words = np.frombuffer(encoded + b"\0" * (-len(encoded) % 8), dtype="<u8").tolist()
+            padded = encoded.ljust(max(16, -(-len(encoded) // 8) * 8), b"\0")
+            words = np.frombuffer(padded, dtype="<u8").tolist()
             at = self._scan.hashed(words) & (size - 1)
-            while table[at][0] >= 0:
+            while table[at][0]:
                 at = (at + 1) & (size - 1)
-            table[at] = (len(encoded), len(self._pool), code)
-            self._pool += words
+            table[at] = (len(encoded), words[0], words[1], code % 2**64, len(self._pool))
+            self._pool += words[2:]
         self._places += table
         return first, size - 1
 

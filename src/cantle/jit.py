@@ -52,7 +52,7 @@ def _copy16(_: Any, source: Any, start: Any, target: Any, at: Any) -> Any:
     return types.void(source, start, target, at), generate
 
 
-def _ends64(_: Any, array: Any, at: Any, separator: Any) -> Any:
+def _ends64(_: Any, array: Any, at: Any, _separator: Any) -> Any:
     """A bit for each of the 64 bytes from `at` on, set where it is the separator or a line end."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -69,10 +69,10 @@ def _ends64(_: Any, array: Any, at: Any, separator: Any) -> Any:
     return types.uint64(array, at, types.uint8), generate
 
 
-def _lowest(_: Any, bits: Any) -> Any:
+def _lowest(_: Any, _bits: Any) -> Any:
     """The number of the lowest bit that is set; one is."""
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
+    def generate(_: Any, builder: Any, _signature: Any, given: Any) -> Any:
         return builder.cttz(given[0], ir.IntType(1)(1))
 
     return types.uint64(types.uint64), generate

@@ -22,26 +22,27 @@ its marks that are whole numbers, from MARKS to MARKED."""
 
 DOUBT = -2
 END = 10
-MULTIPLIER = 0x9E3779B97F4A7C15
+MULTIPLIER, OTHER_MULTIPLIER = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 
 
 def hashed(words: list[int]) -> int:
-    """The place of a text, given as words of eight bytes, in a table of whatever size (a power of two)."""
-    state = 0
-    for word in words:
-        state = (state ^ word) * MULTIPLIER % 2**64
-    return state >> 40
+    """The place of a text, given as two or more words of eight bytes, in a table of whatever size (a power of two)."""
+    state = words[0] * MULTIPLIER + words[1] * OTHER_MULTIPLIER
+    for word in words[2:]:
+        state = (state ^ word) * MULTIPLIER
+    return state % 2**64 >> 40
 
 
 _U = np.uint64
 _HIGHS = _U(0x8080808080808080)
-_K, _HASH_SHIFT = _U(MULTIPLIER), _U(40)
+_K, _L, _HASH_SHIFT = _U(MULTIPLIER), _U(OTHER_MULTIPLIER), _U(40)
 
 
 @inlined
-def _keep(word: Any, bytes_: Any) -> Any:
-    """The first bytes (1 to 8) of a word."""
-    return word & (~_U(0) >> (_U(64) - (bytes_ << _U(3))))
+def _word(data: Any, i: Any, left: Any) -> Any:
+    """The next eight bytes of a text of which so many are left, zeros after its end."""
+    bits = min(left, _U(8)) << _U(3)
+    return load8(data, i) & (~_U(0) >> (_U(64) - bits)) if left > _U(0) else _U(0)
 
 
 @inlined
@@ -69,32 +70,32 @@ def _whole(data: Any, i: Any, word: Any, length: Any) -> Any:
 
 
 @inlined
-def _listed(data: Any, i: Any, length: Any, hashed: Any, info: Any, places: Any, pool: Any) -> Any:
-    """The code of a text that is listed, DOUBT if it is not; `places` are (length, first word, code)."""
+def _listed(data: Any, i: Any, length: Any, info: Any, places: Any, pool: Any) -> Any:
+    """The code of a text that is listed, DOUBT if it is not.
+
+    `places` are (length, two words, code, where in the pool the other words are); a length of 0 is none.
+    """
+    eight, left = _U(8), length - _U(8) if length > _U(8) else _U(0)
+    one, two = _word(data, i, length), _word(data, i + eight, left)
+    state = one * _K + two * _L
+    k = _U(16)
+    while k < length:
+        state = (state ^ _word(data, i + k, length - k)) * _K
+        k += eight
     mask = _U(info[MASK])
-    place = (hashed >> _HASH_SHIFT) & mask
+    place = (state >> _HASH_SHIFT) & mask
     while True:
-        at = np.int64(place) + info[BASE]
-        if places[at, 0] < 0:
+        at = place + _U(info[BASE])
+        if places[at, 0] == _U(0):
             return DOUBT
-        if places[at, 0] == np.int64(length):
-            word, left, same, place_of = i, length, True, places[at, 1]
-            while same and left > _U(8):
-                same = pool[place_of] == load8(data, word)
-                word, left, place_of = word + _U(8), left - _U(8), place_of + 1
-            if same and pool[place_of] == _keep(load8(data, word), left):
-                return places[at, 2]
+        if places[at, 0] == length and places[at, 1] == one and places[at, 2] == two:
+            same, k = True, _U(16)
+            while k < length:
+                same &= pool[places[at, 4] + (k >> _U(3)) - _U(2)] == _word(data, i + k, length - k)
+                k += eight
+            if same:
+                return np.int64(places[at, 3])
         place = (place + _U(1)) & mask
-
-
-@inlined
-def _hashed(data: Any, i: Any, length: Any) -> Any:
-    """`hashed` of a text."""
-    state = _U(0)
-    while length > _U(8):
-        state = (state ^ load8(data, i)) * _K
-        i, length = i + _U(8), length - _U(8)
-    return (state ^ _keep(load8(data, i), length)) * _K
 
 
 @inlined
@@ -150,7 +151,7 @@ def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, place
                         distance = min(max(value, info[LEAST]), info[MOST]) - info[LEAST]
                         codes[record, info[PLACE]] = distance if info[STEP] == 1 else distance // info[STEP]
                 if not plain:
-                    code = _listed(data, start, length, _hashed(data, start, length), info, places, pool)
+                    code = _listed(data, start, length, info, places, pool)
                     if code == DOUBT:
                         code = info[OTHER]
                         doubt |= code == DOUBT or _is_odd(data, start, length)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy.typing as npt
 import polars as pl
 
+from cantle import fast
 from cantle.domain import Domain
 from cantle.encoding import read_codes
 from cantle.engines import database, duckdb, spark
@@ -104,9 +105,18 @@ def _wanted(schema: Schema) -> list[str]:
 
 
 def _open_duckdb(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:
-    memory = duckdb.MEMORY if place.memory is None else place.memory
-    batches = ((codes, classes) for _, codes, classes in _batches(data, schema, plan.domain, place))
-    return duckdb.DuckEngine(batches, sizes=plan.sizes, class_count=plan.classes, memory=memory)
+    memory, total = duckdb.MEMORY if place.memory is None else place.memory, 0
+
+    def batches() -> Iterator[tuple[Any, Any]]:
+        nonlocal total
+        for _, codes, classes in _batches(data, schema, plan.domain, place):
+            total += len(classes)
+            yield codes, classes
+
+    engine = duckdb.DuckEngine(batches(), sizes=plan.sizes, class_count=plan.classes, memory=memory)
+    if fast.wanted(total):
+        import cantle.jit  # noqa: F401 - the released records then go to a file without becoming a frame, which is large
+    return engine
 
 
 def _batches(data: Any, schema: Schema, domain: Domain, place: Place) -> Iterator[tuple[str, Any, Any]]:

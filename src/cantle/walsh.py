@@ -85,10 +85,9 @@ def fill_in(noisy: Floats, rate: float) -> Floats:
 
 
 def _by_size(rest: Floats, large: Bools, size: Ints, spread_of_one: float) -> Floats:
-    """Records of each size among the cells that do not stand out; sums that noise alone may have made count half."""
-    found = np.bincount(size, rest)
-    doubt = np.sqrt(spread_of_one * np.bincount(size, ~large))
-    return np.where(found > doubt, found, 0.5 * np.maximum(found, 0.0))
+    """Records of each size among the cells that do not stand out, less by what noise explains of them."""
+    found = np.maximum(np.bincount(size, rest), 1e-300)
+    return found * np.maximum(0.0, 1 - spread_of_one * np.bincount(size, ~large) / found**2)
 
 
 def _independent(rest: Floats, bits: int) -> Floats:

@@ -77,7 +77,7 @@ PICTURE: dict[str, str] = {
     "scan": "jit",
     "encoding": "fast scan domain readers schema",
     "draft": "errors schema readers",
-    "blanks": "errors fields",
+    "blanks": "errors fields readers",
     # sets and graphs
     "nodeids": "mixing",
     "graphdata": "nodeids",
@@ -116,7 +116,7 @@ PICTURE: dict[str, str] = {
     "setresults": "answers baskets drawable partitions postprocess refill regions results setcounts universe walsh",
     "degree_fit": "postprocess regions",
     "degree_results": "answers degree_fit drawable postprocess regions results",
-    "forms": "drawn errors schema setframes",
+    "forms": "drawn errors schema setframes universe",
     "statement": "budget",
     "registry": "budget statement",
     "release": "errors forms results statement registry readers ledger",
@@ -130,7 +130,7 @@ PICTURE: dict[str, str] = {
     "ledger": "budget errors ledgers.*",
     # the front door and those outside it
     "sqlcodes": "domain errors",
-    "sources": "domain encoding engines.* errors readers schema sqlcodes",
+    "sources": "domain encoding fast jit engines.* errors readers schema sqlcodes",
     "opening": "persons baskets encoding engines.* errors graphs methods.* readers sources",
     "publishing": f"{CORE} {PUBLIC} {RELEASED} readers ledger curator tree grow methods.* noise engines.* opening "
     "sources",

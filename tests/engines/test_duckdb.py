@@ -21,8 +21,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import cantle
+from cantle.cli import app
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
 from cantle.regions import Cuts
 from cantle.sources import Place, bytes_of, files
@@ -301,3 +303,19 @@ def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (143, b"")
     assert not list(room.iterdir())
     assert not (tmp_path / "release").exists()
+
+
+def test_the_command_line_takes_engine_memory_and_table(tmp_path: Path) -> None:
+    people(30).write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    query = f"CREATE TABLE people AS FROM read_parquet('{tmp_path / 'people.parquet'}')"
+    database(tmp_path / "all.duckdb", query, "CREATE TABLE others (x INT)")
+    words = ["publish", str(tmp_path / "all.duckdb"), "--schema", str(tmp_path / "schema.json"), "--epsilon", "1"]
+    words += ["--engine", "duckdb", "--memory", "1GiB", "--insecure-seed", "1"]
+    done = CliRunner().invoke(app, [*words, "--table", "people", "-o", str(tmp_path / "one")])
+    assert done.exit_code == 0, done.output
+    cantle.publish(tmp_path / "people.parquet", SCHEMA, epsilon=1, insecure_seed=1).save(tmp_path / "two")
+    one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    assert one == two
+    refused_words = [*words, "--table", "people", "--set", "memory=2GB", "-o", str(tmp_path / "three")]
+    assert isinstance(CliRunner().invoke(app, refused_words).exception, ParameterError)

@@ -34,14 +34,14 @@ class CompiledEngine(Tables):
     ) -> None:
         self.sizes, self.classes = sizes, class_count
         self._label, self._chunk_cells = len(sizes), chunk_cells
-        _check(codes, sizes)
-        _check(classes[:, None], (class_count,))
         largest = max(*sizes, class_count, 1) if sizes else class_count
         kind = np.min_scalar_type(largest - 1) if largest <= 2**32 else np.dtype(np.int64)
         words = -(-(self._label + 1) * kind.itemsize // 8)
         self._words = np.zeros((len(codes), words), dtype=np.uint64)
         self._rows = self._words.view(kind)
-        self._rows[:, : self._label], self._rows[:, self._label] = codes, classes
+        every = np.array([*sizes, class_count], dtype=np.int64)
+        if not kernels.pack(np.ascontiguousarray(codes), np.ascontiguousarray(classes), every, self._rows):
+            raise ValueError("codes must be below the sizes of their attributes")
         self._start, self._end = np.zeros(1, np.int64), np.full(1, len(codes), np.int64)
 
     def __repr__(self) -> str:
@@ -110,12 +110,6 @@ class CompiledEngine(Tables):
 
     def dense(self, key: GridBins) -> Ints:
         raise NotImplementedError("grids are counted by the column engine")
-
-
-def _check(codes: npt.NDArray[Any], sizes: tuple[int, ...]) -> None:
-    """Kernels write where the codes say. Those of the encoder are below their sizes; others are refused."""
-    if len(codes) and ((codes.max(axis=0) >= np.array(sizes)).any() or (codes.min(axis=0) < 0).any()):
-        raise ValueError("codes must be below the sizes of their attributes")
 
 
 def _part(only: Ints | None, first: int, last: int) -> Ints:

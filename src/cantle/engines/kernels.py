@@ -16,6 +16,22 @@ _U = np.uint64
 
 
 @compiled
+def pack(codes: Any, classes: Any, sizes: Any, rows: Any) -> Any:
+    """Writes codes and class of each record as a row; gives whether all are below their sizes.
+
+    The other kernels look and write where the codes say; those of the encoder are below their sizes.
+    """
+    good, label = True, codes.shape[1]
+    for r in range(len(codes)):
+        for a in range(label):
+            good &= codes[r, a] >= 0 and codes[r, a] < sizes[a]
+            rows[r, a] = codes[r, a]
+        good &= classes[r] >= 0 and classes[r] < sizes[label]
+        rows[r, label] = classes[r]
+    return good
+
+
+@compiled
 def count_classes(rows: Any, label: Any, start: Any, end: Any, counts: Any) -> None:
     """counts[i, class] of region i; counts begin at 0."""
     for i in range(len(start)):
