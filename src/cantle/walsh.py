@@ -86,7 +86,7 @@ def fill_in(noisy: Floats, rate: float) -> Floats:
 
 def _by_size(rest: Floats, large: Bools, size: Ints, spread_of_one: float) -> Floats:
     """Records of each size among the cells that do not stand out, less by what noise explains of them."""
-    found = np.maximum(np.bincount(size, rest), 1e-300)
+    found = np.maximum(np.bincount(size, rest), 1e-9)
     return found * np.maximum(0.0, 1 - spread_of_one * np.bincount(size, ~large) / found**2)
 
 
