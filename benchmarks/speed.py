@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--records", type=int, nargs="*", default=[45_222, 1_000_000])
     parser.add_argument("--runs", nargs="*", choices=RUNS, default=list(RUNS))
+    parser.add_argument("--kernels", nargs="*", choices=("no", "yes"), default=["no", "yes"])
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--one", nargs=4, metavar=("TABLE", "SCHEMA", "RUN", "KERNELS"), help=argparse.SUPPRESS)
     parser.add_argument("--read", help=argparse.SUPPRESS)
@@ -90,10 +91,11 @@ def main() -> None:
     elif given.data is None:
         print("skipped: --data DIR with adult/ and adult_hierarchies/ is needed")
     else:
-        table_of_ratios(given.data, given.records, given.runs, given.times)
+        kernels = given.kernels if find_spec("numba") else ["no"]
+        table_of_ratios(given.data, given.records, given.runs, kernels, given.times)
 
 
-def table_of_ratios(data: Path, records: list[int], runs: list[str], times: int) -> None:
+def table_of_ratios(data: Path, records: list[int], runs: list[str], kernels: list[str], times: int) -> None:
     import numpy as np
 
     from cantle.evaluate import adult
@@ -111,8 +113,8 @@ def table_of_ratios(data: Path, records: list[int], runs: list[str], times: int)
             else:
                 blow_up(adult.load(data, "all"), adult.schema("all"), number, table, np.random.default_rng(0))
             for run in runs:
-                for kernels in ("no", "yes") if find_spec("numba") else ("no",):
-                    print_ratio(number, table, schema, run, kernels, times)
+                for used in kernels:
+                    print_ratio(number, table, schema, run, used, times)
             table.unlink()
 
 

@@ -84,8 +84,8 @@ class AllCuts:
         return left.T, right.T
 
     def inverse_weights(self, nodes: Frontier) -> Ints:
-        each = cut_counts(nodes)
-        return np.repeat(each.reshape(-1), each.reshape(-1))
+        each = cut_counts(nodes).reshape(-1)
+        return np.repeat(each, each)
 
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         each = cut_counts(nodes)

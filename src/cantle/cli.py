@@ -459,3 +459,7 @@ app.add_typer(ledger_app, name="ledger")
 from cantle.cli_bench import bench_command  # noqa: E402 - as above
 
 app.command("bench")(bench_command)
+
+from cantle.cli_audit import audit_command  # noqa: E402 - as above
+
+app.command("audit")(audit_command)

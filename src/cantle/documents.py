@@ -121,7 +121,9 @@ def _check_scalar(value: Any, where: str) -> None:
     if isinstance(value, str):
         check_text(value, where)
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
-        fail(where, "a whole number in it has an amount of 2**53 or more", "narrow it, or put it in quotes if it is text")
+        fail(
+            where, "a whole number in it has an amount of 2**53 or more", "narrow it, or put it in quotes if it is text"
+        )
     elif isinstance(value, float) and not math.isfinite(value):
         fail(where, "nan and infinity are not a number in JSON", "write a finite number")
 

@@ -9,8 +9,9 @@ stands in cantle.nodeids, what a line is in cantle.edgelists. A line of the usua
 like) is no edge. Cleaning is silent and record by record; errors are about the input as a whole, in fixed words.
 
 Which nodes there are: those that an edge or a loop names, the nodes of a networkx graph, the rows of a Matrix Market
-file, and those of `nodes`, a private list of all of them for `unit: node`. An edge list alone does not know the nodes without edges;
-the graph then says so (`listed`), and how many nodes there are cannot be asked of it (cantle.projection).
+file, and those of `nodes`, a private list of all of them for `unit: node`. An edge list alone does not know the nodes
+without edges; the graph then says so (`listed`), and how many nodes there are cannot be asked of it
+(cantle.projection).
 """
 
 from __future__ import annotations

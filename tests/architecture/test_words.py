@@ -66,7 +66,15 @@ def test_claims_that_are_relied_on_are_made() -> None:
 def test_claims_are_made_in_the_trusted_base_only() -> None:
     """A claim elsewhere would be a proof that nobody re-reads."""
     trusted = {"quality", "queries", "budget", "privtree", "curator", "candidates", "specialise"}
-    trusted |= {"noise.enclosure", "noise.samplers", "patterns", "partitions", "engines.sets", "degree_counts", "persons"}
+    trusted |= {
+        "noise.enclosure",
+        "noise.samplers",
+        "patterns",
+        "partitions",
+        "engines.sets",
+        "degree_counts",
+        "persons",
+    }
     assert {name for _, name in defined()} <= trusted
 
 

@@ -107,7 +107,7 @@ def publish(source: Any, schema: Any, call: dict[str, Any], folder: Path, heard:
     """Publishes, and tells all that a release or an error says of itself; no file may hold a canary."""
     try:
         release = cantle.publish(source, schema, **({"epsilon": 1} | call))
-        heard.write(repr(release) + str(release) + str(release.manifest) + str(release.records) + str(release.groups))
+        heard.write(repr(release) + str(release) + str(release.manifest) + str(release.groups))
         heard.write("".join([*map(str, overview(release)), *tree_lines(release), *budget_lines(release.manifest)]))
         for path in release.save(folder).iterdir():
             assert not any(bird in path.read_bytes() for bird in BIRDS), path.name

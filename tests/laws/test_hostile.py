@@ -37,6 +37,7 @@ from cantle.grid import Grid
 from cantle.nodeids import number_keys
 from cantle.noise import Lanes, Noise, Rate, Seeded
 from cantle.partitions import ItemTree, Kept, Partitions
+from cantle.patterns import popcount
 from cantle.privtree import PrivTree
 from cantle.quality import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix, WeightedMajority
 from cantle.queries import Cells, Children, Histogram, ItemSets, Marginals, Size
@@ -1124,7 +1125,10 @@ class SetWitness(Seeded):
 
     def sparse(self, lanes: Lanes, starts: Any, cells: Any, counts: Any, total: Any, rate: Rate, least: Any) -> Any:
         assert (np.diff(starts) <= total).all()
-        assert all(cell < total[s] for s in range(len(lanes)) for cell in cells[starts[s] : starts[s + 1]])
+        for s in range(len(lanes)):
+            mine = cells[starts[s] : starts[s + 1]].tolist()
+            assert mine == sorted(set(mine))  # the samplers rely on it
+            assert all(0 <= cell < total[s] for cell in mine)
         for i, key in enumerate(lanes.keys.tolist()):
             self.loss.setdefault(key, []).append(Fraction(*rate.exact(i)) * self.records)
         return super().sparse(lanes, starts, cells, counts, total, rate, least)
@@ -1316,6 +1320,16 @@ def test_the_dice_see_the_price_of_each_partition() -> None:
     assert witness.loss == {1: [Fraction(5, NANO)], 2: [Fraction(8, NANO)]}
     assert (noisy.rate_num.tolist(), noisy.rate_den) == ([5, 8], 2 * NANO)
     assert [c["sensitivity"] for p in curator.seal()["paths"] for c in p["charges"]] == [2, 2]
+
+
+def test_sets_that_occur_reach_the_dice_in_the_order_of_their_numbers() -> None:
+    """With records of at most two items {0, 1} comes after {2}, although its mask is smaller."""
+    witness = SetWitness(1)
+    curator = set_curator(((0, 1), (2,), (1, 2), (0,)), tree=FLAT, most=2, noise=witness)
+    noisy = curator.measure_patterns(curator.root(), NANO // 2, at_least=np.array([1]), why="m")
+    assert len(witness.loss) == 1
+    assert popcount(noisy.mask).max(initial=0) <= 2
+    assert len(set(noisy.mask.tolist())) == len(noisy.mask)
 
 
 def thaw(array: np.ndarray) -> bool:

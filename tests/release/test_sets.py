@@ -247,14 +247,12 @@ def test_an_item_counts_once_in_a_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"insecure_seed": 1}, {"fanout": 2, "insecure_seed": 0}, {"cells": "all"}, {"preset": "paper"}],
-    ids=str,
+    ("schema", "settings"), [(NUMBERS, {}), (NUMBERS, {"fanout": 2}), (TEN, {}), (TEN, {"preset": "paper"})], ids=str
 )
-def test_noise_that_asks_for_too_many_items_is_refused_in_words(settings: dict[str, Any]) -> None:
-    schema = NUMBERS if "insecure_seed" in settings else TEN
+def test_noise_that_asks_for_too_many_items_is_refused_in_words(schema: Any, settings: dict[str, Any]) -> None:
+    """With some seeds; with others it happens to ask for few, or none."""
     with pytest.raises(ParameterError, match=f"more than {MOST_DRAWN:,} items"):
-        cantle.publish(baskets(NUMBERS), schema, epsilon="0.000001", **settings)
+        cantle.publish(baskets(NUMBERS), schema, epsilon="0.000001", insecure_seed=1, **settings)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The geometry of set-valued data by hand: trees, cuts, sub-partitions, ragged tables (its laws: laws/test_partition)."""
+"""The geometry of set-valued data by hand: trees, cuts, sub-partitions, ragged tables (laws: laws/test_partition)."""
 
 from __future__ import annotations
 

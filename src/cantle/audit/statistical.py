@@ -1,9 +1,9 @@
 """The black-box audit: the shipped publisher with its real noise, run many times on two neighbouring data sets.
 
 An event is chosen on runs of its own, by which outcomes tell the two data sets apart best there. On fresh runs, N for
-each data set, its probabilities are bounded from below and from above (`bounds`); epsilon is then at least the logarithm
-of their ratio, except in one of 1,000 audits. A claim below that number is wrong. Passing proves nothing: a flaw that
-needs rarer events than N runs show is for the exact audit to find.
+each data set, its probabilities are bounded from below and from above (`bounds`); epsilon is then at least the
+logarithm of their ratio, except in one of 1,000 audits. A claim below that number is wrong. Passing proves nothing: a
+flaw that needs rarer events than N runs show is for the exact audit to find.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import chain
 from cantle.audit import Progress, Row
 from cantle.audit.bounds import epsilon_at_least
 
-RUNS = 300
+RUNS = 200
 """Runs of each data set that are measured, where the caller does not say; half as many choose the event."""
 
 UNLISTED = -(2**63)
@@ -70,7 +70,9 @@ def measure(trial: Trial, runs: int, pilot: int | None = None) -> Row:
     note = f"{more} of {runs} on the {side} data set, {less} on the other"
     kind = "broken sampled" if trial.breaks else "sampled"
     ok = found > trial.claimed if trial.breaks else found <= trial.claimed
-    return Row(kind, trial.name, trial.claimed, max(0.0, found), ok, f"{trial.breaks}; {note}" if trial.breaks else note)
+    return Row(
+        kind, trial.name, trial.claimed, max(0.0, found), ok, f"{trial.breaks}; {note}" if trial.breaks else note
+    )
 
 
 # ---- events ---------------------------------------------------------------------------------------------------------

@@ -145,9 +145,9 @@ def methods() -> list[Trial]:
         ("degrees paper", GRAPH, [], STAR, by_region, {"preset": "paper", "theta": 1}),
     ]  # fmt: skip
     trials = []
-    for name, schema, *pair, look, options in found:
+    for name, schema, less, more, look, options in found:
         options = {"epsilon": 2} | options
-        trials.append(Trial(name, float(options["epsilon"]), published(schema, *pair, look, **options)))
+        trials.append(Trial(name, float(options["epsilon"]), published(schema, less, more, look, **options)))
     return trials
 
 
@@ -197,8 +197,8 @@ def broken_methods() -> list[Trial]:
          [(0, i) for i in range(1, 9)], by_region, {"mode": "rps", "theta": 4}),
     ]  # fmt: skip
     return [
-        Trial(name, 1.0, published(schema, *pair, look, patch, epsilon=1, **options), runs, breaks)
-        for name, runs, (breaks, patch), schema, *pair, look, options in found
+        Trial(name, 1.0, published(schema, less, more, look, patch, epsilon=1, **options), runs, breaks)
+        for name, runs, (breaks, patch), schema, less, more, look, options in found
     ]
 
 

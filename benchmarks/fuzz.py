@@ -1,0 +1,166 @@
+"""Hostile files for every reader: python benchmarks/fuzz.py [--cases N] [--seed S] [TARGET...].
+
+Valid tables, sets, graphs, schemas and hierarchies are changed at random and read, mostly by a whole `publish`. A
+case is unhandled if it ends in anything but one of our own errors; if an error, a log line or a released file holds a
+canary that was planted in the data; if it takes more than 20 seconds of CPU or 2 GiB beyond what the program has when
+it starts; or if the process dies. Every target runs in a process of its own, with these limits set by the operating
+system.
+
+Prints the number of cases and of unhandled ones, and ends with 1 if there are any. A case is repeated by
+`--only NUMBER` with the same seed and one target.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 20
+ROOM = 2 << 30
+PATIENCE = 600
+"""Seconds without a new case after which a process counts as hanging, where a limit on CPU could not stop it."""
+
+
+class TimeUp(BaseException):
+    """A case took too long; no handler of ours may catch it."""
+
+
+def time_up(*_: Any) -> NoReturn:
+    raise TimeUp
+
+
+def dice_of(seed: int, name: str, case: int) -> Random:
+    """The dice of a case, the same on every machine."""
+    return Random(f"{seed} {name} {case}")
+
+
+# ---- one process ----------------------------------------------------------------------------------------------------
+
+
+def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
+    """Runs cases and prints the unhandled ones; the number of the present case stands in the file `marks`."""
+    sys.path.append(str(ROOT))
+    from tests.fuzz.targets import TARGETS, empty
+
+    target = TARGETS[name]
+    signal.signal(signal.SIGPROF, time_up)
+    with tempfile.TemporaryDirectory() as place, marks.open("r+b", buffering=0) as mark:
+        folder = Path(place)
+        one_case(target, target.seeds[0], folder, Random(0))  # loads all modules
+        empty(folder)
+        limit_memory()
+        largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for case in range(first, last):
+            mark.seek(0)
+            mark.write(b"%12d" % case)
+            dice = dice_of(seed, name, case)
+            problem = one_case(target, target.case(dice), folder, dice)
+            empty(folder)
+            now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            if problem is None and (now - largest) << 10 > ROOM // 2:
+                problem = f"took {(now - largest) >> 10} MiB of memory"
+            largest = max(largest, now)
+            if problem is not None:
+                print(json.dumps([case, problem]), flush=True)
+
+
+def one_case(target: Any, data: bytes, folder: Path, dice: Random) -> str | None:
+    from tests.fuzz.targets import attempt
+
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        found: str | None = attempt(target, data, folder, dice)
+        return found
+    except TimeUp:
+        return f"took more than {SECONDS} seconds"
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def limit_memory() -> None:
+    """No more address space than there is now and some room."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
+    if pages:
+        most = pages * resource.getpagesize() + ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+# ---- all of them ----------------------------------------------------------------------------------------------------
+
+
+def fuzz(name: str, seed: int, first: int, last: int) -> list[tuple[int, str]]:
+    """The unhandled cases of a target; a process that dies is followed by another for the rest."""
+    found: list[tuple[int, str]] = []
+    with tempfile.TemporaryDirectory() as place:
+        marks, told, said = (Path(place) / part for part in ("mark", "told", "said"))
+        while first < last:
+            marks.write_bytes(b"%12d" % first)
+            command = [sys.executable, __file__, "--work", name, str(seed), str(first), str(last), str(marks)]
+            with told.open("wb") as out, said.open("wb") as errors:
+                child = subprocess.Popen(command, stdout=out, stderr=errors)
+                why = watched(child, marks)
+            lines = told.read_text().splitlines()
+            found += [(case, problem) for case, problem in map(json.loads, lines)]
+            if why is None:
+                return found
+            case = int(marks.read_bytes())
+            words = said.read_text(errors="replace").strip().splitlines()
+            found.append((case, f"{why}: {words[-1][:200] if words else ''}"))
+            first = case + 1
+    return found
+
+
+def watched(child: subprocess.Popen[bytes], marks: Path) -> str | None:
+    """Waits for a process; how it died, or None if it did its work."""
+    last, since = b"", time.monotonic()
+    while child.poll() is None:
+        time.sleep(0.2)
+        if marks.read_bytes() != last:
+            last, since = marks.read_bytes(), time.monotonic()
+        if time.monotonic() - since > PATIENCE:
+            child.kill()
+            child.wait()
+            return "hangs"
+    return None if child.returncode == 0 else f"the process ended with {child.returncode}"
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--work"]:
+        work(sys.argv[2], *map(int, sys.argv[3:6]), Path(sys.argv[6]))
+        return
+    sys.path.append(str(ROOT))
+    from tests.fuzz.targets import TARGETS
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="default: all; " + ", ".join(TARGETS))
+    parser.add_argument("--cases", type=int, default=1000, help="of each target (default 1000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="this case alone")
+    given = parser.parse_args()
+    first, last = (given.only, given.only + 1) if given.only is not None else (0, given.cases)
+    total, unhandled = 0, 0
+    for name in given.targets or TARGETS:
+        began = time.monotonic()
+        found = fuzz(name, given.seed, first, last)
+        total, unhandled = total + last - first, unhandled + len(found)
+        print(
+            f"{name:20} {last - first:7} cases, {len(found)} unhandled, {time.monotonic() - began:6.0f} s", flush=True
+        )
+        for case, problem in found:
+            print(f"  {case}: {problem}")
+    print(f"all: {total} cases, {unhandled} unhandled")
+    sys.exit(bool(unhandled))
+
+
+if __name__ == "__main__":
+    main()
