@@ -175,6 +175,8 @@ def test_a_closed_engine_counts_nothing(spark: Cluster, tmp_path: Path) -> None:
 
 
 def test_sessions_of_spark_connect_are_refused() -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
+
     class DataFrame:
         """A frame of Spark Connect, as far as it is looked at."""
 

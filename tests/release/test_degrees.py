@@ -317,7 +317,7 @@ def one_more(frame: pl.DataFrame, column: str, row: int, by: int = 1) -> pl.Data
 
 
 GROUPS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "noisy": lambda g: one_more(g, "noisy" if "k" in g.columns else "count", len(g) // 2, 40),
+    "noisy": lambda g: g.with_columns(pl.col("noisy") + 1000) if "k" in g.columns else one_more(g, "count", 0),
     "rate": lambda g: one_more(g, "rate_num", 0),
     "rates swapped": lambda g: g.with_columns(rate_num=pl.col("rate_num").reverse() + 1),
     "sensitivity": lambda g: g.with_columns(rate_den=pl.col("rate_den") * 2),

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cantle.domain import Attribute
+from cantle.domain import Attribute, Steps
 from cantle.errors import ParameterError
 from cantle.schema import Schema
 from cantle.taxonomy import Taxonomy
@@ -78,11 +78,12 @@ def test_integers_with_a_step_go_to_the_lower_grid_point() -> None:
 
 def test_int64_extremes_do_not_overflow() -> None:
     top, low = 2**63 - 1, -(2**63)
-    attr = attribute(step=2**20, constraints=span(low, top))
+    # A schema holds whole numbers below 2**53; a domain made otherwise may be wider.
+    attr = Attribute("x", Steps(type="integer", first=low, step=2**20, grid=2**44), nullable=True)
     assert encode(attr, [low, top, 0]) == [0, attr.bins - 1, 2**43]
     assert attr.encode(pl.Series([0])).dtype == np.int64
     assert attr.decode(np.array([0, attr.bins - 1]), np.zeros(2)).to_list() == [low, top - 2**20 + 1]
-    high = attribute(constraints=span(top - 5, top))
+    high = Attribute("x", Steps(type="integer", first=top - 5, step=1, grid=6), nullable=True)
     assert encode(high, [top, top - 5, 0]) == [5, 0, 0]
     assert encode(high, [1e30, -1e30, 2.0**63, float("inf")]) == [5, 0, 5, 5]
     assert encode(high, [str(top - 1)]) == [4]

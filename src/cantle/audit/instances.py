@@ -1,7 +1,7 @@
 """The instances of docs/privacy.md, section 10.3: known flaws with their exact numbers.
 
 I1, I2, I10 and I11 are closed forms with a real epsilon. Everything else runs through the shipped code in units of
-ln 2, sound and broken. I13 and I14, of the published degree scheme, stand with it (cantle.evaluate.rps_degrees).
+ln 2, sound and broken. I13 and I14, of the published degree scheme, stand with that scheme, in the evaluation.
 """
 
 from __future__ import annotations
