@@ -67,7 +67,7 @@ def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
             problem = one_case(target, target.case(dice), folder, dice)
             empty(folder)
             now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            if problem is None and (now - largest) << 10 > ROOM // 2:
+            if problem is None and (now - largest) << 10 > 3 * ROOM // 4:
                 problem = f"took {(now - largest) >> 10} MiB of memory"
             largest = max(largest, now)
             if problem is not None:
