@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from cantle.errors import SchemaError
@@ -107,6 +110,8 @@ def measure(value: Any, where: str, depth: int, known: dict[int, tuple[int, int]
             elif isinstance(one, list | tuple | Mapping):
                 inner, more = measure(one, where, depth + 1, known)
                 height, size = max(height, inner + 1), size + more
+            elif one is not None and not isinstance(one, date | Decimal | os.PathLike):
+                fail(where, f"a value of type {type(one).__name__} has no form in JSON", "write it as text or number")
         known[id(value)] = height, size
     height, size = known[id(value)]
     if depth + height > MAX_NESTING:

@@ -13,6 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cantle.errors import DataError
 from cantle.schema import BLANK, Dialect, Field, Schema
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def _inferred(path: Any, names: list[str], dialect: Dialect) -> tuple[list[Colum
 
     from cantle.readers import read_columns
 
+    if len(set(names)) < len(names):  # not named here: of a file without a header they are values
+        raise DataError(f"{Path(path).name!r} has several columns of one name; rename or remove the others.")
     schema = Schema(fields=tuple(Field(name=name) for name in names), dialect=dialect)
     frame = read_columns(path, schema).frame
     texts = [series for series in frame if series.dtype == pl.String]

@@ -5,6 +5,7 @@ The PySpark of the package index has no start scripts, so the classes are starte
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -57,7 +58,13 @@ class Cluster:
         command = [str(self._home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *words]
         with (self.folder / f"{kind}{len(self._running)}.log").open("wb") as log:
             made = subprocess.Popen(
-                command, env=os.environ | own, stdout=log, stderr=log, cwd=self.folder, start_new_session=True
+                command,
+                env=os.environ | own,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
             )
         self._running.append(made)
         return made
@@ -100,6 +107,12 @@ class Cluster:
         for one in reversed(self._running):
             with suppress(ProcessLookupError):
                 self.kill(one)
+
+
+def _die_with_parent() -> None:
+    """Asks Linux to kill this process when the one that started it ends, however that is."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _listens(port: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,11 @@ def outcome(
     return given_away
 
 
+def without_addresses(*things: Any) -> str:
+    """How they print themselves, but for where they lie in memory."""
+    return re.sub(r"0x[0-9a-f]+", "", " ".join(map(repr, things)))
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 @settings(max_examples=6)
 @given(order=st.permutations(range(RECORDS)))
@@ -125,7 +131,7 @@ def test_a_run_that_fails_says_nothing_of_the_records(setting: dict[str, Any], e
         with pytest.raises(CantleError) as caught:
             run(plan, store, epsilon_nano=epsilon_nano, unit=Unit(), noise=Seeded(2))
         said.append(repr(caught.value))
-        assert "139" not in repr(caught.value) + repr(store) + repr(plan)
+        assert "139" not in repr(caught.value) + without_addresses(store, plan)
     assert said[0] == said[1]
 
 
@@ -278,5 +284,5 @@ def test_a_run_over_sets_that_fails_says_nothing_of_them(setting: dict[str, Any]
         with pytest.raises(CantleError) as caught:
             run(plan, store, epsilon_nano=10**9 if "c1" in setting else 8, unit=Unit(), noise=Seeded(2))
         said.append(repr(caught.value))
-        assert "139" not in said[-1] + repr(store) + repr(plan)
+        assert "139" not in said[-1] + without_addresses(store, plan)
     assert said[0] == said[1]

@@ -180,7 +180,9 @@ def score_cuts(
             first, last = home[a] + _U(lo[i, a]), home[a] + _U(hi[i, a])
             if j == 0:
                 for c in range(classes):
-                    total[c] = table[_U(c) * codes + first : _U(c) * codes + last].sum()
+                    total[c] = 0
+                    for v in range(first, last):
+                        total[c] += table[_U(c) * codes + v]
             if classes == 2:
                 x, y, most_x, most_y = 0, 0, total[0], total[1]
                 for v in range(first, last - _U(1)):

@@ -1,0 +1,257 @@
+"""Hostile inputs in short, the same on every machine; the long form: python benchmarks/fuzz.py."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import rfc8785
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cantle
+from benchmarks import fuzz
+from cantle.errors import CantleError, DataError, SchemaError
+from tests.fuzz.targets import CANARIES, NUMBER, SETS_SCHEMA, TARGETS, WORD, Target, attempt
+from tests.release.people import SCHEMA
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as made:
+        yield Path(made)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_file_does_worse_than_one_of_our_errors(name: str) -> None:
+    target = TARGETS[name]
+
+    @given(st.randoms(use_true_random=False))
+    @settings(max_examples=15)
+    def check(dice: Random) -> None:
+        with folder() as place:
+            assert attempt(target, target.case(dice), place, dice) is None
+
+    check()
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_valid_files_are_read(name: str) -> None:
+    """Otherwise the fuzzer would only ever see the door."""
+    target, readable = TARGETS[name], 0
+    for number, seed in enumerate(target.seeds):
+        with folder() as place:
+            path = place / target.file
+            path.write_bytes(target.pack(seed) if target.pack else seed)
+            try:
+                target.use(path, Random(number))
+                readable += 1
+            except CantleError:  # the dialect of this case is not the file's
+                continue
+    assert readable
+
+
+# ---- the looks themselves -------------------------------------------------------------------------------------------
+
+
+def made(use: Callable[[Path, Random], None]) -> Target:
+    return Target("made up", "file", (b"",), use)
+
+
+def problem_of(use: Callable[[Path, Random], None]) -> str | None:
+    with folder() as place:
+        return attempt(made(use), b"", place, Random(1))
+
+
+def raise_(error: Exception) -> Callable[[Path, Random], None]:
+    def use(_path: Path, _dice: Random) -> None:
+        raise error
+
+    return use
+
+
+def test_other_errors_are_unhandled() -> None:
+    assert problem_of(raise_(DataError("the file is not one"))) is None
+    assert "ValueError" in str(problem_of(raise_(ValueError("odd"))))
+    assert "MemoryError" in str(problem_of(raise_(MemoryError())))
+    assert "RecursionError" in str(problem_of(raise_(RecursionError())))
+    assert "UserWarning" in str(problem_of(lambda *_: warnings.warn("3 values out of range", stacklevel=1)))
+
+
+def test_canaries_are_heard_in_messages_causes_logs_and_files() -> None:
+    assert "canary" in str(problem_of(raise_(DataError(f"no column {WORD.decode()}"))))
+
+    def quoted(_path: Path, _dice: Random) -> None:
+        try:
+            int(WORD)
+        except ValueError as error:
+            raise DataError("a value is not a number") from error
+
+    def logged(_path: Path, _dice: Random) -> None:
+        import logging
+
+        logging.getLogger("cantle.anything").debug("row %s", NUMBER.decode())
+
+    def released(path: Path, _dice: Random) -> None:
+        (path.parent / "out").mkdir()
+        (path.parent / "out" / "data.csv").write_bytes(b"a\n" + WORD)
+
+    for use in (quoted, logged, released):
+        assert "canary" in str(problem_of(use))
+
+
+def test_a_case_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    import signal
+
+    def forever(_path: Path, _dice: Random) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzz, "SECONDS", 0.2)
+    before = signal.signal(signal.SIGPROF, fuzz.time_up)
+    try:
+        with folder() as place:
+            assert "seconds" in str(fuzz.one_case(made(forever), b"", place, Random(1)))
+    finally:
+        signal.signal(signal.SIGPROF, before)
+
+
+def test_the_long_form_runs_its_cases_in_a_process_of_its_own() -> None:
+    assert fuzz.fuzz("hierarchy braces", 1, 0, 20) == []
+
+
+# ---- Python objects -------------------------------------------------------------------------------------------------
+
+
+class Odd:
+    """An object that lets nobody look at it."""
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+
+    def _refuse(self, *_: Any) -> Any:
+        raise RuntimeError(WORD.decode())
+
+    __str__ = __repr__ = __eq__ = __lt__ = __len__ = __iter__ = __float__ = __int__ = __bool__ = _refuse  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+
+class Text(str):
+    """A text with a mind of its own."""
+
+    def encode(self, *_: Any, **__: Any) -> bytes:
+        raise RuntimeError(WORD.decode())
+
+
+ODD: tuple[Any, ...] = (
+    10**5000, -(10**5000), "\ud800", "a\udfff", Text("b"), Odd(1), WORD.decode(), int(NUMBER), np.nan, pd.NaT, pd.NA,
+    np.datetime64("NaT"), np.float32("inf"), np.int64(-(2**63)), np.uint64(2**64 - 1), Decimal("sNaN"),
+    Decimal("1e999999"), Fraction(1, 3), date.max, datetime.min, time.max, timedelta.max, [], [1, [2]], {"a": 1}, {1, 2},
+    (), object(), type, np.array([1, 2]), b"\xff", range(3), "\x00", "9" * 5000, "1e400",
+)  # fmt: skip
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.decimals(), st.fractions(),
+    st.complex_numbers(), st.dates(), st.times(), st.timedeltas(), st.datetimes(timezones=st.none() | st.just(UTC)),
+    st.integers(0, len(ODD) - 1).map(ODD.__getitem__),  # by number: some of them refuse to be printed
+)  # fmt: skip
+TABLE = {"fields": [field for field in SCHEMA["fields"] if field["name"] in ("age", "town", "joined", "ill")]}
+
+
+def harmless(data: Any, schema: Any, **options: Any) -> None:
+    """Publishing ends well or in one of our errors, without a canary."""
+    import traceback
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            cantle.publish(data, schema, epsilon=1, **options)
+    except CantleError as error:
+        text = "".join(traceback.format_exception(error)).encode("utf-8", "surrogatepass")
+        assert not any(bird in text for bird in CANARIES)
+
+
+@given(st.lists(VALUES, max_size=6))
+@settings(max_examples=60)
+def test_objects_in_tables(values: list[Any]) -> None:
+    column = pd.Series(values, dtype=object)
+    frame = pd.DataFrame({name: column for name in ("age", "town", "joined", "ill")})
+    harmless(frame, TABLE, method="rps", depth=1)
+    objects = pl.Series("age", values, dtype=pl.Object)
+    others = pl.DataFrame({name: ["no"] * len(values) for name in ("town", "joined", "ill")})
+    harmless(others.with_columns(objects), TABLE, method="diffgen", rounds=1)
+
+
+@given(st.lists(st.lists(VALUES, max_size=4) | VALUES, max_size=6))
+@settings(max_examples=60)
+def test_objects_in_sets(records: list[Any]) -> None:
+    schema = {key: value for key, value in SETS_SCHEMA.items() if key != "missingValues"}
+    harmless(records, schema, cells="tree", fanout=2)
+    harmless(pd.DataFrame({"items": pd.Series(records, dtype=object)}), schema, cells="tree", fanout=2)
+    long = pd.DataFrame({"id": pd.Series(records, dtype=object), "item": pd.Series(records, dtype=object)})
+    harmless(long, schema | {"form": "long"}, cells="tree", fanout=2)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES) | VALUES, max_size=6), st.lists(VALUES, max_size=4))
+@settings(max_examples=60)
+def test_objects_in_graphs(edges: list[Any], nodes: list[Any]) -> None:
+    harmless(edges, {"kind": "graph"}, nodes=nodes)
+    pairs = pd.DataFrame({"a": pd.Series(nodes, dtype=object), "b": pd.Series(nodes, dtype=object)})
+    harmless(pairs, {"kind": "graph", "unit": "edge", "nodes": 5})
+    harmless(nodes, {"kind": "graph", "unit": "edge", "form": "degrees"})
+
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.dates(), st.just("\ud800"),
+    st.integers(3, 5000).map(lambda digits: 10**digits),
+)  # fmt: skip
+DOCUMENTS = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner)
+)
+
+
+@given(DOCUMENTS)
+@settings(max_examples=60)
+def test_any_document_as_a_part_of_a_schema(thing: Any) -> None:
+    if not isinstance(thing, str):
+        with pytest.raises(SchemaError):
+            cantle.Schema.from_dict(thing)
+    field = {"name": "a", "type": "boolean", "custom": thing}
+    schemas: list[dict[str, Any]] = [
+        {"fields": [field]}, {"fields": thing}, {"fields": [field | {"categories": thing}]},
+        {"kind": "sets", "items": thing}, {"kind": "graph", "nodes": thing}, {"kind": "graph", "max_degree": thing},
+        {"fields": [{"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": thing}}]},
+        {"fields": [{"name": "a", "type": "string", "categories": ["x", "y"], "hierarchy": thing}]},
+    ]  # fmt: skip
+    for schema in schemas:
+        try:
+            made = cantle.Schema.from_dict(schema)
+            assert cantle.Schema.from_dict(made.to_dict()).hash() == made.hash()
+            rfc8785.dumps(made.to_dict())
+        except SchemaError:
+            pass
+
+
+@pytest.mark.parametrize(
+    "value", [10**5000, "\ud800", Odd(1), Text("b"), Decimal("sNaN")], ids=lambda v: type(v).__name__
+)
+def test_a_value_that_has_no_text_is_missing_and_the_others_are_read(value: Any) -> None:
+    """One record must not be able to stop the reading."""
+    from cantle.readers import read_columns
+
+    schema = cantle.Schema.from_dict({"fields": [TABLE["fields"][0]]})
+    given_ = pd.DataFrame({"age": pd.Series([7, value, 9], dtype=object)})
+    found = read_columns(given_, schema).frame["age"].to_list()
+    assert [found[0], found[2]] == ["7", "9"]
+    assert found[1] in (None, "b")

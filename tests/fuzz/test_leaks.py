@@ -1,0 +1,279 @@
+"""No command tells of a record what the mechanism did not pay for: canaries, and records that cleaning drops.
+
+Canaries stand in the private values; everything that is printed, logged or written by any command, in success and in
+failure, is searched for them. Records that cleaning drops must leave no trace at all: the same bytes, logs, output and
+exit code as without them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cantle
+from cantle.cli import app, main
+from tests.fuzz.targets import CANARIES, GRAPH_SCHEMA, NUMBER, SETS_SCHEMA, TARGETS, WORD
+from tests.release.people import SCHEMA, people
+
+SEEDED = ("--insecure-seed", "5")
+
+
+@dataclass(frozen=True)
+class Told:
+    """All that a command told: exit code, output, errors, log lines of every level."""
+
+    code: int
+    out: str
+    err: str
+    log: str
+
+    @property
+    def everything(self) -> bytes:
+        return (self.out + self.err + self.log).encode("utf-8", "surrogatepass")
+
+
+def run(folder: Path, *arguments: object) -> Told:
+    """A command, as from the shell."""
+    out, err, log = io.StringIO(), io.StringIO(), io.StringIO()
+    handler = logging.StreamHandler(log)
+    logger = logging.getLogger()
+    level, ours = logger.level, logging.getLogger("cantle").level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logging.getLogger("cantle").setLevel(logging.DEBUG)
+    code: Any = 0
+    try:
+        with chdir(folder), patch.object(sys, "argv", ["cantle", *map(str, arguments)]):
+            with redirect_stdout(out), redirect_stderr(err):
+                main()
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logging.getLogger("cantle").setLevel(ours)
+    return Told(code, out.getvalue(), err.getvalue(), log.getvalue())
+
+
+# ---- canaries -------------------------------------------------------------------------------------------------------
+
+WITHOUT_DATA = {"demo", "reproduce", "bench", "audit"}
+"""Commands that are given no private file."""
+
+
+def write_files(folder: Path) -> set[str]:
+    """Private files with canaries, schemas, and the names of the private ones."""
+    private = {
+        "t.csv": TARGETS["csv"].seeds[0], "q.csv": TARGETS["csv"].seeds[2], "t.parquet": TARGETS["parquet"].seeds[0],
+        "s.dat": TARGETS["fimi"].seeds[0], "long.csv": TARGETS["long table"].seeds[0],
+        "s.parquet": TARGETS["sets parquet"].seeds[0], "g.txt": TARGETS["edges"].seeds[0],
+        "g.mtx": TARGETS["matrix market"].seeds[0], "d.txt": TARGETS["degrees"].seeds[0], "n.txt": TARGETS["nodes"].seeds[0],
+        "cut.parquet": TARGETS["parquet"].seeds[0][:-9], "empty.csv": b"", "none.csv": WORD + b"\n" + NUMBER + b"\n",
+        "cut.gz": b"\x1f\x8b" + WORD,
+    }  # fmt: skip
+    table = SCHEMA | {"missingValues": ["", "NA"]}
+    sets = {key: value for key, value in SETS_SCHEMA.items() if key != "form"}
+    schemas = {
+        "table.yaml": table, "sets.yaml": sets, "graph.yaml": GRAPH_SCHEMA,
+        "person.yaml": table | {"unit": {"person": "id", "max_records": 2}},
+        "long.yaml": sets | {"form": "long"}, "mtx.yaml": {"kind": "graph"},
+        "degrees.yaml": {"kind": "graph", "unit": "edge", "form": "degrees"},
+        "more.yaml": {"fields": [*SCHEMA["fields"], {"name": "other", "type": "boolean"}]},
+    }  # fmt: skip
+    for name, content in private.items():
+        (folder / name).write_bytes(content)
+    for name, schema in schemas.items():
+        (folder / name).write_text(yaml.safe_dump(schema))
+    return set(private)
+
+
+def publish(data: str, schema: str, out: str, *more: object) -> tuple[object, ...]:
+    return ("publish", data, "--schema", f"{schema}.yaml", "--epsilon", "1", "-o", out, *more)
+
+
+GOOD, BAD = (0,), (1, 2)
+CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
+    # tables, and what is made of their releases
+    (("init", "t.csv"), GOOD), (("init", "t.parquet", "--json"), GOOD), (("init", "empty.csv"), BAD), (("init", "cut.parquet"), BAD),
+    (publish("t.csv", "table", "a", "--method", "rps", "--ledger", "l.db", "--dataset", "people"), GOOD),
+    (publish("t.parquet", "table", "b", "--json"), GOOD), (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
+    (publish("t.csv", "person", "d"), GOOD), (publish("t.csv", "table", "e", *SEEDED), GOOD),
+    (publish("t.csv", "table", "f", "--method", "rps", "--set", "preset=paper", "--set", "depth=4"), GOOD),
+    (("show", "a"), GOOD), (("show", "a", "--json"), GOOD), (("verify", "a"), GOOD), (("verify", "a", "--json"), GOOD),
+    (("sample", "a", "-n", 9), GOOD), (("sample", "a", "-n", 9, "-o", "more.csv"), GOOD), (("graph", "a", "-o", "x.txt"), BAD),
+    (("apply", "b", "t.csv", "-o", "x.internal.csv"), GOOD), (("apply", "a", "t.csv", "-o", "y.internal.csv"), BAD),
+    (("apply", "b", "none.csv", "-o", "z.internal.csv"), BAD),
+    (("ledger", "show", "--ledger", "l.db"), GOOD), (("ledger", "history", "--ledger", "l.db", "--dataset", "people"), GOOD),
+    (("ledger", "cap", "1.5", "--ledger", "l.db", "--dataset", "people", "--json"), GOOD),
+    # sets and graphs
+    (publish("s.dat", "sets", "g"), GOOD), (publish("long.csv", "long", "h", "--json"), GOOD), (publish("s.parquet", "sets", "i"), GOOD),
+    (publish("s.dat", "sets", "j", "--set", "preset=paper", "--set", "fanout=2"), GOOD), (("show", "g"), GOOD), (("verify", "g"), GOOD),
+    (("sample", "g", "-n", 3), GOOD), (publish("g.txt", "graph", "k"), GOOD), (publish("g.mtx", "mtx", "l"), GOOD),
+    (publish("d.txt", "degrees", "m"), GOOD), (publish("g.txt", "graph", "n", "--nodes", "n.txt"), GOOD), (("show", "k"), GOOD),
+    (("verify", "k"), GOOD), (("graph", "k", "-o", "made.txt"), GOOD), (("init", "s.dat", "--kind", "sets"), GOOD),
+    (("init", "g.txt", "--kind", "graph"), GOOD),
+    # what is refused: before the data, at its door, and when the budget does not suffice
+    (publish("t.csv", "table", "a"), BAD), (publish("t.csv", "more", "x1"), BAD), (publish("none.csv", "table", "x2"), BAD),
+    (publish("empty.csv", "table", "x3"), BAD), (publish("cut.parquet", "table", "x4"), BAD), (publish("cut.gz", "mtx", "x5"), BAD),
+    (publish("t.csv", "table", "x6", "--ledger", "l.db", "--dataset", "people"), BAD), (publish("s.dat", "table", "x7"), BAD),
+    (publish("t.csv", "sets", "x8"), BAD), (publish("t.csv", "table", "x9", "--method", "rps", "--set", "depth=0.5"), BAD),
+    (publish("t.csv", "table", "x10", "--engine", "oven"), BAD), (publish("none.csv", "mtx", "x11", "--format", "fimi"), BAD),
+    (publish("d.txt", "sets", "x12", "--method", "rps"), BAD), (("verify", "nowhere"), BAD), (("show", "t.csv"), BAD),
+    (("publish", "t.csv", "--schema", "table.yaml", "--epsilon", "0.000000001", "-o", "x13", "--set", "rounds=9"), BAD),
+]  # fmt: skip
+
+
+def test_no_command_sings(tmp_path: Path) -> None:
+    private = write_files(tmp_path)
+    for arguments, codes in CALLS:
+        told = run(tmp_path, *arguments)
+        assert told.code in codes, (arguments, told)
+        assert not any(bird in told.everything for bird in CANARIES), arguments
+    (tmp_path / "a" / "data.csv").write_bytes(WORD)
+    damaged = run(tmp_path, "verify", "a")
+    assert damaged.code == 1
+    assert WORD not in damaged.everything
+    (tmp_path / "a" / "data.csv").unlink()
+    made = [path for path in tmp_path.rglob("*") if path.is_file() and path.name not in private]
+    assert len(made) > 80
+    for path in made:
+        assert not any(bird in path.read_bytes() for bird in CANARIES), path
+
+
+def test_every_command_is_looked_at() -> None:
+    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    names |= {str(group.name) for group in app.registered_groups}
+    used = {str(arguments[0]) for arguments, _ in CALLS}
+    assert names <= used | WITHOUT_DATA, "give the new command a call above"
+
+
+def test_the_search_would_hear_them(tmp_path: Path) -> None:
+    """`init` takes the first line of a table for its header, and prints it."""
+    write_files(tmp_path)
+    assert WORD in run(tmp_path, "init", "none.csv").everything
+
+
+# ---- records that are dropped ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def written(data: bytes, name: str, schema: Any) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / name).write_bytes(data)
+        (Path(place) / "schema.yaml").write_text(yaml.safe_dump(schema))
+        yield Path(place)
+
+
+def released(data: bytes, name: str, schema: Any, *more: object) -> tuple[Told, dict[str, bytes]]:
+    """What a seeded publish tells and writes."""
+    with written(data, name, schema) as folder:
+        told = run(folder, *publish(name, "schema", "out", *SEEDED, *more))
+        return told, {path.name: path.read_bytes() for path in sorted(folder.glob("out/*"))}
+
+
+def mixed(lines: list[bytes], more: list[tuple[int, bytes]]) -> list[bytes]:
+    """The lines with others put between them."""
+    made = list(lines)
+    for place, line in more:
+        made.insert(place % (len(made) + 1), line)
+    return made
+
+
+def places(junk: st.SearchStrategy[bytes]) -> st.SearchStrategy[list[tuple[int, bytes]]]:
+    return st.lists(st.tuples(st.integers(0, 10**6), junk), min_size=1, max_size=8)
+
+
+PEOPLE = people(30).write_csv().encode().splitlines(keepends=True)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+def _row(values: list[str]) -> bytes:
+    """A record without a target that is one, written by a real CSV writer."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow([*values, "no such answer"])
+    return file.getvalue().encode()
+
+
+ROWS = st.lists(TEXTS, min_size=8, max_size=8).map(_row)
+
+
+@pytest.mark.parametrize("method", ["rps", "diffgen"])
+@given(places(ROWS))
+@settings(max_examples=12)
+def test_dropped_records_of_a_table(method: str, junk: list[tuple[int, bytes]]) -> None:
+    head, *lines = PEOPLE
+    sound = released(b"".join(PEOPLE), "t.csv", SCHEMA, "--method", method)
+    assert sound[0].code == 0
+    assert released(head + b"".join(mixed(lines, junk)), "t.csv", SCHEMA, "--method", method) == sound
+
+
+WORDS = st.binary(max_size=12).map(lambda word: bytes(byte for byte in word if byte not in b"\r\n0123456789"))
+
+
+@given(places(WORDS.map(lambda word: word + b"\n")))
+@settings(max_examples=12)
+def test_dropped_records_of_sets(junk: list[tuple[int, bytes]]) -> None:
+    lines = [b"1 2 3\n", b"2\n", b"3 5\n", b"1 2\n"] * 5
+    schema = {"kind": "sets", "items": {"minimum": 1, "maximum": 5}}
+    sound = released(b"".join(lines), "s.dat", schema)
+    assert sound[0].code == 0
+    assert released(b"".join(mixed(lines, junk)), "s.dat", schema) == sound
+
+
+@given(
+    places(
+        WORDS.map(lambda word: b"# " + word + b"\n") | st.sampled_from([b"7\n", b"9 3\n", b"3 x\n", b", 4\n", b"\n"])
+    )
+)
+@settings(max_examples=12)
+def test_dropped_records_of_a_graph(junk: list[tuple[int, bytes]]) -> None:
+    lines = [b"0 1\n", b"1 2\n", b"2 3\n", b"3 4\n", b"4 0\n"]
+    schema = {"kind": "graph", "nodes": {"minimum": 0, "maximum": 8}}
+    sound = released(b"".join(lines), "g.txt", schema)
+    assert sound[0].code == 0
+    assert released(b"".join(mixed(lines, junk)), "g.txt", schema) == sound
+
+
+# ---- no data set is refused -----------------------------------------------------------------------------------------
+
+BODIES = st.binary(max_size=200) | st.lists(TEXTS, max_size=30).map(lambda words: ",".join(words).encode())
+ANY: dict[str, tuple[str, bytes, dict[str, Any], dict[str, Any]]] = {
+    "table": ("t.csv", PEOPLE[0], SCHEMA, {"method": "rps", "depth": 2}),
+    "table for classifiers": ("t.csv", PEOPLE[0], SCHEMA, {"rounds": 1}),
+    "persons": ("t.csv", PEOPLE[0], SCHEMA | {"unit": {"person": "id", "max_records": 2}}, {"method": "rps"}),
+    "fimi": ("s.dat", b"", {"kind": "sets", "items": {"minimum": 1, "maximum": 17}}, {"cells": "tree"}),
+    "fimi, texts": ("s.dat", b"", {"kind": "sets", "items": ["a", "é", "b"]}, {}),
+    "long": ("s.csv", b"id,item\n", {"kind": "sets", "items": [1, 2, 3]}, {}),
+    "edges": ("g.txt", b"", {"kind": "graph"}, {"theta": 2}),
+    "edges, paper": (
+        "g.txt",
+        b"",
+        {"kind": "graph", "unit": "node-isolate", "nodes": 9},
+        {"preset": "paper", "theta": 2},
+    ),
+    "degrees": ("d.txt", b"", {"kind": "graph", "unit": "edge", "form": "degrees"}, {}),
+}
+
+
+@pytest.mark.parametrize("kind", ANY)
+@given(BODIES)
+@settings(max_examples=20)
+def test_whatever_the_records_there_is_a_release(kind: str, body: bytes) -> None:
+    """An error would be an exit code that depends on the data."""
+    name, head, schema, options = ANY[kind]
+    with written(head + body, name, schema) as folder:
+        cantle.publish(folder / name, schema, epsilon=1, **options).save(folder / "out")
