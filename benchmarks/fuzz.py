@@ -1,10 +1,10 @@
 """Hostile files for every reader: python benchmarks/fuzz.py [--cases N] [--seed S] [TARGET...].
 
-Valid tables, sets, graphs, schemas and hierarchies are changed at random and read, mostly by a whole `publish`. A
-case is unhandled if it ends in anything but one of our own errors; if an error, a log line or a released file holds a
-canary that was planted in the data; if it takes more than 20 seconds of CPU or 2 GiB beyond what the program has when
-it starts; or if the process dies. Every target runs in a process of its own, with these limits set by the operating
-system.
+Valid tables, sets, graphs, schemas, hierarchies and releases are changed at random and read, mostly by a whole
+`publish`, releases by `verify` and `load`. A case is unhandled if it ends in anything but one of our own errors; if
+an error, a log line or a released file holds a canary that was planted in the data; if it takes more than 20 seconds of
+CPU or 2 GiB beyond what the program has when it starts; or if the process dies. Every target runs in a process of its
+own, with these limits set by the operating system.
 
 Prints the number of cases and of unhandled ones, and ends with 1 if there are any. A case is repeated by
 `--only NUMBER` with the same seed and one target.
@@ -50,7 +50,8 @@ def dice_of(seed: int, name: str, case: int) -> Random:
 def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
     """Runs cases and prints the unhandled ones; the number of the present case stands in the file `marks`."""
     sys.path.append(str(ROOT))
-    from tests.fuzz.targets import TARGETS, empty
+    from tests.fuzz.case import empty
+    from tests.fuzz.targets import TARGETS
 
     target = TARGETS[name]
     signal.signal(signal.SIGPROF, time_up)
@@ -75,7 +76,7 @@ def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
 
 
 def one_case(target: Any, data: bytes, folder: Path, dice: Random) -> str | None:
-    from tests.fuzz.targets import attempt
+    from tests.fuzz.case import attempt
 
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:

@@ -32,9 +32,11 @@ Form = dict[str, str]
 """The public form in which data came in, so that records can be given back in it."""
 
 
-def require_fitting(data: Any, schema: Any, nodes: Any) -> None:
-    """Refuses what shows without opening the data, so that it costs nothing: a node list where none can be used, and
-    FIMI lines that cannot hold the declared items."""
+def require_fitting(data: Any, schema: Any, nodes: Any, place: Place = IN_MEMORY) -> None:
+    """Refuses what shows without opening the data, so that it costs nothing: persons where the engine cannot bound
+    their records, a node list where none can be used, and FIMI lines that cannot hold the declared items."""
+    if schema.kind == "table" and schema.person is not None and place.engine != "memory":
+        raise ParameterError(f"engine {place.engine} cannot bound the records of a person yet; use engine memory")
     if nodes is not None:
         if schema.kind != "graph":
             raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
@@ -57,8 +59,6 @@ def open_data(data: Any, schema: Any, plan: Plan, nodes: Any = None, place: Plac
         baskets = read_baskets(data, schema)
         return asdict(baskets.kind), SetEngine(baskets.starts, baskets.items, tree=plan.tree, most=plan.most)
     if schema.person is not None:
-        if place.engine != "memory":
-            raise ParameterError(f"engine {place.engine} cannot bound the records of a person yet; use engine memory")
         return _persons(data, schema, plan)
     if place.engine != "memory":
         return {"frame": "polars"}, open_table(data, schema, plan, place)

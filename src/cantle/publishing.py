@@ -70,7 +70,7 @@ def publish(
     nano, public = nano_of(epsilon), _schema(schema)
     place = Place.of(engine, memory, table, public.kind)
     plan = make_method(public, method, preset, parameters)
-    require_fitting(data, public, nodes)
+    require_fitting(data, public, nodes, place)
     noise, unit, started = _noise(insecure_seed), _unit(public), now()
     guarantee = _guarantee(public, insecure_seed)
     if ledger is not None:

@@ -63,8 +63,8 @@ def give_back(frame: pl.DataFrame, kind: Kind) -> Any:
     if kind.form == "long":
         return readers.give_back(to_long(frame).rename({"id": kind.id, "item": kind.item}), kind.frame)
     made = readers.give_back(frame.rename({ITEMS: kind.column}), kind.frame)
-    if kind.frame == "pandas":  # which would hold arrays; people write lists
-        made[kind.column] = [one.tolist() for one in made[kind.column]]
+    if kind.frame == "pandas":  # which would hold arrays; people write lists, and a column of objects if it is empty
+        made[kind.column] = made[kind.column].astype(object).map(lambda one: one.tolist())
     return made
 
 

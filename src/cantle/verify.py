@@ -5,7 +5,7 @@ It promises integrity, not authorship: whoever can rewrite the whole folder can 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,24 +32,34 @@ if TYPE_CHECKING:
 
 def verify_folder(folder: Path) -> list[str]:
     """All that is off with a saved release; empty when it adds up."""
-    try:
-        manifest = read_manifest(folder)
-        found = list(_files(folder, manifest))
-        return found or problems(load(folder))
-    except CantleError as error:
-        return [str(error)]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        return [f"release.json is not of the expected form ({type(error).__name__})"]
+    return _found(lambda: list(_files(folder, read_manifest(folder))) or problems(load(folder)))
 
 
 def problems(release: Release) -> list[str]:
     """All that is off inside a release."""
-    return [
-        *_receipt(release.manifest["receipt"]),
-        *_ledger(release.manifest),
-        *_schema(release.manifest),
-        *_leaves(release),
-    ]
+    return _found(lambda: list(_checks(release)))
+
+
+def _checks(release: Release) -> Iterator[str]:
+    yield from _receipt(release.manifest["receipt"])
+    yield from _ledger(release.manifest)
+    yield from _schema(release.manifest)
+    yield from _leaves(release)
+
+
+def _found(look: Callable[[], list[str]]) -> list[str]:
+    """What a look finds. That a release cannot be looked at is a finding, whatever the libraries make of it: polars
+    has errors of its own for columns that are not there, and panics on some damaged files."""
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        return look()
+    except CantleError as error:
+        return [str(error)]
+    except (PolarsError, PanicException) as error:
+        return [f"a table of the release is not of the expected form ({type(error).__name__})"]
+    except Exception as error:
+        return [f"release.json is not of the expected form ({type(error).__name__})"]
 
 
 def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:

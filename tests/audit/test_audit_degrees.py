@@ -28,12 +28,6 @@ def test_no_pair_loses_more_than_claimed(config: GraphConfig) -> None:
     check(config, Audit(config).worst())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("config", DEGREE_CONFIGS, ids=lambda config: config.name)
-def test_no_pair_of_five_nodes_loses_more_than_claimed(config: GraphConfig) -> None:
-    check(config, Audit(config).worst(config.pairs(5)))
-
-
 @pytest.mark.parametrize("breakage", DEGREE_BREAKAGES, ids=lambda breakage: breakage.name)
 def test_flaws_are_caught(breakage: Breakage) -> None:
     check_flaw(breakage)
@@ -45,7 +39,9 @@ def test_the_pairs_of_the_flaws_are_neighbours() -> None:
 
 
 def test_the_family_is_what_it_says() -> None:
-    """Of up to 3 nodes 1 + 1 + 2 + 8 graphs; all nodes of each go once."""
+    """Of up to 3 nodes 1 + 1 + 2 + 8 graphs; all nodes of each go once. Whatever runs, runs over five nodes."""
+    assert {config.records for config in DEGREE_CONFIGS} == {5}
+    assert sum(1 for _ in degrees.NODE.tables(5)) == 1 + 1 + 2 + 8 + 64 + 1024
     node = list(degrees.NODE.pairs(3))
     assert len(node) == 0 + 1 + 2 * 2 + 8 * 3
     assert ((), ()) in [before for before, _ in node]
@@ -124,7 +120,7 @@ def test_any_public_order_keeps_the_claim(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(engine_module, "order", order)
         for theta in (1, 2):
             config = GraphConfig("another order", (), {**degrees.NODE.settings, "theta": theta}, theta + 1, tight=True)
-            check(config, Audit(config).worst())
+            check(config, Audit(config).worst(config.pairs(4)))
         graph = (0, 1, 2, 3), ((0, 1), (0, 2), (1, 2), (2, 3))
         want = sorted(greedy(graph, sorted(pairs, key=rank.__getitem__), 1).values())
         assert degrees.NODE.engine(graph).degrees(1).tolist() == want

@@ -85,7 +85,8 @@ def test_a_row_that_is_off_ends_with_one(rows: dict[str, Any], number: int) -> N
     assert json.loads(run("--json").output)["ok"] is False
 
 
-def test_json_has_no_infinity(rows: dict[str, Any]) -> None:
+@pytest.mark.usefixtures("rows")
+def test_json_has_no_infinity() -> None:
     done = run("--statistical", "--json")
     assert done.exit_code == 0
     told = json.loads(done.output, parse_constant=lambda word: pytest.fail(word))

@@ -1,6 +1,5 @@
 """Hostile inputs made of valid ones: bytes, tokens and lines changed, with any source of randomness."""
 
-# ruff: noqa: E501 - tables of odd bytes are read better unbroken
 from __future__ import annotations
 
 import copy
@@ -12,25 +11,26 @@ LONGEST = 1 << 16
 """Bytes of a mutated input, at most."""
 
 TOKENS: tuple[bytes, ...] = (
-    b"", b"\x00", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc3", b"\x1a", b"\x85",
-    "é٣３\u2028\u200f\ufeff𝄞".encode(), b'"', b'""', b'"""', b"'", b"\\", b"\r", b"\r\n", b"\n\n", b"\n", b"\t", b" ",
-    b"\v\f", b";", b",", b",,,,,,,,", b"|", b"#", b"%", b"-", b"+", b"-0", b"00", b"1e5", b"1e999", b"-1e-400", b"nan",
-    b"inf", b"0x1F", b"1_000", b"3.0", b".5", b"5.", b"9" * 18, b"9" * 19, b"9223372036854775808",
+    b"", b"\x00", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc3", b"\x1a",
+    b"\x85", "é٣３\u2028\u200f\ufeff𝄞".encode(), b'"', b'""', b'"""', b"'", b"\\", b"\r", b"\r\n", b"\n\n", b"\n",
+    b"\t", b" ", b"\v\f", b";", b",", b",,,,,,,,", b"|", b"#", b"%", b"-", b"+", b"-0", b"00", b"1e5", b"1e999",
+    b"-1e-400", b"nan", b"inf", b"0x1F", b"1_000", b"3.0", b".5", b"5.", b"9" * 18, b"9" * 19, b"9223372036854775808",
     b"-9223372036854775809", b"18446744073709551616", b"9007199254740993", b"9" * 400, b"9" * 5000, b"true", b"null",
-    b"~", b"None", b"NaT", b"2020-02-30", b"2020-13-01", b"0000-01-01", b"9999-12-31T23:59:60Z", b"10000-01-01", b"???",
-    b"=1+1", b"../../..", b"/", b"a" * 3000, b"\xf0\x9f" * 50,
+    b"~", b"None", b"NaT", b"2020-02-30", b"2020-13-01", b"0000-01-01", b"9999-12-31T23:59:60Z", b"10000-01-01",
+    b"???", b"=1+1", b"../../..", b"/", b"a" * 3000, b"\xf0\x9f" * 50,
 )  # fmt: skip
 
 YAML: tuple[bytes, ...] = (
-    b"{", b"}", b"[", b"]", b"[[[[", b"{a: {a: {a: ", b": ", b"- ", b"? ", b"&a ", b"*a", b"&a [*a]", b"<<: *a", b"!!int ",
-    b"!!binary ", b"!!python/object/apply:os.system [x]", b"!!set {a}", b"!!timestamp 2020-01-01", b"|\n", b">-\n", b"---\n",
-    b"...\n", b"%YAML 1.1\n", b"minimum", b"maximum", b"constraints", b"categories", b"hierarchy", b"type", b"name",
-    b"integer", b"number", b"string", b"boolean", b"date", b"datetime", b"role", b"target", b"identifier", b"step",
-    b"unknown", b"drop", b"fanout", b"bands", b"prefixes", b"dateparts", b"missingValues", b"dialect", b"delimiter",
-    b"encoding", b"utf-16", b"utf-7", b"idna", b"rot13", b"header", b"quoteChar", b"unit", b"person", b"max_records",
-    b"kind", b"table", b"sets", b"graph", b"items", b"nodes", b"node-isolate", b"edge", b"form", b"long", b"fimi", b"list",
-    b"degrees", b"matrix-market", b"max_degree", b"1d", b"15min", b"%d/%m/%Y", b"1.5", b"-1", b"0", b"10000000", b"\\ud800",
-    b'"\\ud800"', b'"\\u0000"', b"title", b"guarantee", b"none", b"fields:\n", b"  ", b"    ", b"\n  - ",
+    b"{", b"}", b"[", b"]", b"[[[[", b"{a: {a: {a: ", b": ", b"- ", b"? ", b"&a ", b"*a", b"&a [*a]", b"<<: *a",
+    b"!!int ", b"!!binary ", b"!!python/object/apply:os.system [x]", b"!!set {a}", b"!!timestamp 2020-01-01", b"|\n",
+    b">-\n", b"---\n", b"...\n", b"%YAML 1.1\n", b"minimum", b"maximum", b"constraints", b"categories", b"hierarchy",
+    b"type", b"name", b"integer", b"number", b"string", b"boolean", b"date", b"datetime", b"role", b"target",
+    b"identifier", b"step", b"unknown", b"drop", b"fanout", b"bands", b"prefixes", b"dateparts", b"missingValues",
+    b"dialect", b"delimiter", b"encoding", b"utf-16", b"utf-7", b"idna", b"rot13", b"header", b"quoteChar", b"unit",
+    b"person", b"max_records", b"kind", b"table", b"sets", b"graph", b"items", b"nodes", b"node-isolate", b"edge",
+    b"form", b"long", b"fimi", b"list", b"degrees", b"matrix-market", b"max_degree", b"1d", b"15min", b"%d/%m/%Y",
+    b"1.5", b"-1", b"0", b"10000000", b"\\ud800", b'"\\ud800"', b'"\\u0000"', b"title", b"guarantee", b"none",
+    b"fields:\n", b"  ", b"    ", b"\n  - ",
 )  # fmt: skip
 
 
@@ -146,8 +146,8 @@ VALUES: tuple[Any, ...] = (
 """What may stand anywhere in a schema, each near the edge of something."""
 
 KEYS = tuple(word.decode() for word in YAML if word.isalpha()) + (
-    "categoriesOrdered", "trueValues", "falseValues", "format", "required", "enum", "id", "item", "column", "max_degree",
-    "max_records", "skipInitialSpace", "quoteChar", "min", "values", "custom", "\ud800", "",
+    "categoriesOrdered", "trueValues", "falseValues", "format", "required", "enum", "id", "item", "column",
+    "max_degree", "max_records", "skipInitialSpace", "quoteChar", "min", "values", "custom", "\ud800", "",
 )  # fmt: skip
 
 

@@ -1,23 +1,13 @@
-"""What is fuzzed: every reader of data, schemas and hierarchies, with canaries in the private values.
+"""What is fuzzed: every reader of data, schemas, hierarchies and releases, with canaries in the private values."""
 
-A case may end in one of our own errors and in nothing else; neither the error with its traceback nor a log line nor a
-warning nor a released file may hold a canary. `attempt` runs one case and says what is wrong with it.
-"""
-
-# ruff: noqa: E501 - tables of odd bytes are read better unbroken
 from __future__ import annotations
 
 import bz2
 import gzip
 import io
 import json
-import logging
 import lzma
-import shutil
-import traceback
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -26,95 +16,19 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
+import rfc8785
 import yaml
 
-import cantle
 from cantle import fast
 from cantle.draft import draft
 from cantle.encoding import read_codes
 from cantle.errors import CantleError
 from cantle.hierarchies import load_hierarchy
 from cantle.schema import Schema
-from tests.fuzz.mutations import TOKENS, YAML, mutate, mutate_document
+from tests.fuzz.case import NUMBER, WORD, Target, published
+from tests.fuzz.mutations import TOKENS, YAML
+from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part
 from tests.release.people import SCHEMA, people
-
-WORD, NUMBER = b"CanaryQx7", b"7031931"
-CANARIES = (WORD, NUMBER)
-
-
-@dataclass(frozen=True)
-class Target:
-    """A file that is changed, and what is done with it; `use` may raise our errors only."""
-
-    name: str
-    file: str
-    seeds: tuple[bytes, ...]
-    use: Callable[[Path, Random], None]
-    tokens: Sequence[bytes] = TOKENS
-    documents: tuple[Any, ...] = ()
-    """What the seeds say, where they are documents: changed as such more often than as bytes."""
-    pack: Callable[[bytes], bytes] | None = None
-    """How a file is packed: changed before as often as after."""
-
-    def case(self, dice: Random) -> bytes:
-        """A changed input, or now and then a valid one."""
-        if self.pack is None:
-            return self._changed(dice)
-        return self.pack(self._changed(dice)) if dice.randrange(2) else mutate(dice, self.pack(self.seeds[0]))
-
-    def _changed(self, dice: Random) -> bytes:
-        seed, kind = self.seeds[dice.randrange(len(self.seeds))], dice.randrange(50)
-        if kind == 0:
-            return seed
-        if self.documents and kind < 35:
-            changed = mutate_document(dice, self.documents[dice.randrange(len(self.documents))])
-            return json.dumps(changed, ensure_ascii=True).encode()
-        return mutate(dice, seed, self.tokens, self.seeds)
-
-
-def attempt(target: Target, data: bytes, folder: Path, dice: Random) -> str | None:
-    """Runs a case in an empty folder of its own; what went wrong, or None."""
-    path, heard = folder / target.file, io.StringIO()
-    path.write_bytes(data)
-    handler = logging.StreamHandler(heard)
-    logger = logging.getLogger()
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            target.use(path, dice)
-    except CantleError as error:
-        heard.write("".join(traceback.format_exception(error)) + repr(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {str(error)[:200]!r}"
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
-    text = heard.getvalue().encode("utf-8", "surrogatepass")
-    if any(bird in text for bird in CANARIES):
-        return f"a message holds a canary: {heard.getvalue()[-300:]!r}"
-    for made in folder.rglob("out/*"):
-        if any(bird in made.read_bytes() for bird in CANARIES):
-            return f"the released file {made.name} holds a canary"
-    return None
-
-
-def empty(folder: Path) -> None:
-    """Takes out what a case has left."""
-    for path in folder.iterdir():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def published(data: Any, schema: Any, dice: Random, folder: Path, **options: Any) -> None:
-    """Publishes, and now and then writes the release."""
-    release = cantle.publish(data, schema, **({"epsilon": 2} | options))
-    repr(release)
-    if dice.randrange(4) == 0:
-        release.save(folder / "out")
-
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
@@ -139,8 +53,9 @@ def _csv_seeds() -> tuple[bytes, ...]:
 
 DIALECTS: tuple[dict[str, Any], ...] = (
     {}, {}, {}, {"delimiter": ";"}, {"skipInitialSpace": True}, {"header": False}, {"quoteChar": ""},
-    {"quoteChar": "'"}, {"encoding": "latin-1"}, {"encoding": "utf-16"}, {"encoding": "cp1252", "skipInitialSpace": True},
-    {"delimiter": " "}, {"delimiter": "\t"}, {"encoding": "utf-7"}, {"encoding": "shift_jis"}, {"encoding": "ascii"},
+    {"quoteChar": "'"}, {"encoding": "latin-1"}, {"encoding": "utf-16"},
+    {"encoding": "cp1252", "skipInitialSpace": True}, {"delimiter": " "}, {"delimiter": "\t"},
+    {"encoding": "utf-7"}, {"encoding": "shift_jis"}, {"encoding": "ascii"},
 )  # fmt: skip
 UNITS: tuple[dict[str, Any], ...] = ({}, {}, {}, {"unit": {"person": "id", "max_records": 2}})
 RPS: dict[str, Any] = {"method": "rps", "depth": 2}
@@ -393,6 +308,10 @@ def all_targets() -> list[Target]:
         ),
         Target("hierarchy yaml", "job.yaml", (yaml.safe_dump(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         Target("hierarchy json", "job.json", (json.dumps(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
+        *(Target(f"release {kind} {name}", name, (part(kind, name),), use_part(kind)) for kind, name in PARTS),
+        Target(
+            "release manifest", "release.json", tuple(map(rfc8785.dumps, MANIFESTS)), use_manifest, TOKENS, MANIFESTS
+        ),
     ]
 
 

@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 import cantle
 from benchmarks import fuzz
 from cantle.errors import CantleError, DataError, SchemaError
-from tests.fuzz.targets import CANARIES, NUMBER, SETS_SCHEMA, TARGETS, WORD, Target, attempt
+from tests.fuzz.case import CANARIES, NUMBER, WORD, Target, attempt
+from tests.fuzz.targets import SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA
 
 
@@ -158,8 +159,8 @@ class Text(str):
 ODD: tuple[Any, ...] = (
     10**5000, -(10**5000), "\ud800", "a\udfff", Text("b"), Odd(1), WORD.decode(), int(NUMBER), np.nan, pd.NaT, pd.NA,
     np.datetime64("NaT"), np.float32("inf"), np.int64(-(2**63)), np.uint64(2**64 - 1), Decimal("sNaN"),
-    Decimal("1e999999"), Fraction(1, 3), date.max, datetime.min, time.max, timedelta.max, [], [1, [2]], {"a": 1}, {1, 2},
-    (), object(), type, np.array([1, 2]), b"\xff", range(3), "\x00", "9" * 5000, "1e400",
+    Decimal("1e999999"), Fraction(1, 3), date.max, datetime.min, time.max, timedelta.max, [], [1, [2]], {"a": 1},
+    {1, 2}, (), object(), type, np.array([1, 2]), b"\xff", range(3), "\x00", "9" * 5000, "1e400",
 )  # fmt: skip
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.decimals(), st.fractions(),
@@ -186,7 +187,7 @@ def harmless(data: Any, schema: Any, **options: Any) -> None:
 @settings(max_examples=60)
 def test_objects_in_tables(values: list[Any]) -> None:
     column = pd.Series(values, dtype=object)
-    frame = pd.DataFrame({name: column for name in ("age", "town", "joined", "ill")})
+    frame = pd.DataFrame(dict.fromkeys(("age", "town", "joined", "ill"), column))
     harmless(frame, TABLE, method="rps", depth=1)
     objects = pl.Series("age", values, dtype=pl.Object)
     others = pl.DataFrame({name: ["no"] * len(values) for name in ("town", "joined", "ill")})

@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle.cli import app, main
-from tests.fuzz.targets import CANARIES, GRAPH_SCHEMA, NUMBER, SETS_SCHEMA, TARGETS, WORD
+from tests.fuzz.case import CANARIES, NUMBER, WORD
+from tests.fuzz.targets import GRAPH_SCHEMA, SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA, people
 
 SEEDED = ("--insecure-seed", "5")
@@ -57,9 +58,9 @@ def run(folder: Path, *arguments: object) -> Told:
     logging.getLogger("cantle").setLevel(logging.DEBUG)
     code: Any = 0
     try:
-        with chdir(folder), patch.object(sys, "argv", ["cantle", *map(str, arguments)]):
-            with redirect_stdout(out), redirect_stderr(err):
-                main()
+        called = patch.object(sys, "argv", ["cantle", *map(str, arguments)])
+        with chdir(folder), called, redirect_stdout(out), redirect_stderr(err):
+            main()
     except SystemExit as end:
         code = end.code or 0
     finally:
@@ -81,7 +82,8 @@ def write_files(folder: Path) -> set[str]:
         "t.csv": TARGETS["csv"].seeds[0], "q.csv": TARGETS["csv"].seeds[2], "t.parquet": TARGETS["parquet"].seeds[0],
         "s.dat": TARGETS["fimi"].seeds[0], "long.csv": TARGETS["long table"].seeds[0],
         "s.parquet": TARGETS["sets parquet"].seeds[0], "g.txt": TARGETS["edges"].seeds[0],
-        "g.mtx": TARGETS["matrix market"].seeds[0], "d.txt": TARGETS["degrees"].seeds[0], "n.txt": TARGETS["nodes"].seeds[0],
+        "g.mtx": TARGETS["matrix market"].seeds[0], "d.txt": TARGETS["degrees"].seeds[0],
+        "n.txt": TARGETS["nodes"].seeds[0],
         "cut.parquet": TARGETS["parquet"].seeds[0][:-9], "empty.csv": b"", "none.csv": WORD + b"\n" + NUMBER + b"\n",
         "cut.gz": b"\x1f\x8b" + WORD,
     }  # fmt: skip
@@ -108,30 +110,37 @@ def publish(data: str, schema: str, out: str, *more: object) -> tuple[object, ..
 GOOD, BAD = (0,), (1, 2)
 CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     # tables, and what is made of their releases
-    (("init", "t.csv"), GOOD), (("init", "t.parquet", "--json"), GOOD), (("init", "empty.csv"), BAD), (("init", "cut.parquet"), BAD),
+    (("init", "t.csv"), GOOD), (("init", "t.parquet", "--json"), GOOD), (("init", "empty.csv"), BAD),
+    (("init", "cut.parquet"), BAD),
     (publish("t.csv", "table", "a", "--method", "rps", "--ledger", "l.db", "--dataset", "people"), GOOD),
     (publish("t.parquet", "table", "b", "--json"), GOOD), (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
     (publish("t.csv", "person", "d"), GOOD), (publish("t.csv", "table", "e", *SEEDED), GOOD),
     (publish("t.csv", "table", "f", "--method", "rps", "--set", "preset=paper", "--set", "depth=4"), GOOD),
     (("show", "a"), GOOD), (("show", "a", "--json"), GOOD), (("verify", "a"), GOOD), (("verify", "a", "--json"), GOOD),
-    (("sample", "a", "-n", 9), GOOD), (("sample", "a", "-n", 9, "-o", "more.csv"), GOOD), (("graph", "a", "-o", "x.txt"), BAD),
-    (("apply", "b", "t.csv", "-o", "x.internal.csv"), GOOD), (("apply", "a", "t.csv", "-o", "y.internal.csv"), BAD),
-    (("apply", "b", "none.csv", "-o", "z.internal.csv"), BAD),
-    (("ledger", "show", "--ledger", "l.db"), GOOD), (("ledger", "history", "--ledger", "l.db", "--dataset", "people"), GOOD),
+    (("sample", "a", "-n", 9), GOOD), (("sample", "a", "-n", 9, "-o", "more.csv"), GOOD),
+    (("graph", "a", "-o", "x.txt"), BAD), (("apply", "b", "t.csv", "-o", "x.internal.csv"), GOOD),
+    (("apply", "a", "t.csv", "-o", "y.internal.csv"), BAD), (("apply", "b", "none.csv", "-o", "z.internal.csv"), BAD),
+    (("ledger", "show", "--ledger", "l.db"), GOOD),
+    (("ledger", "history", "--ledger", "l.db", "--dataset", "people"), GOOD),
     (("ledger", "cap", "1.5", "--ledger", "l.db", "--dataset", "people", "--json"), GOOD),
     # sets and graphs
-    (publish("s.dat", "sets", "g"), GOOD), (publish("long.csv", "long", "h", "--json"), GOOD), (publish("s.parquet", "sets", "i"), GOOD),
-    (publish("s.dat", "sets", "j", "--set", "preset=paper", "--set", "fanout=2"), GOOD), (("show", "g"), GOOD), (("verify", "g"), GOOD),
-    (("sample", "g", "-n", 3), GOOD), (publish("g.txt", "graph", "k"), GOOD), (publish("g.mtx", "mtx", "l"), GOOD),
-    (publish("d.txt", "degrees", "m"), GOOD), (publish("g.txt", "graph", "n", "--nodes", "n.txt"), GOOD), (("show", "k"), GOOD),
-    (("verify", "k"), GOOD), (("graph", "k", "-o", "made.txt"), GOOD), (("init", "s.dat", "--kind", "sets"), GOOD),
+    (publish("s.dat", "sets", "g"), GOOD), (publish("long.csv", "long", "h", "--json"), GOOD),
+    (publish("s.parquet", "sets", "i"), GOOD),
+    (publish("s.dat", "sets", "j", "--set", "preset=paper", "--set", "fanout=2"), GOOD), (("show", "g"), GOOD),
+    (("verify", "g"), GOOD), (("sample", "g", "-n", 3), GOOD), (publish("g.txt", "graph", "k"), GOOD),
+    (publish("g.mtx", "mtx", "l"), GOOD), (publish("d.txt", "degrees", "m"), GOOD),
+    (publish("g.txt", "graph", "n", "--nodes", "n.txt"), GOOD), (("show", "k"), GOOD), (("verify", "k"), GOOD),
+    (("graph", "k", "-o", "made.txt"), GOOD), (("init", "s.dat", "--kind", "sets"), GOOD),
     (("init", "g.txt", "--kind", "graph"), GOOD),
     # what is refused: before the data, at its door, and when the budget does not suffice
-    (publish("t.csv", "table", "a"), BAD), (publish("t.csv", "more", "x1"), BAD), (publish("none.csv", "table", "x2"), BAD),
-    (publish("empty.csv", "table", "x3"), BAD), (publish("cut.parquet", "table", "x4"), BAD), (publish("cut.gz", "mtx", "x5"), BAD),
-    (publish("t.csv", "table", "x6", "--ledger", "l.db", "--dataset", "people"), BAD), (publish("s.dat", "table", "x7"), BAD),
-    (publish("t.csv", "sets", "x8"), BAD), (publish("t.csv", "table", "x9", "--method", "rps", "--set", "depth=0.5"), BAD),
-    (publish("t.csv", "table", "x10", "--engine", "oven"), BAD), (publish("none.csv", "mtx", "x11", "--format", "fimi"), BAD),
+    (publish("t.csv", "table", "a"), BAD), (publish("t.csv", "more", "x1"), BAD),
+    (publish("none.csv", "table", "x2"), BAD), (publish("empty.csv", "table", "x3"), BAD),
+    (publish("cut.parquet", "table", "x4"), BAD), (publish("cut.gz", "mtx", "x5"), BAD),
+    (publish("t.csv", "table", "x6", "--ledger", "l.db", "--dataset", "people"), BAD),
+    (publish("s.dat", "table", "x7"), BAD), (publish("t.csv", "sets", "x8"), BAD),
+    (publish("t.csv", "table", "x9", "--method", "rps", "--set", "depth=0.5"), BAD),
+    (publish("t.csv", "table", "x10", "--engine", "oven"), BAD),
+    (publish("none.csv", "mtx", "x11", "--format", "fimi"), BAD),
     (publish("d.txt", "sets", "x12", "--method", "rps"), BAD), (("verify", "nowhere"), BAD), (("show", "t.csv"), BAD),
     (("publish", "t.csv", "--schema", "table.yaml", "--epsilon", "0.000000001", "-o", "x13", "--set", "rounds=9"), BAD),
 ]  # fmt: skip

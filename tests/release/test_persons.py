@@ -135,6 +135,13 @@ def test_the_column_of_persons_is_not_published() -> None:
     assert cantle.Schema.from_dict(parsed.to_dict()) == parsed
 
 
-def test_other_engines_say_that_they_cannot() -> None:
+def test_other_engines_say_that_they_cannot_and_it_costs_nothing(tmp_path: Path) -> None:
+    book = cantle.Ledger(tmp_path / "ledger.db")
+    book.cap("visits", 3)
+    paid = {"epsilon": 1, "ledger": book, "dataset": "visits"}
     with pytest.raises(ParameterError, match="use engine memory"):
-        cantle.publish(frame(["a"], [1]), schema(), epsilon=1, engine="duckdb")
+        cantle.publish(frame(["a"], [1]), schema(), engine="duckdb", **paid)
+    assert book.account("visits").spent_nano == 0
+    assert book.account("visits").entries == ()
+    cantle.publish(frame(["a"], [1]), schema(), method="rps", **paid)
+    assert book.account("visits").spent_nano == 10**9

@@ -1,7 +1,7 @@
 """The instances of docs/privacy.md, section 10.3: known flaws with their exact numbers.
 
-I1, I2, I10 and I11 are closed forms with a real epsilon. Everything else runs through the shipped code in units of
-ln 2, sound and broken. I13 and I14, of the published degree scheme, stand with that scheme, in the evaluation.
+I1, I2, I10, I11, I13 and I14 are closed forms with a real epsilon. Everything else runs through the shipped code in
+units of ln 2, sound and broken.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cantle import privtree
 from cantle.audit import configs, degrees, degrees_broken, diffpart_broken
@@ -25,6 +26,8 @@ from cantle.budget import NANO
 from cantle.noise import Lanes, Rate
 from cantle.noise.enumerating import law
 from cantle.quality import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
+
+Ints, Floats = NDArray[np.int64], NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -259,6 +262,49 @@ def i12() -> tuple[Number, ...]:
 
 
 def i13() -> tuple[Number, ...]:
+    """A wheel of 4 spokes loses its hub, Laplace(5 / epsilon) in every bin of one degree; in units of epsilon."""
+    before, after = np.bincount([4, 3, 3, 3, 3]), np.bincount([2, 2, 2, 2], minlength=5)
+    moved = np.abs(before - after) / 5
+    return (
+        Number("loss of all bins together, over epsilon", 9 / 5, float(moved.sum()), 1e-12),
+        Number("largest loss of one bin, over epsilon", 4 / 5, float(moved.max()), 1e-12),
+    )
+
+
+def _near(degrees: Ints, leaves: Ints, beta: float) -> Floats:
+    """S of each leaf, one degree d: the largest e^(-beta j) (#{u: |deg - d| <= j + 1} + j + 1) over j."""
+    far = math.ceil((2 * math.log(len(degrees)) + 1) / beta)  # e^(-beta j) (n + j + 1) is below 1 here and falls
+    j, below = np.arange(far), np.concatenate([[0], np.cumsum(np.bincount(degrees))])
+    upper = np.minimum(leaves[:, None] + j + 2, len(below) - 1)
+    within = below[upper] - below[np.clip(leaves[:, None] - j - 1, 0, len(below) - 1)]
+    return np.asarray((np.exp(-beta * j) * (within + j + 1)).max(axis=1))
+
+
+def _hub(epsilon: float, joined: int, base: int) -> float:
+    """The loss of all leaves, Cauchy noise of scale 6 S / (epsilon / 2), when a node goes: `joined` neighbours have the
+    degrees base + 2, base + 4, ..., the rest of their neighbours has one edge. Leaves: degrees base + 1 to base + 2
+    joined."""
+    ends, leaves = base + 2 * np.arange(1, joined + 1), np.arange(base + 1, base + 2 * joined + 1)
+    pendant = np.ones(int((ends - 1).sum()), dtype=np.int64)
+    laws = []
+    for graph in (np.concatenate([[joined], ends, pendant]), np.concatenate([ends - 1, pendant])):
+        scale = 12 * _near(graph, leaves, epsilon / 12) / epsilon
+        laws.append((np.bincount(graph, minlength=int(leaves[-1]) + 1)[leaves], scale))
+    (one, scale), (two, other) = laws
+    apart = np.hypot(one - two, scale - other)  # the largest log ratio is the hyperbolic distance of (place, scale)
+    return float((2 * np.arcsinh(apart / np.sqrt(scale * other) / 2)).sum())
+
+
+def i14() -> tuple[Number, ...]:
+    """Smooth sensitivity in each leaf: a node whose neighbours lie in different leaves goes."""
+    stated = ((12, 20, 60, 22.635), (2, 60, 300, 3.948), (1, 130, 700, 2.618))
+    return tuple(
+        Number(f"loss, {joined} neighbours (claims {epsilon})", loss, _hub(epsilon, joined, base), 5.1e-4)
+        for epsilon, joined, base, loss in stated
+    )
+
+
+def i13_records() -> tuple[Number, ...]:
     """RPS on projected degrees, bound 2, a cut for 1 unit and leaves for 2, as if a node were one record: a 4-cycle
     loses a node, (2, 2, 2, 2) becomes (1, 1, 2). Cut at 2, counts cut to {0, 1} are 1 and 0."""
     flaw, config = _breakage(degrees_broken.RECORD), degrees.CYCLE
@@ -326,5 +372,5 @@ def i18() -> tuple[Number, ...]:
 
 INSTANCES: dict[str, Callable[[], tuple[Number, ...]]] = {
     "I1": i1, "I2": i2, "I3": i3, "I4": i4, "I5": i5, "I6": i6, "I7": i7, "I8": i8, "I9": i9, "I10": i10, "I11": i11,
-    "I12": i12, "I13'": i13, "I16": i16, "I17": i17, "I18": i18,
+    "I12": i12, "I13": i13, "I13'": i13_records, "I14": i14, "I16": i16, "I17": i17, "I18": i18,
 }  # fmt: skip

@@ -187,13 +187,21 @@ def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list
         np.not_equal(node[1:], node[:-1], out=new[1:])
         new[begins[:-1]] = True
         first = np.flatnonzero(new)
-        masks.append(np.bitwise_or.reduceat(bit_of[child], first) if len(first) else np.zeros(0, kind))
+        masks.append(_sums(bit_of[child], first))
         before = np.zeros(len(child) + 1, dtype=np.int32 if len(child) < 1 << 31 else np.int64)
         np.cumsum(new, out=before[1:])
         begins = before[begins]
         offsets.append(begins)
         child = node[first]
     return masks, offsets
+
+
+def _sums(values: npt.NDArray[Any], first: Ints) -> npt.NDArray[Any]:
+    """Of each stretch that begins at `first`, the sum of its values: of bits that differ, their union. Running sums may
+    overflow: their differences are right all the same."""
+    running = np.cumsum(values, dtype=values.dtype)[np.append(first[1:], len(values)) - 1] if len(first) else values
+    running[1:] -= running[:-1].copy()
+    return running
 
 
 def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[Ints, npt.NDArray[Any]]:
@@ -205,9 +213,8 @@ def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[I
     sizes = np.diff(starts)
     keep = np.ones(len(items), dtype=np.bool_)
     hashes = scramble(np.arange(1, size + 1))
-    for length in np.unique(sizes[sizes > most]).tolist():
-        rows = starts[:-1][sizes == length]
-        mark = hashes[items[rows[:, None] + np.arange(length)]]
+    for length, rows in _by_length(starts[:-1], sizes, most):
+        mark = hashes[np.lib.stride_tricks.sliding_window_view(items, length)[rows]]
         mark ^= scramble(mark.sum(axis=1, dtype=np.uint64))[:, None]
         mark *= _ODD
         digits = (length - 1).bit_length()
@@ -217,3 +224,14 @@ def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[I
         dropped = (short[:, most:] & short.dtype.type((1 << digits) - 1)).astype(np.int64)
         keep[(rows[:, None] + dropped).reshape(-1)] = False
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(sizes, most))]), items[keep]
+
+
+def _by_length(begins: Ints, sizes: Ints, most: int) -> Iterator[tuple[int, Ints]]:
+    """Lengths above `most` that occur, each with where its records begin."""
+    longer = np.flatnonzero(sizes > most)
+    lengths = sizes[longer]
+    kind = np.uint16 if int(lengths.max(initial=0)) < 1 << 16 else np.int64  # 16 bits: a radix sort
+    order = np.argsort(lengths.astype(kind), kind="stable")
+    known, first = np.unique(lengths[order], return_index=True)
+    for length, rows in zip(known.tolist(), np.split(begins[longer[order]], first[1:]), strict=False):
+        yield length, rows

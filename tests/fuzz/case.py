@@ -1,0 +1,100 @@
+"""One case of the fuzzer: a changed file, what is done with it, and what may come of that.
+
+A case may end in one of our own errors and in nothing else; neither the error with its traceback nor a log line nor a
+warning nor a released file may hold a canary. `attempt` runs one case and says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import shutil
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import cantle
+from cantle.errors import CantleError
+from tests.fuzz.mutations import TOKENS, mutate, mutate_document
+
+WORD, NUMBER = b"CanaryQx7", b"7031931"
+CANARIES = (WORD, NUMBER)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file that is changed, and what is done with it; `use` may raise our errors only."""
+
+    name: str
+    file: str
+    seeds: tuple[bytes, ...]
+    use: Callable[[Path, Random], None]
+    tokens: Sequence[bytes] = TOKENS
+    documents: tuple[Any, ...] = ()
+    """What the seeds say, where they are documents: changed as such more often than as bytes."""
+    pack: Callable[[bytes], bytes] | None = None
+    """How a file is packed: changed before as often as after."""
+
+    def case(self, dice: Random) -> bytes:
+        """A changed input, or now and then a valid one."""
+        if self.pack is None:
+            return self._changed(dice)
+        return self.pack(self._changed(dice)) if dice.randrange(2) else mutate(dice, self.pack(self.seeds[0]))
+
+    def _changed(self, dice: Random) -> bytes:
+        seed, kind = self.seeds[dice.randrange(len(self.seeds))], dice.randrange(50)
+        if kind == 0:
+            return seed
+        if self.documents and kind < 35:
+            changed = mutate_document(dice, self.documents[dice.randrange(len(self.documents))])
+            return json.dumps(changed, ensure_ascii=True).encode()
+        return mutate(dice, seed, self.tokens, self.seeds)
+
+
+def attempt(target: Target, data: bytes, folder: Path, dice: Random) -> str | None:
+    """Runs a case in an empty folder of its own; what went wrong, or None."""
+    path, heard = folder / target.file, io.StringIO()
+    path.write_bytes(data)
+    handler = logging.StreamHandler(heard)
+    logger = logging.getLogger()
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            target.use(path, dice)
+    except CantleError as error:
+        heard.write("".join(traceback.format_exception(error)) + repr(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {str(error)[:200]!r}"
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+    text = heard.getvalue().encode("utf-8", "surrogatepass")
+    if any(bird in text for bird in CANARIES):
+        return f"a message holds a canary: {heard.getvalue()[-300:]!r}"
+    for made in folder.rglob("out/*"):
+        if any(bird in made.read_bytes() for bird in CANARIES):
+            return f"the released file {made.name} holds a canary"
+    return None
+
+
+def empty(folder: Path) -> None:
+    """Takes out what a case has left."""
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def published(data: Any, schema: Any, dice: Random, folder: Path, **options: Any) -> None:
+    """Publishes, and now and then writes the release."""
+    release = cantle.publish(data, schema, **({"epsilon": 2} | options))
+    repr(release)
+    if dice.randrange(4) == 0:
+        release.save(folder / "out")

@@ -1,0 +1,92 @@
+"""Saved releases as targets: a file of one is changed and the hashes are made anew, so that `verify` looks inside.
+
+A release may come from anyone. Whatever its files hold, `verify` says what is off, and `load` gives a release or one
+of our errors. Nothing in them is private: there are no canaries here.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import rfc8785
+
+import cantle
+from cantle.release import MARK, sha256
+from cantle.verify import verify_folder
+from tests.release.people import SCHEMA, people
+
+KINDS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
+    "rps": (people(40), SCHEMA, {"depth": 3}),
+    "diffgen": (people(40), SCHEMA, {"rounds": 2}),
+    "diffpart": ([[1, 2], [2], [2, 3]] * 9, {"kind": "sets", "items": {"minimum": 1, "maximum": 9}}, {}),
+    "degrees": ([(i, i % 7 + 20) for i in range(20)], {"kind": "graph"}, {}),
+}
+"""Data, schema and settings by method."""
+
+PARTS = (
+    ("rps", "groups.parquet"), ("rps", "tree.parquet"), ("diffgen", "groups.parquet"), ("diffpart", "groups.parquet"),
+    ("diffpart", "data.parquet"), ("degrees", "groups.parquet"),
+)  # fmt: skip
+MANIFEST = f"{MARK}release.json"
+
+
+@cache
+def saved(method: str) -> dict[str, bytes]:
+    """The files of a release, the same ones every time."""
+    data, schema, options = KINDS[method]
+    with tempfile.TemporaryDirectory() as place:
+        folder = cantle.publish(data, schema, epsilon=9, method=method, insecure_seed=1, **options).save(
+            Path(place) / "out"
+        )
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def part(method: str, name: str) -> bytes:
+    """One file of a release, as it was saved."""
+    return saved(method)[MARK + name]
+
+
+MANIFESTS = tuple(json.loads(saved(method)[MANIFEST]) for method in KINDS)
+
+
+def use_part(method: str) -> Callable[[Path, Random], None]:
+    def use(path: Path, _dice: Random) -> None:
+        _look(path.parent / "release", saved(method) | {MARK + path.name: path.read_bytes()})
+
+    return use
+
+
+def use_manifest(path: Path, _dice: Random) -> None:
+    """The other files are those of the method that the manifest names, if it does."""
+    method = "rps"
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        method = json.loads(path.read_bytes())["method"]
+    files = saved(method) if isinstance(method, str) and method in KINDS else saved("rps")
+    _look(path.parent / "release", files | {MANIFEST: path.read_bytes()})
+
+
+def _look(folder: Path, files: dict[str, bytes]) -> None:
+    folder.mkdir()
+    for name, content in (files | {MANIFEST: _rehashed(files)}).items():
+        (folder / name).write_bytes(content)
+    assert all(isinstance(problem, str) for problem in verify_folder(folder))
+    cantle.Release.load(folder)
+
+
+def _rehashed(files: dict[str, bytes]) -> bytes:
+    """The manifest with the hashes of these files; as it is where it has no place for them."""
+    try:
+        manifest = json.loads(files[MANIFEST])
+        manifest["files"] = {name: sha256(content) for name, content in files.items() if name != MANIFEST}
+        del manifest["sha256"]
+        manifest["sha256"] = sha256(rfc8785.dumps(manifest))
+        return rfc8785.dumps(manifest)
+    except Exception:  # noqa: BLE001 - whatever it is, it is not of the form that could hold them
+        return files[MANIFEST]
