@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from cantle.engines import kernels
 from cantle.engines.base import Chunk, Tables
-from cantle.engines.memory import CHUNK_CELLS
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
+
+CHUNK_CELLS = 1 << 17
+"""Counts or scores at a time: small enough that they stay in the cache and in memory already held."""
 
 
 class CompiledEngine(Tables):

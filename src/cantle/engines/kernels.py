@@ -167,9 +167,6 @@ def score_cuts(
                 place[a] = home[a]
                 open_[number] = a
                 number += 1
-                for c in range(classes):  # just the codes that the region still has are cleared and scored
-                    begin = _U(c) * codes + home[a]
-                    table[begin + _U(lo[i, a]) : begin + _U(hi[i, a])] = 0
         if rows.itemsize == 1 and number > 4:
             _add_bytes(rows, words, label, start[i], end[i], place, codes, table)
         else:
@@ -190,6 +187,8 @@ def score_cuts(
                     y += table[codes + v]
                     scores[at] = even * min(x + y, records - x - y) + apart * max(x + most_y - y, y + most_x - x)
                     at += _U(1)
+                    table[v] = 0
+                    table[codes + v] = 0
             else:
                 left[:] = 0
                 for v in range(first, last - _U(1)):
@@ -197,9 +196,12 @@ def score_cuts(
                     for c in range(classes):
                         left[c] += table[_U(c) * codes + v]
                         size += left[c]
+                        table[_U(c) * codes + v] = 0
                     told = _told_apart(left, total) if apart else 0
                     scores[at] = even * min(size, records - size) + apart * told
                     at += _U(1)
+            for c in range(classes):
+                table[_U(c) * codes + last - _U(1)] = 0
 
 
 @compiled
