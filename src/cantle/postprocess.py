@@ -17,6 +17,7 @@ from cantle import fast
 from cantle.regions import Ints
 
 Floats = npt.NDArray[np.float64]
+_BLOCK = 1 << 15  # records drawn at once by kernels
 MOST_LISTED = 1 << 18
 """Pairs of codes that a table of all of them is made for."""
 
@@ -227,14 +228,10 @@ class Strata:
 
     def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> npt.NDArray[Any]:
         """A code of each record, as `draw_codes` says."""
-        words = generator.integers(0, 2**64, self.total, dtype=np.uint64)
         below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
         if fast.ready():
-            from cantle import drawing
-
-            codes = np.empty(self.total, dtype=kind)
-            drawing.draw(words, self.starts, lo, hi, below, self._key_bits, codes)
-            return codes
+            return self._draw_compiled(below, lo, hi, np.empty(self.total, dtype=kind), generator)
+        words = generator.integers(0, 2**64, self.total, dtype=np.uint64)
         region = self._region
         place = (self._within + (words >> np.uint64(32)) * 2.0**-32) / self.counts[region]
         mass = below[lo][region] + place * (below[hi] - below[lo])[region]
@@ -247,6 +244,22 @@ class Strata:
         words.sort()
         words &= np.uint64((1 << self._index_bits) - 1)
         return drawn[words.view(np.int64)]
+
+    def _draw_compiled(
+        self, below: Floats, lo: Ints, hi: Ints, codes: npt.NDArray[Any], generator: Dice
+    ) -> npt.NDArray[Any]:
+        """The same codes; some regions at a time, so that their random words stay in the cache."""
+        from cantle import drawing
+
+        first = 0
+        while first < len(lo):
+            last = max(first + 1, int(np.searchsorted(self.starts, self.starts[first] + _BLOCK, side="right")) - 1)
+            starts = self.starts[first : last + 1]
+            words = generator.integers(0, 2**64, int(starts[-1] - starts[0]), dtype=np.uint64)
+            mine = codes[starts[0] : starts[-1]]
+            drawing.draw(words, starts - starts[0], lo[first:last], hi[first:last], below, self._key_bits, mine)
+            first = last
+        return codes
 
 
 def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> npt.NDArray[Any]:

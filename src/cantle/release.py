@@ -95,7 +95,7 @@ class Release:
         meta = {"cantle": self.manifest["guarantee"]}
         known = {names["data"]: write(as_drawn(self), folder / names["data"], data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
-            frame.write_parquet(folder / names[name], metadata=meta)
+            frame.write_parquet(folder / names[name], metadata=meta, statistics=False)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
         (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8")
         package = datapackage(self.manifest, names["data"])
@@ -169,14 +169,16 @@ def sha256_of(path: Path) -> str:
 def check_free(folder: str | os.PathLike[str]) -> Path:
     """The folder's path, if nothing is there yet."""
     target = Path(folder)
-    if target.exists() or target.is_symlink():
+    if "\0" in str(target):
+        raise OutputError("a folder cannot have a null character in its name: choose another -o folder")
+    if os.path.lexists(target):
         raise OutputError(f"{target} exists already; a release is never overwritten: choose another -o folder")
     return target
 
 
 def check_writable(folder: Path) -> None:
     """Refuses a folder that could not be made, before anything is spent on what would go there."""
-    there = next(parent for parent in folder.absolute().parents if parent.exists())
+    there = next(parent for parent in folder.absolute().parents if os.path.exists(parent))
     try:
         os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=there))
     except OSError as error:

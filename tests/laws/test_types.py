@@ -46,7 +46,7 @@ def fields(draw: st.DrawFn) -> dict[str, Any]:
     made: dict[str, Any] = {"name": "x", "type": kind, "constraints": {"required": draw(st.booleans())}}
     steps = draw(st.integers(0, 400))
     if kind == "integer":
-        low, step = draw(st.integers(-(2**61), 2**61)), draw(st.integers(1, 2**40))
+        low, step = draw(st.integers(-(2**52), 2**52)), draw(st.integers(1, 2**40))
         made |= {"step": step}
         made["constraints"] |= {"minimum": low, "maximum": low + steps * step}
     elif kind == "number":

@@ -158,6 +158,7 @@ def score_cuts(
     nowhere, codes = codes, codes + _U(256)  # room for bytes that are not asked about
     table = np.zeros(np.int64(codes) * classes, np.int64)
     open_, total, left = np.empty(attributes, np.int64), np.empty(classes, np.int64), np.empty(classes, np.int64)
+    size_of, ahead = np.empty(np.int64(codes), np.int64), np.empty(np.int64(codes), np.int64)
     at = _U(0)
     for i in range(len(start)):
         place[:] = nowhere
@@ -181,14 +182,19 @@ def score_cuts(
                     for v in range(first, last):
                         total[c] += table[_U(c) * codes + v]
             if classes == 2:
-                x, y, most_x, most_y = 0, 0, total[0], total[1]
-                for v in range(first, last - _U(1)):
-                    x += table[v]
-                    y += table[codes + v]
-                    scores[at] = even * min(x + y, records - x - y) + apart * max(x + most_y - y, y + most_x - x)
-                    at += _U(1)
-                    table[v] = 0
-                    table[codes + v] = 0
+                x, y, cuts = 0, 0, np.int64(last - first) - 1
+                for v in range(cuts):
+                    x += table[first + _U(v)]
+                    y += table[codes + first + _U(v)]
+                    size_of[v] = x + y
+                    ahead[v] = x - y
+                    table[first + _U(v)] = 0
+                    table[codes + first + _U(v)] = 0
+                mine = scores[np.int64(at) : np.int64(at) + cuts]
+                for v in range(cuts):
+                    told = max(total[1] + ahead[v], total[0] - ahead[v])
+                    mine[v] = even * min(size_of[v], records - size_of[v]) + apart * told
+                at += _U(cuts)
             else:
                 left[:] = 0
                 for v in range(first, last - _U(1)):

@@ -233,5 +233,4 @@ def _by_length(begins: Ints, sizes: Ints, most: int) -> Iterator[tuple[int, Ints
     kind = np.uint16 if int(lengths.max(initial=0)) < 1 << 16 else np.int64  # 16 bits: a radix sort
     order = np.argsort(lengths.astype(kind), kind="stable")
     known, first = np.unique(lengths[order], return_index=True)
-    for length, rows in zip(known.tolist(), np.split(begins[longer[order]], first[1:]), strict=False):
-        yield length, rows
+    yield from zip(known.tolist(), np.split(begins[longer[order]], first[1:]), strict=False)

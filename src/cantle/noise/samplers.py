@@ -188,7 +188,7 @@ class Sampler(Noise):
         V times the true total lies in [target - E, target + E + 2) for target = floor(word * S / 2**64): if
         the target is 2E + 2 away from both neighbouring sums, it decides.
         """
-        weights = exp_minus(gaps * rate.repeat(sizes).floats()) / inverse
+        weights = _powers(gaps, sizes, rate) / inverse
         if many is not None:
             weights *= many
         exponents = np.frexp(np.add.reduceat(weights, heads))[1]
@@ -354,6 +354,14 @@ def _segment_blocks(starts: Ints) -> Iterator[tuple[slice, slice]]:
         last = max(first + 1, int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1)
         yield slice(first, last), slice(int(starts[first]), int(starts[last]))
         first = last
+
+
+def _powers(gaps: Words, sizes: Ints, rate: Rate) -> Floats:
+    """exp(-rate * gap) of each candidate; of few gaps at one rate, worked out once for each: the same numbers."""
+    speed, most = rate.floats(), int(gaps.max())
+    if most < len(gaps) and (speed == speed.flat[0]).all():
+        return exp_minus(np.arange(most + 1, dtype=np.uint64) * speed.flat[0])[gaps.view(np.int64)]
+    return exp_minus(gaps * rate.repeat(sizes).floats())
 
 
 def _starts(sizes: Ints) -> Ints:
