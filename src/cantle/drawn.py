@@ -6,6 +6,7 @@ Released values only. What is written is what polars would write of the frame, b
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ Codes = npt.NDArray[Any]
 LISTED = 1 << 16
 """Values of a column that are put into words once, however few records there are."""
 
-_ROWS = 1 << 12  # records written together
+_ROWS = 1 << 12  # records written together by the kernel
+_MANY = 1 << 18  # and as frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +47,40 @@ class Drawn:
 
     def frame(self) -> pl.DataFrame:
         """The records as a data frame."""
+        return self._frame(slice(None))
+
+    def _frame(self, part: slice) -> pl.DataFrame:
         import polars as pl
 
         columns = zip(self.attributes, self.codes, strict=True)
-        return pl.DataFrame([attribute.values(codes) for attribute, codes in columns])
+        return pl.DataFrame([attribute.values(codes[part]) for attribute, codes in columns])
+
+    def _frames(self) -> Iterator[pl.DataFrame]:
+        for first in range(0, self.records, _MANY):
+            yield self._frame(slice(first, first + _MANY))
+
+    def write_parquet(self, path: Path, metadata: dict[str, str]) -> None:
+        """Writes the records, some at a time."""
+        from polars.io.plugins import register_io_source
+
+        def source(*_: Any) -> Iterator[pl.DataFrame]:
+            return self._frames()
+
+        stream = register_io_source(source, schema=self._frame(slice(0)).schema)
+        stream.sink_parquet(path, metadata=metadata, row_group_size=_MANY)
 
     def write_csv(self, path: Path) -> str:
-        """Writes the records; gives the hash of the file."""
+        """Writes the records, some at a time; gives the hash of the file."""
         words = self._words() if fast.ready() and self.attributes else None
-        if words is None:
-            self.frame().write_csv(path)
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        return self._write(path, *words)
+        if words is not None:
+            return self._write(path, *words)
+        digest = hashlib.sha256()
+        with path.open("wb") as file:
+            for number, frame in enumerate(self._frames() if self.records else [self.frame()]):
+                made = frame.write_csv(include_header=number == 0).encode()
+                digest.update(made)
+                file.write(made)
+        return digest.hexdigest()
 
     def _write(self, path: Path, tables: list[_Words], header: bytes) -> str:
         from cantle import drawing

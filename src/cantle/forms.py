@@ -46,11 +46,13 @@ def write(records: Any, path: Path, data: str, manifest: dict[str, Any]) -> str 
 
     Gives the hash of the file where it was made on the way.
     """
+    meta = {"cantle": manifest["guarantee"]}
     if isinstance(records, Drawn):
         if data == "csv":
             return records.write_csv(path)
-        records = records.frame()
-    frame, meta = as_polars(records), {"cantle": manifest["guarantee"]}
+        records.write_parquet(path, meta)
+        return None
+    frame = as_polars(records)
     if manifest["kind"] == "sets":
         from cantle.setframes import to_long, write_fimi
 
