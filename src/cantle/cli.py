@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from cantle.cli_audit import audit_command
+from cantle.cli_bench import bench_command
+from cantle.cli_ledger import ledger_app
+from cantle.cli_output import Json, progress, table, tell
+from cantle.cli_release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.errors import CantleError, ParameterError
 
 app = typer.Typer(
@@ -23,9 +26,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 
 
 def main() -> None:
@@ -50,52 +50,6 @@ def _complain(error: CantleError, code: int) -> None:
         print(json.dumps({"error": type(error).__name__, "message": message}))
     print(f"error: {message}", file=sys.stderr)
     sys.exit(code)
-
-
-def _tell(as_json: bool, facts: dict[str, Any], text: Callable[[], None]) -> None:
-    """Prints facts as JSON, or runs the printer for people."""
-    if as_json:
-        print(json.dumps(facts))
-    else:
-        text()
-
-
-def _table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i == 0 else "right")
-    for row in rows:
-        table.add_row(*row)
-    Console(soft_wrap=True).print(table)
-
-
-@contextmanager
-def _progress() -> Iterator[None]:
-    """Phases and levels on stderr while it lasts; silent when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    import logging
-
-    from rich.console import Console
-
-    logger = logging.getLogger("cantle")
-    with Console(stderr=True).status("starting") as status:
-
-        class Show(logging.Handler):
-            def emit(self, record: logging.LogRecord) -> None:
-                status.update(record.getMessage())
-
-        handler = Show()
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
 
 
 def _settings(pairs: list[str]) -> dict[str, Any]:
@@ -134,19 +88,19 @@ def demo(
 
     folder = check_free(output) if output else _free_name("cantle-demo")
     truth = made.population()
-    with _progress():
+    with progress():
         release = publish(truth, made.SCHEMA, epsilon=epsilon, method="rps")
         release.save(folder)
     rows = made.comparison(truth, release.records)
 
     def show() -> None:
         print(f"{len(truth):,} made-up people, published with epsilon {release.manifest['epsilon']} in {folder}/\n")
-        _table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
+        table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
         print(f"\nRead {folder}/statement.md for the promise, then try:")
         print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
 
     facts = [{"fact": name, "private": private, "released": released} for name, private, released in rows]
-    _tell(as_json, {"release": str(folder), "comparison": facts}, show)
+    tell(as_json, {"release": str(folder), "comparison": facts}, show)
 
 
 def _free_name(stem: str) -> Path:
@@ -181,7 +135,7 @@ def init(
         raise ParameterError(f"--infer is for tables; for {kind} fill in the schema from what could occur")
     text = draft(data, infer=infer) if kind == "table" else blank(data, kind)
     if output is None:
-        _tell(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
+        tell(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
         return
     try:
         with output.open("x", encoding="utf-8") as file:
@@ -191,7 +145,7 @@ def init(
     except OSError as error:
         raise OutputError(f"cannot write {output}: {error.strerror}") from None
     todo = "It was read off the data: NO GUARANTEE." if infer else "Fill the blanks (???), then: cantle publish"
-    _tell(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+    tell(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
 
 
 @app.command("publish")
@@ -237,7 +191,7 @@ def publish_command(
     reserved = (own | {"insecure_seed"}) & set(parameters)
     if reserved:
         raise ParameterError(f"--set {min(reserved)}: this is an option of its own, not a parameter of the method")
-    with _progress():
+    with progress():
         options: dict[str, Any] = {
             "engine": engine,
             "memory": memory,
@@ -258,150 +212,14 @@ def publish_command(
         for name, value in facts:
             print(f"  {name:10} {value}")
 
-    _tell(as_json, {"release": str(output), **dict(facts), "private": release.private}, show)
+    tell(as_json, {"release": str(output), **dict(facts), "private": release.private}, show)
 
 
-@app.command("show")
-def show_command(
-    folder: ReleaseDir,
-    depth: Annotated[int, typer.Option(min=0, help="How deep the tree is drawn.")] = 3,
-    as_json: Json = False,
-) -> None:
-    """The statement's main facts, the budget by path, and the tree of regions, the largest sets or the degrees.
-
-    Example: cantle show release
-    """
-    from cantle.release import Release
-    from cantle.show import budget_lines, overview, tree_lines
-
-    release = Release.load(folder)
-
-    def show() -> None:
-        for name, value in overview(release):
-            print(f"{name:10} {value}")
-        print("\nBudget")
-        for line in budget_lines(release.manifest):
-            print(line)
-        print("\n" + {"sets": "Sets", "graph": "Nodes by degree"}.get(release.manifest["kind"], "Regions"))
-        for line in tree_lines(release, depth):
-            print(line)
-
-    _tell(as_json, release.manifest, show)
-
-
-@app.command("verify")
-def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
-    """Re-add every path of the receipt, check hashes, schema, statement and counts.
-
-    Example: cantle verify release
-    """
-    from cantle.verify import verify_folder
-
-    found = verify_folder(folder)
-
-    def show() -> None:
-        for problem in found:
-            print(f"off: {problem}")
-        print(f"{folder}: {'does not add up' if found else 'adds up'}")
-
-    _tell(as_json, {"release": str(folder), "ok": not found, "problems": found}, show)
-    if found:
-        raise typer.Exit(1)
-
-
-@app.command("sample")
-def sample_command(
-    folder: ReleaseDir,
-    n: Annotated[int, typer.Option("-n", min=0, help="How many records (of a graph: degrees).")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A CSV, of sets FIMI lines; default: print.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Any; drawing from released counts costs nothing.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Draw more synthetic records from a release; post-processing, costs nothing.
-
-    Example: cantle sample release -n 1000 -o more.csv
-    """
-    from cantle.errors import OutputError
-    from cantle.forms import as_text, number_of
-    from cantle.release import Release
-
-    release = Release.load(folder)
-    records = release.sample(n, seed=seed)
-    text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
-    if output is None:
-        _tell(as_json, {"records": drawn, "csv": text}, lambda: print(text, end=""))
-        return
-    if output.exists():
-        raise OutputError(f"{output} exists already; choose another -o file")
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from None
-    _tell(as_json, {"records": drawn, "file": str(output)}, lambda: print(f"wrote {output}: {drawn} records"))
-
-
-@app.command("graph")
-def graph_command(
-    folder: ReleaseDir,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="A new edge list.")],
-    seed: Annotated[int | None, typer.Option(min=0, help="Any; the degrees are already public.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Regenerate a graph from a released degree sequence. Its degrees are those released; its clustering is not.
-
-    Example: cantle graph release -o graph.txt
-    """
-    from cantle.errors import OutputError
-    from cantle.forms import as_polars
-    from cantle.regenerate import regenerate, write_edges
-    from cantle.release import Release
-
-    release = Release.load(folder)
-    if release.manifest["method"] != "degrees":
-        raise ParameterError("only a degrees release can be made a graph; this one is by another method")
-    if output.exists():
-        raise OutputError(f"{output} exists already; choose another -o file")
-    degrees = as_polars(release.records)["degree"].to_numpy()
-    edges = regenerate(degrees, seed)
-    try:
-        write_edges(edges, output, nodes=len(degrees))
-    except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from None
-    note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
-    told = {"file": str(output), "nodes": len(degrees), "edges": len(edges), "note": note}
-    _tell(as_json, told, lambda: print(f"wrote {output}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
-
-
-@app.command("apply")
-def apply_command(
-    folder: ReleaseDir,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table of the same schema.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Named *.internal.csv.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Generalise another file (a test set, next year's data) with the cuts of a diffgen release. NOT PRIVATE.
-
-    Example: cantle apply release test.csv -o test.internal.csv
-    """
-    from cantle.errors import OutputError
-    from cantle.release import Release
-
-    target = output or Path(f"{data.stem}.internal.csv")
-    if not target.name.endswith(".internal.csv"):
-        raise ParameterError(f"the output is not private and must be named *.internal.csv, got {target.name!r}")
-    if target.exists():
-        raise OutputError(f"{target} exists already; choose another -o file")
-    if folder.resolve() in target.resolve().parents:
-        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
-    print("NOT PRIVATE: made from the records of the data without noise; for internal use", file=sys.stderr)
-    table = Release.load(folder).generalise(data)
-    try:
-        table.write_csv(target)
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}") from None
-    _tell(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))
+app.command("show")(show_command)
+app.command("verify")(verify_command)
+app.command("sample")(sample_command)
+app.command("graph")(graph_command)
+app.command("apply")(apply_command)
 
 
 @app.command("reproduce")
@@ -423,7 +241,7 @@ def reproduce_command(
     from cantle.evaluate.figures import FIGURES, reproduce
 
     if not figures:
-        _tell(as_json, {"figures": list(FIGURES)}, lambda: print("\n".join(FIGURES)))
+        tell(as_json, {"figures": list(FIGURES)}, lambda: print("\n".join(FIGURES)))
         return
 
     def note(text: str) -> None:
@@ -440,7 +258,7 @@ def reproduce_command(
         echo=note if as_json else print,
         progress=note if sys.stderr.isatty() else lambda _: None,
     )
-    _tell(as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files))))
+    tell(as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files))))
 
 
 @app.callback(invoke_without_command=True)
@@ -452,14 +270,6 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
-from cantle.cli_ledger import ledger_app  # noqa: E402 - its commands print with the functions above
-
 app.add_typer(ledger_app, name="ledger")
-
-from cantle.cli_bench import bench_command  # noqa: E402 - as above
-
 app.command("bench")(bench_command)
-
-from cantle.cli_audit import audit_command  # noqa: E402 - as above
-
 app.command("audit")(audit_command)

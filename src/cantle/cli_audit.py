@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cantle.cli_output import Json, progress, table, tell
+
 if TYPE_CHECKING:
     from cantle.audit import Row
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 All = Annotated[bool, typer.Option("--all", help="All small data sets instead of the smallest: some minutes.")]
 Sampled = Annotated[bool, typer.Option("--statistical", help="Also run the publisher with its real noise: minutes.")]
 Runs = Annotated[int | None, typer.Option(min=50, metavar="N", help="Of --statistical: runs of each data set.")]
@@ -59,12 +60,11 @@ def audit_command(
     Example: cantle audit
     Example: cantle audit --statistical --runs 1000
     """
-    from cantle.cli import _progress, _tell
     from cantle.errors import ParameterError
 
     if runs is not None and not statistical:
         raise ParameterError("--runs is for --statistical; give both or neither")
-    with _progress():
+    with progress():
         rows = _run(everything, statistical, runs, logging.getLogger("cantle").info)
     passed = all(row.ok for row in rows)
 
@@ -75,7 +75,7 @@ def audit_command(
             print(line)
 
     facts = {kind.replace(" ", "_"): [_facts(row) for row in rows if row.kind == kind] for kind in _KINDS}
-    _tell(as_json, {"ok": passed} | {kind: found for kind, found in facts.items() if found}, show)
+    tell(as_json, {"ok": passed} | {kind: found for kind, found in facts.items() if found}, show)
     if not passed:
         raise typer.Exit(1)
 
@@ -111,7 +111,6 @@ def summary(rows: Iterable[Row]) -> list[str]:
 
 
 def _print(kind: str, rows: list[Row]) -> None:
-    from cantle.cli import _table
 
     title, columns, (good, bad) = _KINDS[kind]
     with_note = kind in ("breakage", "broken sampled")
@@ -120,7 +119,7 @@ def _print(kind: str, rows: list[Row]) -> None:
         (name, _words(row.claimed), _words(row.measured), good if row.ok else bad)
         for name, row in zip(names, rows, strict=True)
     ]
-    _table(title, columns, body)
+    table(title, columns, body)
     print()
 
 

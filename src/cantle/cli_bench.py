@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+from cantle.cli_output import Json, tell
 
 
 def bench_command(
@@ -39,7 +39,6 @@ def bench_command(
     from cantle.bench import cases
     from cantle.bench import page as pages
     from cantle.bench.running import run
-    from cantle.cli import _tell
 
     chosen, records = cases.methods_of(methods), cases.numbers_of(rows, "--rows")
     axes = [axis for text in grow for axis in cases.words_of(text, cases.AXES, "--grow")]
@@ -65,4 +64,4 @@ def bench_command(
         print(pages.report(made))
         print("wrote " + ", ".join(map(str, files)))
 
-    _tell(as_json, pages.facts(made) | {"files": [str(path) for path in files]}, show)
+    tell(as_json, pages.facts(made) | {"files": [str(path) for path in files]}, show)

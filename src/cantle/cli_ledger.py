@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cantle.cli_output import Json, table, tell
+
 if TYPE_CHECKING:
     from cantle.ledger import Account
 
@@ -16,7 +18,6 @@ ledger_app = typer.Typer(
 Where = Annotated[str, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
 Name = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
 AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
 _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "not recorded")
 
@@ -27,13 +28,12 @@ def show_command(ledger: Where, dataset: AnyName = None, as_json: Json = False) 
 
     Example: cantle ledger show --ledger ledger.db
     """
-    from cantle.cli import _table, _tell
     from cantle.ledger import Ledger
 
     book = Ledger(ledger)
     accounts = book.accounts() if dataset is None else [book.account(dataset)]
     rows = [_row(account) for account in accounts]
-    _tell(as_json, {"datasets": [account.to_dict() for account in accounts]}, lambda: _table("", _SHOWN, rows))
+    tell(as_json, {"datasets": [account.to_dict() for account in accounts]}, lambda: table("", _SHOWN, rows))
 
 
 @ledger_app.command("cap")
@@ -47,11 +47,10 @@ def cap_command(
 
     Example: cantle ledger cap 3 --ledger ledger.db --dataset patients
     """
-    from cantle.cli import _table, _tell
     from cantle.ledger import Ledger
 
     account = Ledger(ledger).cap(dataset, epsilon)
-    _tell(as_json, account.to_dict(), lambda: _table("", _SHOWN, [_row(account)]))
+    tell(as_json, account.to_dict(), lambda: table("", _SHOWN, [_row(account)]))
 
 
 @ledger_app.command("history")
@@ -61,7 +60,6 @@ def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None
     Example: cantle ledger history --ledger ledger.db --dataset patients
     """
     from cantle.budget import words_of
-    from cantle.cli import _table, _tell
     from cantle.ledger import Ledger
 
     account = Ledger(ledger).account(dataset)
@@ -72,7 +70,7 @@ def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None
             (str(e.sequence), e.time, e.method, words_of(e.epsilon_nano), (e.sha256 or e.state)[:28])
             for e in account.entries
         ]
-        _table("", ("release", "charged (UTC)", "method", "epsilon", "sha256 begins with"), rows)
+        table("", ("release", "charged (UTC)", "method", "epsilon", "sha256 begins with"), rows)
         for e in account.entries:
             if not e.guarantee.startswith("pure"):
                 print(f"release {e.sequence}: {e.guarantee}")
@@ -80,7 +78,7 @@ def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None
             print(f"cap {cap['cap']} set at {cap['time']}")
 
     facts = account.to_dict() | {"entries": [entry.to_dict() for entry in account.entries], "caps": caps}
-    _tell(as_json, facts, show)
+    tell(as_json, facts, show)
 
 
 def _row(account: Account) -> tuple[str, ...]:

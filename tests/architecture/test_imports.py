@@ -147,9 +147,11 @@ PICTURE: dict[str, str] = {
     "bench": "",
     "bench.*": f"bench.* evaluate.* {PUBLIC} fast publishing sources methods.*",
     "cli": "*",
-    "cli_ledger": "budget ledger cli",
-    "cli_bench": "bench.* cli",
-    "cli_audit": "audit audit.* cli errors",
+    "cli_output": "",
+    "cli_release": "cli_output errors release show verify forms regenerate",
+    "cli_ledger": "budget ledger cli_output",
+    "cli_bench": "bench.* cli_output",
+    "cli_audit": "audit audit.* cli_output errors",
     "": "estimators ledger publishing release schema",
 }
 BACKWARDS = {
@@ -263,7 +265,7 @@ def test_heavy_packages_stay_at_home(name: str) -> None:
         "scipy": "evaluate.*",
         "opendp": "audit audit.*",
         "igraph": "regenerate",
-        "typer": "cli cli_ledger cli_bench cli_audit",
+        "typer": "cli cli_ledger cli_bench cli_audit cli_output cli_release",
         "psycopg": "ledgers.postgres",
         "sqlite3": "ledgers.sqlite",
         "pandas": "readers evaluate.*",

@@ -1,0 +1,59 @@
+"""What commands print: facts as JSON or for people, tables, progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+
+
+def tell(as_json: bool, facts: dict[str, Any], text: Callable[[], None]) -> None:
+    """Prints facts as JSON, or runs the printer for people."""
+    if as_json:
+        print(json.dumps(facts))
+    else:
+        text()
+
+
+def table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    Console(soft_wrap=True).print(table)
+
+
+@contextmanager
+def progress() -> Iterator[None]:
+    """Phases and levels on stderr while it lasts; silent when stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    import logging
+
+    from rich.console import Console
+
+    logger = logging.getLogger("cantle")
+    with Console(stderr=True).status("starting") as status:
+
+        class Show(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                status.update(record.getMessage())
+
+        handler = Show()
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
