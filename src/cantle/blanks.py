@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from cantle.errors import DataError, ParameterError
@@ -51,7 +52,7 @@ def kind_of(path: Path, asked: str | None) -> str:
     ending = (path.with_suffix("") if packed else path).suffix.lower()
     if asked is None and ending == ".txt" and not packed:  # taken for a table, its first line would be column names
         raise ParameterError(f"{path.name!r} may be a table, sets or edges; say which: --kind table, sets or graph")
-    if asked is None and ending in PARQUET and path.exists() and _has_lists(path):
+    if asked is None and ending in PARQUET and os.path.exists(path) and _has_lists(path):
         return "sets"
     return asked or _ENDINGS.get(ending, "graph" if packed and ending in ("", ".txt") else "table")
 
@@ -64,6 +65,6 @@ def _has_lists(path: Path) -> bool:
 
 def blank(path: Path, kind: str) -> str:
     """The draft for a file of a kind that is no table."""
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
     return _SETS if kind == "sets" else _GRAPH

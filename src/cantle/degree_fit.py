@@ -90,11 +90,12 @@ def fit_edge(ordered: Floats, above: Floats, nodes: int) -> Ints:
 
     Where many nodes share a degree the numbers of nodes are sharper, in the tail the degrees themselves: with `rho`
     nodes a degree, isotonic fits are off by about rho^(-2/3) and rho^(-1/3) degrees, which cross at one node a degree.
+    Nodes that noise leaves at the largest degree there can be are no dense degrees: those end where the sorted ones do.
     """
     counts = fit_at_most(nodes - above, nodes)
     by_counts = sequence(counts, nodes)
     by_order = np.clip(np.rint(isotonic(ordered)), 0, max(0, nodes - 1)).astype(np.int64)
-    density = smooth(counts)
+    density = smooth(counts)[: int(by_order.max(initial=0)) + 1]
     dense = np.flatnonzero(density >= 1.0)
     tail = int(dense[-1]) + 1 if len(dense) else 0
     first = int(np.searchsorted(by_counts, tail))

@@ -58,10 +58,10 @@ class Column:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is not there."""
-    if path.is_dir():
+    """Refuse what is not there; what cannot be a path, too long a name say, is not there either."""
+    if os.path.isdir(path):
         raise DataError(f"{path.name!r} is a folder; give one file.")
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
 
 

@@ -59,7 +59,7 @@ def _is_large_csv(source: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     path = Path(source)
-    return path.suffix.lower() in CSV and path.is_file() and fast.wanted(path.stat().st_size // BYTES)
+    return path.suffix.lower() in CSV and os.path.isfile(path) and fast.wanted(path.stat().st_size // BYTES)
 
 
 class _Scanner:

@@ -112,9 +112,9 @@ def give_back(frame: pl.DataFrame, kind: str) -> Any:
 
 
 def _check_file(path: Path) -> None:
-    if path.is_dir():
+    if os.path.isdir(path):
         raise DataError(f"{path.name!r} is a folder; give one CSV or Parquet file.")
-    if not path.exists():
+    if not os.path.exists(path):  # also false for what cannot be a path
         raise DataError(f"there is no file {path.name!r}; check the path.")
     if path.suffix.lower() not in CSV + PARQUET:
         known = ", ".join(CSV + PARQUET)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from cantle.budget import words_of
-from cantle.statement import beyond, neighbours, noise
+from cantle.statement import beyond, fitted, neighbours, noise
 
 CURATOR = "to be filled in by the curator"
 _INDENT = "  "
@@ -68,9 +68,10 @@ _MADE = {
 
 
 def _description(m: dict[str, Any]) -> str:
-    sound = "Differentially private" if m["private"] else f"{m['guarantee']}. Synthetic"
+    bare = "Statistics" if m["kind"] == "graph" else "Synthetic data"
+    sound = "Differentially private data" if m["private"] else f"{m['guarantee']}. {bare}"
     made = _MADE[m["kind"]].format(n=m["summary"]["records"])
-    return f"{sound} data: {made}. Method {m['method']}, preset {m['parameters']['preset']}."
+    return f"{sound}: {made}. Method {m['method']}, preset {m['parameters']['preset']}."
 
 
 def _variant(m: dict[str, Any]) -> list[str]:
@@ -170,13 +171,10 @@ def _became(entry: dict[str, Any]) -> str:
 
 def _accounting(m: dict[str, Any]) -> list[str]:
     paths = len(m["receipt"]["paths"])
+    drawn = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
+    made = fitted(m) or drawn
     return [
-        _field(
-            2,
-            "post_processing",
-            "Counts are made consistent and whole, and records are drawn from them; the seed of the drawing is in "
-            "release.json. All of it happens after the data is closed.",
-        ),
+        _field(2, "post_processing", f"{made[0].upper()}{made[1:]}. All of it happens after the data is closed."),
         _field(
             2,
             "composition",

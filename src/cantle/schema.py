@@ -99,7 +99,7 @@ class Schema:
             text = Path(path).read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             fail(where, "there is no such file", "check the path, or write one with `cantle init DATA`")
-        except (OSError, UnicodeDecodeError):
+        except (OSError, ValueError):  # not UTF-8, or not a path
             fail(where, "the file cannot be read as UTF-8 text", "check the path and its permissions")
         document = parse_document(text, where, is_json=str(path).lower().endswith(".json"))
         return cls.from_dict(document, base_dir=Path(path).parent)

@@ -143,9 +143,9 @@ def files(data: Any) -> list[Path]:
     if isinstance(data, list | tuple):
         return [path for one in data for path in files(one)]
     text, path = os.fspath(data), Path(data)
-    if path.is_dir():
+    if os.path.isdir(path):
         found = [one for one in sorted(path.iterdir()) if one.suffix.lower() in CSV + PARQUET and one.is_file()]
-    elif not path.exists() and any(mark in text for mark in "*?["):
+    elif not os.path.exists(path) and any(mark in text for mark in "*?["):
         found = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
     else:
         return [path]
@@ -159,7 +159,7 @@ def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
     import pyarrow
     import pyarrow.parquet
 
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
     try:
         with pyarrow.parquet.ParquetFile(path) as file:

@@ -30,7 +30,7 @@ def statement(manifest: dict[str, Any]) -> str:
 |---|---|
 | guarantee | {m["guarantee"]} |
 | epsilon | {m["epsilon"]} (the whole spend of this release) |
-| protects | {m["unit"]} |
+| protects | {_unit(m)} |
 | neighbours | {neighbours(m)} |
 | method | {m["method"]}, preset {m["parameters"]["preset"]} |
 | noise | {noise(m)} |
@@ -89,10 +89,26 @@ def noise(manifest: dict[str, Any]) -> str:
     return f"exact discrete Laplace noise and exact selections, from {source}"
 
 
+def fitted(manifest: dict[str, Any]) -> str:
+    """How degrees follow from the noisy counts, where nothing is drawn at random; else nothing."""
+    ranges, settings = "leaves" in manifest["summary"], manifest["parameters"]
+    if manifest["kind"] != "graph" or (ranges and settings["preset"] != "paper"):
+        return ""
+    how = "nodes have the lowest degree of their range" if ranges else "degrees are fitted to the noisy counts"
+    return f"{how}; nothing is drawn at random"
+
+
 def _kind(manifest: dict[str, Any]) -> str:
     unit = manifest["receipt"]["unit"]
     kind = unit.get("kind", "record")
+    if kind == "record" and manifest["kind"] == "sets":
+        return "set"
     return "person" if kind == "record" and unit["max_records"] > 1 else str(kind)
+
+
+def _unit(manifest: dict[str, Any]) -> str:
+    """Whom it protects, as in the manifest; of sets also what a record is."""
+    return protected(manifest) if _kind(manifest) == "set" else str(manifest["unit"])
 
 
 _UNITS = {
@@ -100,6 +116,12 @@ _UNITS = {
         "one record",
         "two data sets of which one has one record more than the other; the number of records is private",
         "People with more records than the unit covers, and records of different people that are correlated.",
+    ),
+    "set": (
+        "one record (one set of items)",
+        "two data sets of which one has one record (one set of items) more than the other; the number of records is "
+        "private",
+        "People with more than one set, and sets of different people that are correlated.",
     ),
     "person": (
         "one person",
@@ -187,16 +209,16 @@ def _chance(epsilon: float) -> str:
 
 
 def _fixed(manifest: dict[str, Any]) -> str:
-    return ", with the number of records fixed" if _kind(manifest) == "record" else ""
+    return ", with the number of records fixed" if _kind(manifest) in ("record", "set") else ""
 
 
 def _outcome(manifest: dict[str, Any]) -> str:
     """What was released, in a sentence."""
     records = manifest["summary"]["records"]
     if manifest["kind"] == "graph":
-        return (
-            f"A sequence of {records} degrees, fitted to the noisy counts of {_regions(manifest)}; no edge is released."
-        )
+        how = fitted(manifest) or "drawn inside these ranges at random"
+        counts = f"A sequence of {records} degrees, from the noisy counts of {_regions(manifest)}"
+        return f"{counts}: {how}.\nNo edge is released."
     kind = "sets" if manifest["kind"] == "sets" else "records"
     drawn = f"{records} synthetic {kind}, drawn from the noisy counts of {_regions(manifest)};"
     return f"{drawn}\nnone of them is a record of a person."

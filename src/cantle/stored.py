@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from cantle import cells
 from cantle.cells import grid_of
 from cantle.domain import Domain
-from cantle.errors import ParameterError, VerifyError
+from cantle.errors import CantleError, ParameterError, VerifyError
 from cantle.forms import as_polars, kind_of, list_frame, read
 from cantle.frames import leaves_from, tables_from
 from cantle.grid import Grid
@@ -31,26 +32,30 @@ def load(folder: Path) -> Release:
     """The release in a folder; files are checked by `verify`, not here."""
     import polars as pl
 
-    prefix = MARK if (folder / (MARK + FILES["manifest"])).exists() else ""
+    prefix = MARK if os.path.exists(folder / (MARK + FILES["manifest"])) else ""
     manifest = read_manifest(folder)
-    schema = schema_of(manifest)
     try:
+        schema = schema_of(manifest)
         paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals")}
         frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
         groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
         return Release(read(folder, prefix, manifest, schema), groups, frames, manifest)
-    except (OSError, StopIteration, pl.exceptions.PolarsError) as error:
+    except (OSError, StopIteration, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})") from None
+    except CantleError:
+        raise
+    except Exception as error:
+        raise VerifyError(f"{folder}: release.json is not of the expected form ({type(error).__name__})") from None
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """release.json of a folder."""
     for prefix in ("", MARK):
         path = folder / (prefix + FILES["manifest"])
-        if path.exists():
+        if os.path.exists(path):
             try:
                 manifest = json.loads(path.read_bytes())
-            except (OSError, ValueError):
+            except (OSError, ValueError, RecursionError):
                 raise VerifyError(f"{path} is not readable JSON") from None
             if isinstance(manifest, dict) and manifest.get("format") == "cantle-release/1":
                 return manifest

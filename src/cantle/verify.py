@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import rfc8785
 
-from cantle.budget import NANO, words_of
+from cantle.budget import words_of
 from cantle.cells import listed_cells
 from cantle.domain import Domain
 from cantle.errors import CantleError, VerifyError
@@ -24,7 +24,7 @@ from cantle.registry import registry
 from cantle.release import FILES, MARK, Release, sha256, sha256_of
 from cantle.statement import datapackage, statement
 from cantle.stored import domain_of, grid_and_domain, load, read_manifest, schema_of
-from cantle.verify_sets import degree_problems, set_problems
+from cantle.verify_sets import degree_problems, rate_paid, set_problems
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,7 +159,7 @@ def _cells(release: Release) -> Iterator[str]:
         return
     last = manifest["receipt"]["paths"][0]["charges"][-1]
     rates = groups.select("rate_num", "rate_den").unique().rows()
-    if len(groups) and rates != [(last["epsilon_nano"], last["sensitivity"] * NANO)]:
+    if len(groups) and rates != [rate_paid(last)]:
         yield "the noise of the cells is not what the receipt paid for"
     listed, count = listed_cells(domain, groups), groups["count"].to_numpy()
     size = grid.cells * (domain.target.size if domain.target else 1)
@@ -203,7 +203,7 @@ def _rates(receipt: dict[str, Any], leaves: Leaves) -> Iterator[str]:
     for number in np.unique(leaves.path).tolist():
         last = paths[number][-1]
         nums = np.unique(leaves.rate_num[leaves.path == number]).tolist()
-        if nums != [last["epsilon_nano"]] or leaves.rate_den != last["sensitivity"] * NANO:
+        if [(num, leaves.rate_den) for num in nums] != [rate_paid(last)]:
             yield f"the noise of leaves on path {number} is not what the receipt paid for"
 
 

@@ -11,6 +11,7 @@ from cantle.answers import Noisy
 from cantle.budget import NANO
 from cantle.degree_counts import MOST_DEGREE
 from cantle.degree_results import PAID, Answers, degree_results
+from cantle.errors import VerifyError
 from cantle.forms import as_polars, list_frame
 from cantle.regions import Ints
 from cantle.release import Release
@@ -79,12 +80,16 @@ def _paid(receipt: dict[str, Any], groups: pl.DataFrame) -> Iterator[str]:
     for path, num, den in groups.select("path", "rate_num", "rate_den").unique().sort("path").rows():
         if path not in paths or not paths[path]:
             yield "a group points to a path that is not in the receipt"
-        elif (num, den) != _rate(paths[path][-1]):
+        elif (num, den) != rate_paid(paths[path][-1]):
             yield f"the noise of groups on path {path} is not what the receipt paid for"
 
 
-def _rate(charge: dict[str, Any]) -> tuple[int, int]:
-    return charge["epsilon_nano"], charge["sensitivity"] * NANO
+def rate_paid(charge: dict[str, Any]) -> tuple[int, int]:
+    """The rate of noise that a charge pays for; its numbers are looked at first, as a text times 10^9 is a long one."""
+    price, sensitivity = charge["epsilon_nano"], charge["sensitivity"]
+    if type(price) is not int or type(sensitivity) is not int:
+        raise VerifyError("a charge of the receipt is not in whole numbers")
+    return price, sensitivity * NANO
 
 
 def _codes(items: pl.Series, universe: Any) -> tuple[Ints, Ints]:
@@ -142,7 +147,7 @@ def degree_problems(release: Release) -> Iterator[str]:
 def _questions(manifest: dict[str, Any], groups: pl.DataFrame) -> Iterator[str]:
     """Every question has the noise that the receipt's one path paid for it, and none that was paid is left out."""
     (path,) = manifest["receipt"]["paths"]
-    paid = {charge["why"]: _rate(charge) for charge in path["charges"] if charge["verb"] == "measure"}
+    paid = {charge["why"]: rate_paid(charge) for charge in path["charges"] if charge["verb"] == "measure"}
     for number, question, *rate in groups.select("path", "question", "rate_num", "rate_den").unique().rows():
         if number != path["path"] or paid.get(PAID.get(question, "")) != tuple(rate):
             yield f"the noise of {question!r} is not what the receipt paid for"

@@ -1,4 +1,4 @@
-"""The documents keep up with the code: parameters, claims, commands, and tests that are named exist."""
+"""The documents keep up with the code: parameters, commands and schemas that are named exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import yaml
 from cantle.cli import app
 from cantle.methods import degrees, diffgen, diffpart, rps
 from cantle.schema import Schema
-from tests.architecture.test_words import defined
 
 ROOT = Path(__file__).parents[2]
 PARAMETERS = {*rps.RULES, *diffgen.RULES, *diffpart.RULES, *degrees.RULES}
@@ -30,14 +29,6 @@ def test_the_guide_names_no_other_parameter() -> None:
     rows = re.findall(r"^\| (`[^|]*`) \|", text("docs/guide.md").split("| rps parameter")[1], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert named <= PARAMETERS
-
-
-def test_every_claim_has_a_row_with_code_and_tests_that_exist() -> None:
-    rows = re.findall(r"^\| (\d+) \| [^|]+ \| `([^`]+)` \| [^|]+ \| ([^|]+) \|$", text("docs/privacy.md"), re.MULTILINE)
-    assert {int(number) for number, _, _ in rows} == {number for number, _ in defined()} | {1}
-    for _, _, tests in rows:
-        for path in re.findall(r"`(tests/[^`]+)`", tests):
-            assert (ROOT / path).exists(), path
 
 
 def test_every_command_of_the_readme_exists() -> None:

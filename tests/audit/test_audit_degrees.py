@@ -1,4 +1,7 @@
-"""The exact audit of degree sequences: all graphs of up to five nodes, all removals, through the shipped code."""
+"""The exact audit of degree sequences: all graphs of up to five nodes, all removals, through the shipped code.
+
+Counts of a projection, and the choice of its bound: Claims 31 to 39.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The exact audit: all tables of up to three records over tiny domains, all neighbours, through the shipped code."""
+"""The exact audit: all tables of up to three records over tiny domains, all neighbours, through the shipped code.
+
+What is claimed of single questions, and of what a path adds up to, is looked at together: Claims 1 and 11 to 14.
+"""
 
 from __future__ import annotations
 

@@ -106,9 +106,9 @@ def test_bad_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_real_audit(tmp_path: Path) -> None:
-    done = cantle("audit", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_the_real_audit() -> None:
+    done = run("--json")
+    assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told["ok"] is True
     assert len(told["exact"]) > 90

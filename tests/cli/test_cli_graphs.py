@@ -99,6 +99,22 @@ def test_a_release_without_nodes(folder: Path, cantle: Cantle) -> None:  # noqa:
     assert cantle("graph", "out", "-o", "new.txt").out.startswith("wrote new.txt: 0 nodes, 0 edges")
 
 
+@pytest.mark.parametrize("arguments", [("node",), ("node", "--nodes", "nodes.txt"), ("isolate",), ("edge",)])
+def test_bad_records_leave_no_trace(folder: Path, cantle: Cantle, arguments: tuple[str, ...]) -> None:  # noqa: F811
+    """An edge with one end, text where numbers are, bytes that are no text: left out or taken, and never told."""
+    lines = b'\n# canary\ncanary\n3\tcanary\n,canary\n4,,canary\n1e400 nan\n\xff\xfe canary\n"canary 5\n7 7 canary\n'
+    with (folder / "friends.txt").open("ab") as file:
+        file.write(lines)
+    with (folder / "nodes.txt").open("ab") as file:
+        file.write(b"canary\n\xff\n")
+    schema, *more = arguments
+    done = cantle("publish", "friends.txt", "--schema", f"{schema}.yaml", "--epsilon", "1", *more, "-o", "out")
+    assert (done.code, done.err) == (0, "")
+    assert "canary" not in done.out
+    assert all(b"canary" not in path.read_bytes() for path in (folder / "out").iterdir())
+    assert cantle("verify", "out").code == 0
+
+
 BAD: list[tuple[list[Any], int, str]] = [
     (["friends.txt", "--schema", "node.yaml", "--method", "diffpart"], 2, "not for graph data; use degrees, or auto"),
     (["friends.txt", "--schema", "node.yaml", "--format", "fimi"], 2, "csv or parquet for a graph"),

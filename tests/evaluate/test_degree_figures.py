@@ -70,7 +70,7 @@ def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path
     by_series = rows.filter(pl.col("panel") == wanted[0])["series"].to_list()
     assert by_series == [
         "RPS as published (not node-private)", "Hay et al., node",
-        "ours, node", "ours, node, edge list only", "ours, node-isolate",
+        "ours, node", "ours, node, edge list only", "ours, node-isolate", "ours, node, mode rps",
     ]  # fmt: skip
     ours = rows.filter(pl.col("series").str.starts_with("ours"))
     assert ours["value"].to_list() == [0.0] * ours.height  # the stand-in publishes the truth
@@ -80,12 +80,13 @@ def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path
     assert "paper: " in said
     assert paths[2].read_text(encoding="utf-8") == said + "\n"
     assert f"b: maximum degree n - 1, {metrics[0]}: ours, node-isolate below Hay et al., node in 2 of 2 points" in said
-    assert [call["unit"] for call in publish.calls] == ["node", "node", "node-isolate", "edge"] * 2
+    assert [call["unit"] for call in publish.calls] == ["node", "node", "node-isolate", "node", "edge"] * 2
+    assert [call.get("mode") for call in publish.calls] == [None, None, None, "rps", None] * 2
     # the number of nodes is public under node-isolate and edge; under node it is private, as is the list
-    assert [call.get("nodes") for call in publish.calls] == [None, None, 60, 60, None, None, 90, 90]
+    assert [call.get("nodes") for call in publish.calls] == [None, None, 60, None, 60, None, None, 90, None, 90]
     lists = [call["listed"] for call in publish.calls]
-    assert [one is not None for one in lists] == [True, False, False, False] * 2
-    assert [lists[0].tolist(), lists[4].tolist()] == [[*range(60)], [*range(90)]]
+    assert [one is not None for one in lists] == [True, False, False, True, False] * 2
+    assert [lists[0].tolist(), lists[5].tolist()] == [[*range(60)], [*range(90)]]
     assert all(call["method"] == "degrees" and "insecure_seed" not in call for call in publish.calls)
 
 
@@ -102,15 +103,15 @@ def test_both_figures_speak_of_the_same_releases(two_graphs: Path, tmp_path: Pat
         return pl.read_csv(next(path for path in paths if path.name == "rps-fig5.csv"))
 
     together = run_both(["rps-fig4", "rps-fig5"], "together")
-    assert len(publish.calls) == 8  # four for each graph
+    assert len(publish.calls) == 10  # five for each graph
     assert set(together["figure"]) == {"rps-fig5"}
     alone = run_both(["rps-fig5"], "alone")
-    assert len(publish.calls) == 16  # not those of before
+    assert len(publish.calls) == 20  # not those of before
     names = ["panel", "series", "x", "repeat"]
     assert sorted(together.select(names).iter_rows()) == sorted(alone.select(names).iter_rows())
     figures.reproduce(["rps-fig4"], out=tmp_path, publish=publish, data_dir=two_graphs, quick=True)
     figures.reproduce(["rps-fig5"], out=tmp_path, publish=publish, data_dir=two_graphs, repeats=2)
-    assert len(publish.calls) == 24 + 2 * 8 * 8  # another setting has its own releases
+    assert len(publish.calls) == 30 + 2 * 8 * 10  # another setting has its own releases
 
 
 def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path: Path) -> None:
@@ -121,14 +122,14 @@ def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path
     assert (min(degree_figures.EPSILONS), max(degree_figures.EPSILONS)) == (0.01, 10)
     assert rows["repeat"].unique().sort().to_list() == [0, 1]
     seeds = [call["insecure_seed"] for call in runs[0][2].calls]
-    assert len(set(seeds)) == 2  # one for each repeat
+    assert len(set(seeds)) == len(seeds) == 2 * 8 * 2 * 5  # graphs, epsilons, repeats, releases: each its own noise
 
 
 def test_a_short_look_has_three_epsilons_of_the_grid(two_graphs: Path, tmp_path: Path) -> None:
     paths, _, publish = run("rps-degrees", tmp_path, data_dir=two_graphs, repeats=2)
     assert pl.read_csv(paths[0])["x"].unique().sort().to_list() == [0.1, 0.5, 1.0]
     assert set(degree_figures.FEW) < set(degree_figures.EPSILONS)
-    assert len(publish.calls) == 2 * 3 * 2 * 4  # graphs, epsilons, repeats, releases
+    assert len(publish.calls) == 2 * 3 * 2 * 5  # graphs, epsilons, repeats, releases
 
 
 def test_wins_are_counted_by_hand() -> None:

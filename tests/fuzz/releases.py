@@ -42,9 +42,8 @@ def saved(method: str) -> dict[str, bytes]:
     """The files of a release, the same ones every time."""
     data, schema, options = KINDS[method]
     with tempfile.TemporaryDirectory() as place:
-        folder = cantle.publish(data, schema, epsilon=9, method=method, insecure_seed=1, **options).save(
-            Path(place) / "out"
-        )
+        release = cantle.publish(data, schema, epsilon=9, method=method, insecure_seed=1, **options)
+        folder = release.save(Path(place) / "out")
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -58,7 +57,7 @@ MANIFESTS = tuple(json.loads(saved(method)[MANIFEST]) for method in KINDS)
 
 def use_part(method: str) -> Callable[[Path, Random], None]:
     def use(path: Path, _dice: Random) -> None:
-        _look(path.parent / "release", saved(method) | {MARK + path.name: path.read_bytes()})
+        look(path.parent / "release", saved(method) | {MARK + path.name: path.read_bytes()})
 
     return use
 
@@ -69,10 +68,11 @@ def use_manifest(path: Path, _dice: Random) -> None:
     with suppress(ValueError, TypeError, KeyError, RecursionError):
         method = json.loads(path.read_bytes())["method"]
     files = saved(method) if isinstance(method, str) and method in KINDS else saved("rps")
-    _look(path.parent / "release", files | {MANIFEST: path.read_bytes()})
+    look(path.parent / "release", files | {MANIFEST: path.read_bytes()})
 
 
-def _look(folder: Path, files: dict[str, bytes]) -> None:
+def look(folder: Path, files: dict[str, bytes]) -> None:
+    """Writes a release with its hashes made anew, verifies and loads it."""
     folder.mkdir()
     for name, content in (files | {MANIFEST: _rehashed(files)}).items():
         (folder / name).write_bytes(content)

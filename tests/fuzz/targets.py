@@ -278,7 +278,7 @@ LISTED = b"0\n1\n2\nann\n" + "é\n3\n".encode()
 
 def all_targets() -> list[Target]:
     """Every reader, by the name of what it reads."""
-    sets, edges = _set_parquet_seeds(), _edge_seeds()
+    sets, edges, manifests = _set_parquet_seeds(), _edge_seeds(), tuple(map(rfc8785.dumps, MANIFESTS))
     return [
         Target("csv", "data.csv", _csv_seeds(), _use_table),
         Target("csv by kernels", "data.csv", _csv_seeds(), _use_both_ways),
@@ -309,9 +309,7 @@ def all_targets() -> list[Target]:
         Target("hierarchy yaml", "job.yaml", (yaml.safe_dump(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         Target("hierarchy json", "job.json", (json.dumps(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         *(Target(f"release {kind} {name}", name, (part(kind, name),), use_part(kind)) for kind, name in PARTS),
-        Target(
-            "release manifest", "release.json", tuple(map(rfc8785.dumps, MANIFESTS)), use_manifest, TOKENS, MANIFESTS
-        ),
+        Target("release manifest", "release.json", manifests, use_manifest, TOKENS, MANIFESTS),
     ]
 
 

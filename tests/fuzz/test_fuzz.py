@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 import cantle
 from benchmarks import fuzz
 from cantle.errors import CantleError, DataError, SchemaError
+from cantle.verify import verify_folder
+from tests.fuzz import releases
 from tests.fuzz.case import CANARIES, NUMBER, WORD, Target, attempt
 from tests.fuzz.targets import SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA
@@ -62,6 +64,17 @@ def test_valid_files_are_read(name: str) -> None:
             except CantleError:  # the dialect of this case is not the file's
                 continue
     assert readable
+
+
+def test_the_releases_that_are_changed_add_up_and_the_changed_are_looked_into(tmp_path: Path) -> None:
+    for method in releases.KINDS:
+        releases.look(tmp_path / method, releases.saved(method))
+        assert verify_folder(tmp_path / method) == []
+    groups = releases.MARK + "groups.parquet"
+    releases.look(tmp_path / "mixed", releases.saved("rps") | {groups: releases.saved("degrees")[groups]})
+    assert verify_folder(tmp_path / "mixed") == [
+        "a table of the release is not of the expected form (ColumnNotFoundError)"
+    ]
 
 
 # ---- the looks themselves -------------------------------------------------------------------------------------------
@@ -256,3 +269,41 @@ def test_a_value_that_has_no_text_is_missing_and_the_others_are_read(value: Any)
     found = read_columns(given_, schema).frame["age"].to_list()
     assert [found[0], found[2]] == ["7", "9"]
     assert found[1] in (None, "b")
+
+
+# ---- paths that no file can have ------------------------------------------------------------------------------------
+
+NO_PATHS = ["9" * 400, "\x00", "a/" * 3000, "\udcff\x00.csv"]
+
+
+@pytest.mark.parametrize("name", NO_PATHS, ids=["long", "null", "deep", "bytes"])
+@pytest.mark.parametrize("ending", ["", ".csv", ".parquet", ".dat", ".txt.gz"])
+def test_what_cannot_be_a_path_is_no_file(name: str, ending: str, tmp_path: Path) -> None:
+    table, sets, graph = TABLE, SETS_SCHEMA | {"form": None}, {"kind": "graph"}
+    for schema in (table, sets, graph):
+        with pytest.raises(DataError):
+            cantle.publish(name + ending, schema, epsilon=1)
+    paid = {"ledger": tmp_path / "ledger.db", "dataset": "any"}
+    with pytest.raises(DataError):
+        cantle.publish(name + ending, TABLE, epsilon=1, **paid)
+    with pytest.raises(DataError):
+        cantle.publish(name + ending, TABLE, epsilon=1, engine="duckdb", **paid)
+    assert not (tmp_path / "ledger.db").exists()
+    declared = [{"kind": "graph", "nodes": name + ending}, {"kind": "sets", "items": name + ending}]
+    declared.append({"fields": [TABLE["fields"][1] | {"hierarchy": name + ending}]})
+    for one in declared:
+        with pytest.raises(CantleError):
+            cantle.Schema.from_dict(one, base_dir=tmp_path)
+
+
+@pytest.mark.parametrize("name", NO_PATHS, ids=["long", "null", "deep", "bytes"])
+def test_what_cannot_be_a_path_is_no_release_no_ledger_and_no_folder(name: str, tmp_path: Path) -> None:
+    assert verify_folder(tmp_path / name) != []
+    with pytest.raises(CantleError):
+        cantle.Release.load(tmp_path / name)
+    with pytest.raises(CantleError):
+        cantle.Schema.load(tmp_path / name)
+    with pytest.raises(CantleError):
+        cantle.Ledger(tmp_path / name).accounts()
+    with pytest.raises(CantleError):
+        cantle.publish([[1]], {"kind": "sets", "items": [1, 2]}, epsilon=1).save(tmp_path / name)

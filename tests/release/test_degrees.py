@@ -410,12 +410,23 @@ def test_texts_speak_of_degrees(tmp_path: Path) -> None:
         assert "degrees" in text
         assert "synthetic records" not in text
         assert "record of a person" not in text
+        assert "degrees are fitted to the noisy counts; nothing is drawn at random" in text
         entry = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
         assert entry["basic"]["data_product_type"] == "Summary statistics"
         assert "degree sequence" in entry["basic"]["description"]
         assert words in entry["privacy_loss"]["privacy_unit"]
+        assert entry["accounting"]["post_processing"].startswith("Degrees are fitted to the noisy counts; nothing is")
         (resource,) = json.loads((folder / "datapackage.json").read_bytes())["resources"]
         assert [field["name"] for field in resource["schema"]["fields"]] == ["degree"]
+
+
+@pytest.mark.parametrize(("preset", "words"), [
+    ("paper", "nodes have the lowest degree of their range; nothing is drawn"),
+    ("default", "drawn inside these ranges"),
+])  # fmt: skip
+def test_texts_say_what_is_drawn_from_ranges_of_degrees(preset: str, words: str, tmp_path: Path) -> None:
+    release = cantle.publish(edges(), GRAPH, epsilon=9, preset=preset, mode="rps", theta=6)
+    assert words in (release.save(tmp_path / "out") / "statement.md").read_text()
 
 
 def test_what_is_shown_of_degrees() -> None:

@@ -441,9 +441,13 @@ def test_texts_speak_of_sets(way: str, fields: Any, tmp_path: Path) -> None:
     text = (folder / "statement.md").read_text()
     assert "synthetic sets" in text
     assert "sets of items" in text
+    assert "| protects | one record (one set of items) |" in text
+    assert "had one record (one set of items)\nbeen left out" in text
     entry = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
     assert entry["dp_variant"]["data_domain"].endswith("items of a public universe (1 to 30).")
     assert "synthetic sets of items" in entry["basic"]["description"]
+    assert "one record (one set of items)" in entry["privacy_loss"]["privacy_unit_details"]
+    assert "drawn" in entry["accounting"]["post_processing"]
     (resource,) = json.loads((folder / "datapackage.json").read_bytes())["resources"]
     assert resource["path"] == STORED[way]
     assert [dict(one) for one in resource.get("schema", {}).get("fields", [])] == [

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import rfc8785
 
 import cantle
 from benchmarks.faults import edits
+from cantle.errors import CantleError, VerifyError
 from cantle.release import sha256, sha256_of
 from cantle.verify import verify_folder
 from tests.release.people import SCHEMA, people
@@ -94,3 +98,63 @@ def test_numbers_that_do_not_add_up_though_all_texts_agree(folder: Path, number:
         (folder / "datapackage.json").write_bytes(rfc8785.dumps(datapackage(manifest, "data.csv")))
 
     assert any(words in problem for problem in rehash(folder, changed))
+
+
+# ---- what the libraries would rather raise than tell ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["groups.parquet", "data.csv"])
+def test_a_table_without_its_columns_is_a_finding(folder: Path, name: str) -> None:
+    empty = pl.DataFrame({"other": [1, 2]})
+    empty.write_csv(folder / name) if name.endswith("csv") else empty.write_parquet(folder / name)
+    (problem,) = rehash(folder)
+    assert "Error" in problem
+    assert "file" in problem or "table" in problem
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
+def test_a_damaged_table_is_a_finding(folder: Path, share: float) -> None:
+    whole = (folder / "groups.parquet").read_bytes()
+    at = int(len(whole) * share)
+    (folder / "groups.parquet").write_bytes(whole[:at] + bytes(40) + whole[at + 40 :])
+    assert rehash(folder)
+
+
+def test_a_panic_of_the_reader_is_a_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: Any, **__: Any) -> Any:
+        raise pl.exceptions.PanicException("assertion failed: 17")
+
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    (problem,) = verify_folder(folder)
+    assert problem.endswith("has a missing or damaged file (PanicException)")
+    with pytest.raises(VerifyError) as told:
+        cantle.Release.load(folder)
+    assert "17" not in "".join(traceback.format_exception(told.value))
+
+
+@pytest.mark.parametrize("change", [
+    lambda m: m.update(schema={"fields": 3}), lambda m: m.update(schema=[]), lambda m: m.pop("schema"),
+    lambda m: m.pop("receipt"), lambda m: m.pop("summary"), lambda m: m.update(parameters=None),
+])  # fmt: skip
+def test_a_manifest_of_another_form_is_a_finding(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    assert rehash(folder, change)
+    with suppress(CantleError):
+        cantle.Release.load(folder)
+
+
+@pytest.mark.parametrize("number", ["1h", [1], 1.5, True])
+def test_charges_are_whole_numbers(folder: Path, number: Any) -> None:
+    """Noticed before they are reckoned with: a text or a list, times 10^9, would fill the memory."""
+
+    def changed(manifest: dict[str, Any]) -> None:
+        for path in manifest["receipt"]["paths"]:
+            path["charges"][-1]["sensitivity"] = number
+
+    assert "a charge of the receipt is not in whole numbers" in rehash(folder, changed)
+
+
+def test_a_release_in_memory_without_its_receipt_is_refused() -> None:
+    release = cantle.publish(people(20), SCHEMA, epsilon=1)
+    del release.manifest["receipt"]["paths"]
+    with pytest.raises(VerifyError, match="expected form"):
+        release.verify()

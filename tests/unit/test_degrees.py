@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cantle.budget import MOST, NANO, Unit
 from cantle.curator import Curator
 from cantle.degree_counts import MOST_DEGREE, SCALE, Bounds
-from cantle.degree_fit import fit_at_most, isotonic, sequence, smooth
+from cantle.degree_fit import fit_at_most, fit_edge, isotonic, sequence, smooth
 from cantle.errors import ParameterError
 from cantle.graphschema import GraphSchema
 from cantle.methods.degrees import LADDER, MOST_BINS, DegreeSequence
@@ -291,3 +291,13 @@ def test_fitted_counts_are_numbers_of_nodes(noisy: list[int], nodes: int) -> Non
     assert len(counts) == len(noisy) + 1
     assert (counts >= -1e-9).all()
     assert counts.sum() == pytest.approx(nodes)
+
+
+def test_nodes_that_noise_leaves_at_the_largest_degree_come_back() -> None:
+    """All numbers of nodes above a degree are three too high: no node has the 99 edges they then speak of."""
+    true = np.sort(np.concatenate([np.repeat([3, 4, 5], 30), np.arange(6, 16)]))
+    above = np.array([(true >= k).sum() for k in range(1, 100)])
+    made = fit_edge(true.astype(float), np.minimum(above + 3.0, 100), 100)
+    assert len(made) == 100
+    assert made.max() == 15
+    assert fit_edge(true.astype(float), above.astype(float), 100).tolist() == true.tolist()

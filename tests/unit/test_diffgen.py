@@ -19,6 +19,7 @@ from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
 from cantle.noise import Seeded
 from cantle.publishing import run
+from cantle.quality import HalfGini, JointMajority, Quality, WeightedMajority
 from cantle.specialise import Value
 from cantle.taxonomy import Taxonomy
 from tests.laws.strategies import public_domain
@@ -129,6 +130,29 @@ def test_the_same_plan_whatever_the_records() -> None:
         _, receipt = finished(DOMAIN, records, records=100, count_share=0, score="gini", rounds=3)
         paid.append([(c["why"], c["epsilon_nano"], c["sensitivity"]) for c in receipt["paths"][0]["charges"]])
     assert paid[0] == paid[1] == paid[2]
+
+
+def test_rounds_of_half_gini_rise_and_the_others_pay_alike() -> None:
+    def prices(score: str, rounds: int) -> list[int]:
+        given: dict[str, Any] = {"records": 100, "count_share": 0, "structure_share": "1/2", "cells": 50}
+        _, receipt = finished(DOMAIN, 40, score=score, rounds=rounds, **given)
+        return [c["epsilon_nano"] for c in receipt["paths"][0]["charges"] if c["why"] == "specialise"]
+
+    assert prices("majority", 2) == [250_000_000, 250_000_000]
+    # 25, 35 and 49 parts of 109; 109 does not divide the half, so each is rounded down
+    assert prices("gini", 3) == [half * NANO // 218 for half in (25, 35, 49)]
+    assert prices("gini", 1) == [NANO // 2]
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 9, 12, 13, 1000])
+@pytest.mark.parametrize("score", [HalfGini(), JointMajority(), WeightedMajority((3, 2))], ids=repr)
+def test_rounds_pay_no_more_than_the_structure_has(rounds: int, score: Quality) -> None:
+    structure = 489_999_999
+    paid = diffgen._prices(structure, rounds, score)
+    assert len(paid) == rounds
+    assert paid == sorted(paid)
+    assert structure - rounds <= sum(paid) <= structure or not rounds
+    assert all(paid)  # also the first of a thousand has something to choose with
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ DIFFGEN_CONFIGS: tuple[DiffGenConfig, ...] = (
     DiffGenConfig("DiffGen: majority, 3 classes", (3,), _joint(rounds=2), 4, classes=3, records=2),
     DiffGenConfig("DiffGen: majority, 1 class", (4,), _joint(rounds=2), 4, classes=1),
     DiffGenConfig(
-        "DiffGen: half Gini", (4,), _joint(score="gini", rounds=2, structure_share="4/5"), 5,
+        "DiffGen: half Gini, rounds of 10 and 14", (4,), _joint(score="gini", rounds=2, structure_share="24/25"), 25,
         constants={"SCALE": 2}, records=2,
     ),
     DiffGenConfig(

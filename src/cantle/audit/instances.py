@@ -27,7 +27,8 @@ from cantle.noise import Lanes, Rate
 from cantle.noise.enumerating import law
 from cantle.quality import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
 
-Ints, Floats = NDArray[np.int64], NDArray[np.float64]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -334,7 +335,7 @@ def i16() -> tuple[Number, ...]:
         pruned = change()
     return (
         Number("change of the histogram, nodes pruned", 6, pruned, 0),
-        Number("change of the histogram, edges left out: 0 to 2 theta + 1", 1.5, sound, 1.5),
+        Number("change of the histogram, edges left out (at most 3)", 1, sound, 0),
         _flaw(degrees_broken.PRUNED, "loss in units, nodes pruned (claims 2)", 6),
     )
 

@@ -59,7 +59,7 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[Sql]:
-        if not self._path.exists():
+        if not os.path.exists(self._path):
             raise LedgerError(f"there is no ledger {self.where}; check the path, or make it with cantle ledger cap")
         with self._connected("rw") as connection:
             connection.execute("BEGIN")

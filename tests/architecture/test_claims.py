@@ -1,0 +1,141 @@
+"""Every claim of docs/privacy.md has its proof, the symbol that relies on it, and a test that looks at that symbol."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.architecture.test_words import defined
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
+HEAD = "## All claims\n"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table of claims."""
+
+    number: int
+    symbol: str
+    proof: str
+    tests: tuple[str, ...]
+
+
+def rows(page: str) -> list[Row]:
+    """The table of claims; a line that is not of its form is not a claim."""
+    found = []
+    for line in page.split(HEAD)[1].split("\n## ")[0].splitlines():
+        if match := re.fullmatch(r"\| (\d+) \| [^|]+ \| `([\w.]+)` \| ([^|]+) \| ([^|]+) \|", line):
+            number, symbol, proof, tests = match.groups()
+            found.append(Row(int(number), symbol, proof, tuple(re.findall(r"`(tests/[\w./]+)`", tests))))
+    return found
+
+
+def symbol_of(name: str) -> Any:
+    """The object a row names, a module and a path in it; a method may stand without the one class that has it."""
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            thing: Any = import_module("cantle." + ".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        first, *rest = parts[cut:]
+        if not hasattr(thing, first):
+            classes = [one for one in vars(thing).values() if inspect.isclass(one) and one.__module__ == thing.__name__]
+            (thing,) = [one for one in classes if first in vars(one)] or [None]
+        for part in (first, *rest):
+            thing = getattr(thing, part, None)
+        return thing
+    return None
+
+
+def claims_in(text: str) -> set[int]:
+    """The claims that a text speaks of: "Claim 3", "Claims 1, 20-22", "Claims 2 to 6, 18 and 19"."""
+    made: set[int] = set()
+    for listed in re.findall(r"Claims? (\d+(?:(?:, | and | to |-)\d+)*)", text):
+        for first, last in re.findall(r"(\d+)(?:(?:-| to )(\d+))?", listed):
+            made |= set(range(int(first), int(last or first) + 1))
+    return made
+
+
+def argued(text: str, number: int) -> bool:
+    """Whether a text states a claim and says something for it."""
+    found = re.search(rf"Claim {number}\b(.*)", text, re.DOTALL)
+    return found is not None and len(found[1].split()) >= 10
+
+
+def has_proof(row: Row, page: str) -> bool:
+    """Whether the proof is where the row says, or in other claims."""
+    before, after = page.split(HEAD)
+    after = after.split("\n## ", 1)[1]
+    if row.proof.startswith("Claim"):
+        return claims_in(row.proof) <= {other.number for other in rows(page)} - {row.number}
+    thing = symbol_of(row.symbol)
+    where = {
+        "above": before,
+        "below": after,
+        "docstring": inspect.getdoc(thing) or "",
+        "module": inspect.getdoc(inspect.getmodule(thing)) or "",
+        "comments": inspect.getsource(thing),
+    }
+    places = row.proof.split(", ")
+    return set(places) <= set(where) and any(argued(where[place], row.number) for place in places)
+
+
+def has_test(row: Row) -> bool:
+    """Whether all named tests are there, and one of them uses the symbol or says that it is about the claim."""
+    places = [ROOT / path for path in row.tests]
+    if not places or not all(place.exists() for place in places):
+        return False
+    files = [file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    used = re.search(rf"\b{row.symbol.split('.')[-1]}\b", text) is not None
+    return "def test_" in text and (used or row.number in claims_in(text))
+
+
+def problems(page: str) -> Iterator[str]:
+    """What the table of claims lacks."""
+    table = rows(page)
+    if [row.number for row in table] != sorted({number for number, _ in defined()} | {1}):
+        yield "the claims made in the code are not those of the table"
+    for row in table:
+        if symbol_of(row.symbol) is None:
+            yield f"Claim {row.number}: there is no {row.symbol}"
+        elif not has_proof(row, page):
+            yield f"Claim {row.number}: no proof where it is said to be"
+        if not has_test(row):
+            yield f"Claim {row.number}: no test of {row.symbol} where it is said to be"
+
+
+def test_every_claim_has_its_proof_its_symbol_and_its_test() -> None:
+    assert list(problems(PAGE)) == []
+    assert len(rows(PAGE)) >= 40
+
+
+@pytest.mark.parametrize(("old", "new", "lacks"), [
+    ("| 8 | a class", "| | a class", "not those of the table"),
+    ("| 40 | of a person", "| 41 | of a person", "not those of the table"),
+    ("`queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),
+    ("`quality.Max` | docstring |", "`quality.Max` |  |", "not those of the table"),
+    ("`quality.Max` | docstring |", "`quality.Max` | folklore |", "Claim 3: no proof"),
+    ("`quality.Max` | docstring |", "`quality.Max` | module |", "Claim 3: no proof"),
+    ("`queries.Size` | docstring |", "`queries.Size` | Claim 7 |", "Claim 7: no proof"),
+    ("Claims 1, 20-22 |", "Claims 1, 20-92 |", "Claim 24: no proof"),
+    ("* *Claim 34.*", "* *Claim 334.*", "Claim 34: no proof"),
+    ("`persons.within_bound` | module | `tests/release/test_persons.py` |", "`persons.within_bound` | module | none |",
+     "Claim 40: no test"),
+    ("| module | `tests/release/test_persons.py` |", "| module | `tests/release/test_nobody.py` |",
+     "Claim 40: no test"),
+    ("| module | `tests/release/test_persons.py` |", "| module | `tests/release/test_sets.py` |", "Claim 40: no test"),
+])  # fmt: skip
+def test_a_table_that_lacks_something_is_noticed(old: str, new: str, lacks: str) -> None:
+    assert old in PAGE
+    assert any(lacks in problem for problem in problems(PAGE.replace(old, new, 1)))
