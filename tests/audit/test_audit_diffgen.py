@@ -80,7 +80,7 @@ def test_the_audit_covers_every_switch() -> None:
     presets = {(config.preset, config.settings.get("score")) for config in DIFFGEN_CONFIGS}
     assert {preset for preset, _ in presets} == {"default", "paper"}
     scores = {score for _, score in presets}
-    assert scores >= {"majority", "gini", "weighted", "tempered", "infogain", "purity", None}
+    assert scores >= {"auto", "majority", "gini", "weighted", "tempered", "infogain", "purity", None}
     assert {config.classes for config in DIFFGEN_CONFIGS} == {1, 2, 3}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,30 @@ def test_rounds_of_half_gini_rise_and_the_others_pay_alike() -> None:
     # 25, 35 and 49 parts of 109; 109 does not divide the half, so each is rounded down
     assert prices("gini", 3) == [half * NANO // 218 for half in (25, 35, 49)]
     assert prices("gini", 1) == [NANO // 2]
+
+
+TEMPERED = WeightedMajority((512, 1024))
+"""Of totals 4 : 1, sqrt(1/4) of 1024."""
+
+
+@pytest.mark.parametrize(
+    ("given", "records", "first", "later", "usual"),
+    [
+        ({"objective": "accuracy"}, 30_000, TEMPERED, JointMajority(), Fraction(2, 3)),
+        ({"objective": "accuracy"}, 3_000, TEMPERED, TEMPERED, Fraction(3, 4)),
+        ({"objective": "auto"}, 30_000, HalfGini(), HalfGini(), Fraction(1, 2)),
+        ({"objective": "auto"}, 3_000, TEMPERED, TEMPERED, Fraction(3, 4)),
+        ({"objective": "balanced"}, 3_000, HalfGini(), HalfGini(), Fraction(3, 4)),
+        ({"score": "majority"}, 30_000, JointMajority(), JointMajority(), Fraction(2, 3)),
+        ({"score": "weighted"}, 30_000, *[WeightedMajority((256, 1024))] * 2, Fraction(1, 2)),
+    ],
+    ids=str,
+)
+def test_the_scores_follow_from_objective_and_size(
+    given: dict[str, Any], records: int, first: Quality, later: Quality, usual: Fraction
+) -> None:
+    method = DiffGen(DOMAIN, records=records, **given)
+    assert method._scores([4 * records // 5, records // 5], NANO) == (first, later, usual)
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 9, 12, 13, 1000])

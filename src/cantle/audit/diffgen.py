@@ -31,7 +31,7 @@ from cantle.publishing import run
 from cantle.taxonomy import Taxonomy
 
 OWNERS: Mapping[str, Any] = {
-    "SCALE": quality, "WEIGHT": diffgen, "POINTS": diffgen,
+    "SCALE": quality, "WEIGHT": diffgen, "POINTS": diffgen, "ENOUGH": diffgen,
     "MOST_SPURIOUS": diffgen,
 }  # fmt: skip
 
@@ -199,6 +199,11 @@ DIFFGEN_CONFIGS: tuple[DiffGenConfig, ...] = (
         "DiffGen: tempered by noisy class totals", (3,),
         _joint(score="tempered", count_share="3/7"), 7, constants={"WEIGHT": 2}, window=(0, 2), records=1,
         tight=True,
+    ),
+    DiffGenConfig(
+        "DiffGen: accuracy, the first round tempered", (4,),
+        _joint(score="auto", objective="accuracy", count_share="3/11", rounds=2), 11,
+        constants={"WEIGHT": 2, "ENOUGH": 1}, window=(0, 2), records=2, tight=True,
     ),
     AUTO,
     DiffGenConfig("DiffGen: preset default", (4,), {}, 400, records=1, constants={"WEIGHT": 1}, tight=True),

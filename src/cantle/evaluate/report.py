@@ -87,6 +87,11 @@ def write(
 
 def draw(summary: pl.DataFrame, path: Path) -> None:
     """The picture of one figure, a panel each: epsilon on a log scale, error bars; levels as dashed lines."""
+    draw_panels(summary, path, _panel)
+
+
+def draw_panels(summary: pl.DataFrame, path: Path, panel: Callable[[Any, pl.DataFrame], None]) -> None:
+    """The picture of one figure, each panel in a place of its own."""
     panels = summary.partition_by("panel", maintain_order=True)
     columns = min(3, len(panels))
     down = ceil(len(panels) / columns)
@@ -95,7 +100,7 @@ def draw(summary: pl.DataFrame, path: Path) -> None:
     need("matplotlib.backends.backend_agg").FigureCanvasAgg(picture)
     places = list(picture.subplots(down, columns, squeeze=False).flat)
     for axes, part in zip(places, panels, strict=False):
-        _panel(axes, part)
+        panel(axes, part)
     for axes in places[len(panels) :]:
         axes.remove()
     picture.savefig(path, dpi=110)

@@ -5,14 +5,13 @@ A value that is not a number stands for a publisher that refused its settings be
 
 from __future__ import annotations
 
-from math import ceil, isnan
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from cantle.evaluate import report
-from cantle.evaluate.extras import need
 
 REFUSED = "refused"
 
@@ -74,20 +73,11 @@ def write(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> li
 
 def draw(summary: pl.DataFrame, path: Path) -> None:
     """The picture of one figure, a panel each; what does not depend on the axis is a dashed line."""
-    panels = summary.partition_by("panel", maintain_order=True)
-    columns = min(3, len(panels))
-    down = ceil(len(panels) / columns)
-    picture = need("matplotlib.figure").Figure(figsize=(6 * columns, 4.5 * down), layout="constrained")
-    need("matplotlib.backends.backend_agg").FigureCanvasAgg(picture)
-    places = list(picture.subplots(down, columns, squeeze=False).flat)
-    for axes, part in zip(places, panels, strict=False):
-        _panel(axes, part.filter(~pl.col("mean").is_nan()), part["panel"][0])
-    for axes in places[len(panels) :]:
-        axes.remove()
-    picture.savefig(path, dpi=110)
+    report.draw_panels(summary, path, _panel)
 
 
-def _panel(axes: Any, part: pl.DataFrame, panel: str) -> None:
+def _panel(axes: Any, part: pl.DataFrame) -> None:
+    panel, part = part["panel"][0], part.filter(~pl.col("mean").is_nan())
     axes.set_title(panel.rpartition(" by ")[0], fontsize="medium")
     axes.set_xlabel(axis_of(panel))
     if part.height and (part["mean"] > 0).all() and " error" in panel:

@@ -34,7 +34,7 @@ KAPPA = 10
 """Noise scales of records an average cell should hold; sets the number of rounds and of cells."""
 
 ENOUGH = 5000
-"""records * epsilon from which on a task is large: see `_score`."""
+"""records * epsilon from which on a task is large: see `_scores`."""
 
 MOST_SPURIOUS = 10**7
 """Records that empty cells may be expected to add before projection; beyond, the threshold of counts rises."""
@@ -137,18 +137,19 @@ class DiffGen:
         """One selection a round over all (value, split) pairs; rounds and cells from public values."""
         s, total = self.settings, int(curator.left(root)[0])
         totals = self._class_totals(root, curator, total)
-        score, small = self._score(totals, total)
+        first, later, usual = self._scores(totals, total)
         rest = int(curator.left(root)[0])
-        structure = portion(rest, s["structure_share"] or (Fraction(3, 4) if small else Fraction(1, 2)))
+        structure = portion(rest, s["structure_share"] or usual)
         useful = max(2.0, (self.noisy_records or 0) * (rest - structure) / (self.nano * KAPPA))
         rounds = s["rounds"] if s["rounds"] is not None else min(MOST_ROUNDS, int(math.log2(useful)) - 1)
         most = min(s["cells"] or max(2, min(MOST_CELLS, int(useful))), MOST_TABLE // (4 * self.classes * (POINTS + 1)))
-        prices = _prices(structure, rounds, score)
+        prices = _prices(structure, rounds, later)
         while self.rounds < rounds and self.grid.cells < most and (price := prices[self.rounds]):
             widest = MOST_TABLE // (self.grid.cells * self.classes)  # the table of all its children must fit
             values = self._values(4 * most, widest)
             if not values:
                 break
+            score = later if self.rounds else first
             handicaps = tuple(self._handicap(value, score, price) for value in values)
             asked = JointSplits(self.grid, values, handicaps, POINTS, self.classes)
             pick = curator.specialise(root, asked, score, price, why="specialise")[0]
@@ -164,23 +165,23 @@ class DiffGen:
             self.noisy_records = int(totals.sum())
         return np.maximum(totals, 2 * self.nano // price + 1).tolist()
 
-    def _score(self, totals: list[int], total: int) -> tuple[Quality, bool]:
-        """The joint-cell score, by name or by objective and size of the task; and whether the task is small.
+    def _scores(self, totals: list[int], total: int) -> tuple[Quality, Quality, Fraction]:
+        """The joint-cell score of the first round and of the others, and the structure's usual share of the budget.
 
-        Where records * epsilon is small, majorities rarely change and say little. Weights between equal ones and those
-        that balance the classes let the score see shares of a rare class below one half.
+        By name, or by objective and size of the task. Where records * epsilon is small, majorities rarely change and
+        say little, and nowhere less than in the first round: one class has the majority on both sides of almost every
+        cut. Weights between equal ones and those that balance the classes let the score see shares of a rare class
+        below one half.
         """
         s = self.settings
         small = (self.noisy_records or 0) * total < ENOUGH * self.nano
-        name = s["score"]
+        name = first = s["score"]
         if name == "auto":
             name = "majority" if s["objective"] == "accuracy" else "gini"
             name = "tempered" if small and s["objective"] != "balanced" else name
-        if name in ("tempered", "weighted"):
-            power = 0.5 if name == "tempered" else 1.0
-            weights = (WEIGHT * (min(totals) / count) ** power for count in totals)
-            return WeightedMajority(tuple(max(1, int(weight)) for weight in weights)), small
-        return HalfGini() if name == "gini" else JointMajority(), small
+            first = "tempered" if name == "majority" else name
+        usual = Fraction(3, 4) if small else Fraction(2, 3) if name == "majority" else Fraction(1, 2)
+        return _score(first, totals), _score(name, totals), usual
 
     def _handicap(self, value: Value, score: Quality, price: int) -> int:
         """What makes the points of a value weigh as much as one candidate: ln(points) noise scales of the choice."""
@@ -280,6 +281,15 @@ class DiffGen:
         while cells * math.exp(-rate * threshold) / (1 + math.exp(-rate)) * (threshold + 1 / rate) > MOST_SPURIOUS:
             threshold += 1 + int(0.1 / rate)
         return threshold
+
+
+def _score(name: str, totals: list[int]) -> Quality:
+    """A joint-cell score by name, its class weights from noisy totals."""
+    if name in ("tempered", "weighted"):
+        power = 0.5 if name == "tempered" else 1.0
+        weights = (WEIGHT * (min(totals) / count) ** power for count in totals)
+        return WeightedMajority(tuple(max(1, int(weight)) for weight in weights))
+    return HalfGini() if name == "gini" else JointMajority()
 
 
 def _prices(structure: int, rounds: int, score: Quality) -> list[int]:
