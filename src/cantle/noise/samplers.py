@@ -61,7 +61,7 @@ class Sampler(Noise):
         multiplicities: Ints | None = None,
     ) -> Ints:
         _same_length(lanes, starts[1:])
-        if np.any(np.diff(starts) < 1) or (inverse_weights is not None and np.any(inverse_weights < 1)):
+        if np.any(np.diff(starts) < 1) or (inverse_weights is not None and inverse_weights.min(initial=1) < 1):
             raise ValueError("a selection needs a candidate in every segment, and inverse weights >= 1")
         if multiplicities is not None and (
             inverse_weights is None or np.any(multiplicities < 1) or np.any(multiplicities > 2**53)
