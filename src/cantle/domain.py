@@ -32,7 +32,6 @@ Codes = NDArray[np.signedinteger[Any]]
 MISSING, DROP = -1, -2  # what `locate` says of a value that has no place on the grid
 EPOCH = datetime(1970, 1, 1)
 _SHOWN = 8  # labels written out in full by `describe`
-_BLOCK = 1 << 15  # records at a time, so that what is worked out on the way stays in the cache
 
 
 # ---------------------------------------------------------------------------------------------------- grids
@@ -278,12 +277,9 @@ class Attribute:
             return codes
         start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)  # null: where the grid ends, no room
         room = np.append(np.diff(start), 1)
-        fine = np.empty(len(codes), dtype=unsigned(self.grid + 1))
-        for first in range(0, len(codes), _BLOCK):
-            some = codes[first : first + _BLOCK]
-            inside = (within[first : first + _BLOCK] * room[some]).astype(np.int64)
-            fine[first : first + _BLOCK] = start[some] + np.minimum(inside, room[some] - 1, out=inside)
-        return fine
+        inside = (within * room[codes]).astype(np.int64)
+        fine = start[codes] + np.minimum(inside, room[codes] - 1, out=inside)
+        return fine.astype(unsigned(self.grid + 1))
 
     def values(self, fine: NDArray[Any]) -> pl.Series:
         """Values in the natural type, given their places on the grid (null one past it)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cantle.answers import Noisy
 from cantle.domain import Attribute, Domain, unsigned
@@ -29,6 +30,8 @@ from cantle.tree import Tree
 
 if TYPE_CHECKING:
     import polars as pl
+
+_BLOCK = 1 << 15  # records at a time, so that what is worked out on the way stays in the cache
 
 
 def tree_results(
@@ -141,20 +144,31 @@ def drawn_records(
     """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled."""
     classes = leaves.count.shape[1]
     region = np.flatnonzero(leaves.count.reshape(-1))
-    counts = leaves.count.reshape(-1)[region]
-    lo, hi = leaves.lo[region // classes], leaves.hi[region // classes]
+    counts, leaf = leaves.count.reshape(-1)[region], region // classes
     total = int(counts.sum())
-    order = generator.permutation(total)
-    exact, strata = np.broadcast_to(0.0, total), Strata(counts)
+    order, strata = generator.permutation(total), Strata(counts)
     made = {}
     for a, attribute in enumerate(domain.attributes):
-        drawn, place = _draw(attribute, lo[:, a], hi[:, a], strata, values, tables[a] if tables else None, generator)
-        within = exact if attribute.width == 1 else generator.random(total) if place is None else place[order]
-        made[attribute.name] = attribute, attribute.fine(drawn[order], within)
+        lo, hi = leaves.lo[leaf, a], leaves.hi[leaf, a]
+        drawn, place = _draw(attribute, lo, hi, strata, values, tables[a] if tables else None, generator)
+        made[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
     if domain.target:
         label = np.repeat((region % classes).astype(unsigned(classes)), counts)
         made[domain.target.name] = domain.target, label[order]
     return Drawn.of([made[name] for name in domain.columns], total)
+
+
+def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, generator: Dice) -> npt.NDArray[Any]:
+    """The records' places on the fine grid, in their order; within a bin at random where that is not fixed."""
+    if attribute.width == 1:
+        return drawn[order]
+    if place is not None:
+        return attribute.fine(drawn[order], place[order])
+    fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
+    for first in range(0, len(order), _BLOCK):
+        some = order[first : first + _BLOCK]
+        fine[first : first + _BLOCK] = attribute.fine(drawn[some], generator.random(len(some)))
+    return fine
 
 
 def _draw(
