@@ -13,6 +13,7 @@ import numpy as np
 from cantle.jit import compiled
 
 _U = np.uint64
+_LOW = 2**32 - 1
 
 
 @compiled
@@ -88,26 +89,27 @@ def part(rows: Any, words: Any, start: Any, end: Any, attribute: Any, point: Any
 
 
 @compiled
-def _add_bytes(rows: Any, words: Any, label: Any, first: Any, last: Any, offset: Any, codes: Any, table: Any) -> None:
-    """Adds rows of one-byte codes to table[class * codes + offset of the column + code], a word of eight at a time.
-
-    Columns that are not asked about have an offset too, beyond those that are.
-    """
+def _add_bytes(rows: Any, words: Any, label: Any, first: Any, last: Any, offset: Any, steps: Any, table: Any) -> None:
+    """Adds the step of their class to table[offset of the column + code], for rows of one-byte codes, a word of eight
+    at a time. Columns that are not asked about have an offset too, beyond those that are."""
     for r in range(first, last):
-        base = _U(rows[r, label]) * codes if len(table) > codes else _U(0)
+        step = steps[rows[r, label]] if len(steps) > 1 else 1
         for w in range(words.shape[1]):
             word, at = words[r, w], _U(8 * w)
             for k in range(8):
-                table[base + offset[at + _U(k)] + ((word >> _U(8 * k)) & _U(255))] += 1
+                table[offset[at + _U(k)] + ((word >> _U(8 * k)) & _U(255))] += step
 
 
 @compiled
-def _add_rows(rows: Any, label: Any, first: Any, last: Any, open_: Any, offset: Any, codes: Any, table: Any) -> None:
-    """Adds rows to table[class * codes + offset of the attribute + code], for the open attributes."""
+def _add_rows(
+    rows: Any, label: Any, first: Any, last: Any, open_: Any, offset: Any, bases: Any, steps: Any, table: Any
+) -> None:
+    """Adds the step of their class to table[base of the class + offset of the attribute + code], for the open ones."""
     for r in range(first, last):
-        base = _U(rows[r, label]) * codes if len(table) > codes else _U(0)
+        c = rows[r, label] if len(steps) > 1 else 0
+        base, step = _U(bases[c]), steps[c]
         for j in range(len(open_)):
-            table[base + offset[open_[j]] + _U(rows[r, open_[j]])] += 1
+            table[base + offset[open_[j]] + _U(rows[r, open_[j]])] += step
 
 
 @compiled
@@ -156,9 +158,14 @@ def score_cuts(
         home[a] = codes
         codes += _U(sizes[a])
     nowhere, codes = codes, codes + _U(256)  # room for bytes that are not asked about
-    table = np.zeros(np.int64(codes) * classes, np.int64)
+    # Two classes are counted in one cell, the second above bit 32; more have a table each.
+    two = classes == 2 and len(rows) < 1 << 31
+    bases, steps = np.arange(classes) * np.int64(codes), np.ones(classes, np.int64)
+    if two:
+        bases[1], steps[1] = 0, 1 << 32
+    table = np.zeros(np.int64(codes) * (1 if two else classes), np.int64)
     open_, total, left = np.empty(attributes, np.int64), np.empty(classes, np.int64), np.empty(classes, np.int64)
-    size_of, ahead = np.empty(np.int64(codes), np.int64), np.empty(np.int64(codes), np.int64)
+    sums = np.empty(np.int64(codes), np.int64)
     at = _U(0)
     for i in range(len(start)):
         place[:] = nowhere
@@ -168,35 +175,33 @@ def score_cuts(
                 place[a] = home[a]
                 open_[number] = a
                 number += 1
-        if rows.itemsize == 1 and number > 4:
-            _add_bytes(rows, words, label, start[i], end[i], place, codes, table)
+        if rows.itemsize == 1 and number > 4 and (two or classes == 1):
+            _add_bytes(rows, words, label, start[i], end[i], place, steps, table)
         else:
-            _add_rows(rows, label, start[i], end[i], open_[:number], place, codes, table)
+            _add_rows(rows, label, start[i], end[i], open_[:number], place, bases, steps, table)
         records = end[i] - start[i]
         for j in range(number):
             a = open_[j]
             first, last = home[a] + _U(lo[i, a]), home[a] + _U(hi[i, a])
-            if j == 0:
-                for c in range(classes):
-                    total[c] = 0
-                    for v in range(first, last):
-                        total[c] += table[_U(c) * codes + v]
-            if classes == 2:
-                x, y, cuts = 0, 0, np.int64(last - first) - 1
+            if two:
+                cuts, running = np.int64(last - first) - 1, 0
                 for v in range(cuts):
-                    x += table[first + _U(v)]
-                    y += table[codes + first + _U(v)]
-                    size_of[v] = x + y
-                    ahead[v] = x - y
+                    running += table[first + _U(v)]
+                    sums[v] = running
                     table[first + _U(v)] = 0
-                    table[codes + first + _U(v)] = 0
+                running += table[last - _U(1)]
+                table[last - _U(1)] = 0
+                all_0, all_1 = running & _LOW, running >> 32
                 mine = scores[np.int64(at) : np.int64(at) + cuts]
                 for v in range(cuts):
-                    told = max(total[1] + ahead[v], total[0] - ahead[v])
-                    mine[v] = even * min(size_of[v], records - size_of[v]) + apart * told
+                    x, y = sums[v] & _LOW, sums[v] >> 32
+                    told = max(x + all_1 - y, y + all_0 - x)
+                    mine[v] = even * min(x + y, records - x - y) + apart * told
                 at += _U(cuts)
             else:
                 left[:] = 0
+                for c in range(classes):
+                    total[c] = table[_U(c) * codes + first : _U(c) * codes + last].sum()
                 for v in range(first, last - _U(1)):
                     size = 0
                     for c in range(classes):
@@ -206,8 +211,8 @@ def score_cuts(
                     told = _told_apart(left, total) if apart else 0
                     scores[at] = even * min(size, records - size) + apart * told
                     at += _U(1)
-            for c in range(classes):
-                table[_U(c) * codes + last - _U(1)] = 0
+                for c in range(classes):
+                    table[_U(c) * codes + last - _U(1)] = 0
 
 
 @compiled
