@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import MAXYEAR, MINYEAR
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,6 +174,8 @@ def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, dict[str
         made = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="us")
     else:
         made = texts
+    if kind in ("date", "datetime") and not made.dt.year().is_between(MINYEAR, MAXYEAR).all():
+        return None  # polars knows years that Python does not
     return None if made.null_count() else _filled(made, kind)
 
 

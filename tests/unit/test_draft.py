@@ -112,3 +112,9 @@ def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,a\n1,2\n")
     with pytest.raises(DataError, match="several columns of one name"):
         draft(tmp_path / "t.csv", infer=True)
+
+
+def test_years_that_python_does_not_know_are_words(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n0000-01-01,0000-01-01 10:00:00\n2020-01-01,2020-01-01 10:00:00\n")
+    schema = load(tmp_path, draft(tmp_path / "t.csv", infer=True))
+    assert [one.type for one in schema.fields] == ["string", "string"]
