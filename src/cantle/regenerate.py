@@ -7,7 +7,7 @@ is one of the many simple graphs that have it.
 from __future__ import annotations
 
 import os
-import random
+import random  # igraph draws with an object of this module; the degrees are released already
 from importlib import import_module
 from pathlib import Path
 from typing import Any

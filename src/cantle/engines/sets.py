@@ -27,7 +27,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SetEngine:
-    """Counts over records given as ragged rows of item codes, ascending within a row, no row empty.
+    """Counts over records given as ragged rows of item codes, ascending within a row, none twice, no row empty.
 
     Claim 28. A record of more than `most` items is cut to the `most` of smallest hash (of the record and the item, by a
     public function), before anything is counted: a map from records to records, so data sets that differ in one record
@@ -172,7 +172,8 @@ class _Cells:
 
 def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list[npt.NDArray[Any]], list[Ints]]:
     """For each height from 1 on: masks of the children touched, record by record and node by node, and where each
-    record's begin. Codes ascend within a record, so a node's children are neighbours at every height."""
+    record's begin. Codes ascend within a record and none is there twice, so a node's children are neighbours at every
+    height, each once."""
     masks, offsets = [], []
     child: npt.NDArray[Any] = np.asarray(items, dtype=np.int32)
     begins: npt.NDArray[Any] = starts
