@@ -32,8 +32,9 @@ class Candidates(Protocol):
     def sides(self, nodes: Frontier, first: int, exact_counts: Ints) -> tuple[Ints, Ints]:
         """Counts (candidates, classes) left and right of every candidate of nodes[first:...], region by region."""
 
-    def inverse_weights(self, nodes: Frontier) -> Ints | None:
-        """Public weights 1/w of the candidates of these regions; None: all weigh the same."""
+    def inverse_weights(self, nodes: Frontier) -> tuple[Ints, Ints] | None:
+        """Public weights 1/w of the candidates of these regions, and how many candidates in a row have each; None: all
+        weigh the same."""
 
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         """The cut behind each region's chosen number."""
@@ -83,9 +84,10 @@ class AllCuts:
         right = np.repeat(total, each.sum(axis=1), axis=1) - left
         return left.T, right.T
 
-    def inverse_weights(self, nodes: Frontier) -> Ints:
+    def inverse_weights(self, nodes: Frontier) -> tuple[Ints, Ints]:
         each = cut_counts(nodes).reshape(-1)
-        return np.repeat(each, each)
+        each = each[each > 0]
+        return each, each
 
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         each = cut_counts(nodes)

@@ -13,7 +13,7 @@ import typer
 from cantle.cli_audit import audit_command
 from cantle.cli_bench import bench_command
 from cantle.cli_ledger import ledger_app
-from cantle.cli_output import Json, progress, table, tell
+from cantle.cli_output import Json, progress, speak_utf8, table, tell
 from cantle.cli_release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.errors import CantleError, ParameterError
 
@@ -31,6 +31,7 @@ app = typer.Typer(
 def main() -> None:
     """Runs a command; exit codes: 0 done, 1 refused or failed, 2 usage."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that private folders are deleted
+    speak_utf8()
     try:
         app()
     except ParameterError as error:
@@ -45,7 +46,8 @@ def main() -> None:
 
 
 def _complain(error: CantleError, code: int) -> None:
-    message = "; ".join([str(error), *getattr(error, "__notes__", [])])
+    notes = getattr(error, "__notes__", [])
+    message = "; ".join([str(error).rstrip("."), *notes]) if notes else str(error)
     if "--json" in sys.argv:
         print(json.dumps({"error": type(error).__name__, "message": message}))
     print(f"error: {message}", file=sys.stderr)

@@ -58,6 +58,7 @@ def audit_command(
     data: the claims rest on their proofs (docs/privacy.md).
 
     Example: cantle audit
+
     Example: cantle audit --statistical --runs 1000
     """
     from cantle.errors import ParameterError

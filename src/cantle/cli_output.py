@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -10,15 +11,30 @@ from typing import Annotated, Any
 
 import typer
 
+from cantle.errors import OutputError
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+
+
+def speak_utf8() -> None:
+    """What is printed is UTF-8, as all files are, whatever the locale: records and trees hold any character."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def tell(as_json: bool, facts: dict[str, Any], text: Callable[[], None]) -> None:
     """Prints facts as JSON, or runs the printer for people."""
-    if as_json:
-        print(json.dumps(facts))
-    else:
-        text()
+    try:
+        if as_json:
+            print(json.dumps(facts))
+        else:
+            text()
+        print(end="", flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sys.stdout = None  # or Python would try once more at the end, and fail
+        raise OutputError(f"cannot write to the standard output: {error.strerror}; all else is done") from None
 
 
 def table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cantle.cli_output import Json, tell
 from cantle.errors import ParameterError
+
+if TYPE_CHECKING:
+    from cantle.release import Release
 
 ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 
@@ -77,7 +80,10 @@ def sample_command(
     from cantle.forms import as_text, number_of
     from cantle.release import Release
 
+    if output is not None and output.suffix.lower() in (".parquet", ".pq"):
+        raise ParameterError(f"sample writes text: CSV, of sets FIMI lines; name it so, got {output.name!r}")
     release = Release.load(folder)
+    _warn_unless_private(release)
     records = release.sample(n, seed=seed)
     text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
     if output is None:
@@ -90,6 +96,12 @@ def sample_command(
     except OSError as error:
         raise OutputError(f"cannot write {output}: {error.strerror}") from None
     tell(as_json, {"records": drawn, "file": str(output)}, lambda: print(f"wrote {output}: {drawn} records"))
+
+
+def _warn_unless_private(release: Release) -> None:
+    """Says on stderr that what is drawn carries no promise, since the file it goes to is not marked."""
+    if not release.private:
+        print(f"{release.manifest['guarantee']}; this holds for what is drawn from it too", file=sys.stderr)
 
 
 def graph_command(
@@ -112,6 +124,7 @@ def graph_command(
         raise ParameterError("only a degrees release can be made a graph; this one is by another method")
     if output.exists():
         raise OutputError(f"{output} exists already; choose another -o file")
+    _warn_unless_private(release)
     degrees = as_polars(release.records)["degree"].to_numpy()
     edges = regenerate(degrees, seed)
     try:

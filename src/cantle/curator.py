@@ -20,7 +20,7 @@ from cantle.candidates import TRUSTED_CANDIDATES, Candidates
 from cantle.degree_counts import GRAPH_KEYS, Bounds
 from cantle.engines.base import Engine, GraphsEngine, SetsEngine, TableEngine
 from cantle.errors import ParameterError, Sealed
-from cantle.noise import Lanes, Noise, Rate
+from cantle.noise import Lanes, Noise, Rate, Runs
 from cantle.partitions import Kept, Partitions
 from cantle.patterns import rank, unrank
 from cantle.privtree import MOST_TESTS, PrivTree
@@ -118,12 +118,13 @@ class Curator:
         choice = np.empty(len(nodes), dtype=np.int64)
         for first, last, exact_scores in cut_scores(engine, positions, nodes, candidates, quality):
             part = nodes.take(slice(first, last))
+            weights = candidates.inverse_weights(part)
             choice[first:last] = self.__noise.select(
                 Lanes(self.__calls, part.ids),
                 exact_scores,
                 np.concatenate([[0], np.cumsum(counts[first:last])]),
                 Rate(cost[first:last], rho * NANO),
-                candidates.inverse_weights(part),
+                None if weights is None else Runs(*weights),
             )
         return candidates.cuts(nodes, choice)
 

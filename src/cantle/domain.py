@@ -148,19 +148,19 @@ class Labels:
         label = self.labels[k]
         return str(label).lower() if isinstance(label, bool) else str(label)
 
-    @property
-    def texts(self) -> list[str]:
-        """All texts that mean a label."""
-        return self._lookup[0].categories.to_list()
+    @cached_property
+    def texts(self) -> dict[str, int]:
+        """All texts that mean a label, with its place."""
+        if not self.spellings:
+            return {str(label): k for k, label in enumerate(self.labels)}
+        place = {label: k for k, label in enumerate(self.labels)}
+        return {text: place[label] for text, label in self.spellings}
 
     @cached_property
     def _lookup(self) -> tuple[pl.Enum, NDArray[np.int32] | None]:
-        """The dictionary from text to a rank, and from rank to code where they differ."""
-        if not self.spellings:
-            return pl.Enum([str(label) for label in self.labels]), None
-        texts = [text for text, _ in self.spellings]
-        code = {label: k for k, label in enumerate(self.labels)}
-        return pl.Enum(texts), np.array([code[label] for _, label in self.spellings], dtype=np.int32)
+        """The dictionary from text to a rank, and from rank to place where they differ."""
+        places = np.fromiter(self.texts.values(), np.int32, len(self.texts)) if self.spellings else None
+        return pl.Enum(list(self.texts)), places
 
     @cached_property
     def _series(self) -> pl.Series:
@@ -178,6 +178,16 @@ class Labels:
             absent = text.is_null() | text.is_in(["", *self.marks])
             codes[(rank < 0) & ~absent.to_numpy()] = self._unknown_code
         return codes
+
+    def place(self, text: str) -> int:
+        """What `locate` gives for one text; not of integers, which have many spellings.
+
+        >>> Labels(type="string", labels=("a", "b"), unknown=DROP, marks=("?",)).place("c") == DROP
+        True
+        """
+        if text in self.texts:
+            return self.texts[text]
+        return MISSING if self.unknown == MISSING or text in ("", *self.marks) else self._unknown_code
 
     @cached_property
     def _unknown_code(self) -> int:
@@ -257,7 +267,10 @@ class Attribute:
 
     def encode(self, series: pl.Series) -> Codes:
         """Code of each value, -1 where the record is to be dropped; int32, or int64 past 2**31 codes."""
-        fine = self.scale.locate(series)
+        return self.codes(self.scale.locate(series))
+
+    def codes(self, fine: Codes) -> Codes:
+        """The codes of places on the grid, of MISSING and of DROP, as `encode` has them."""
         codes = fine // self.width if self.width > 1 else fine
         codes = codes.astype(np.int32 if self.size < 2**31 else np.int64, copy=False)
         bad = fine < 0

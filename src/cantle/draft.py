@@ -31,7 +31,12 @@ _INTRO = f"""\
 #   constraints minimum and maximum: values outside are clamped;  required: true drops records without a value
 #   unknown     what an undeclared category becomes: null (default), drop, or one of the categories
 #   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
+#
+# One record is protected. If somebody may have several, say whom to protect: unit: {{person: COLUMN, max_records: 3}}
 """
+_NO_HEADER = (
+    "# Are these names values? The file has no header: name its columns yourself, in order, and add header: false\n"
+)
 _WARNING = """\
 # NO GUARANTEE: this schema was drawn up from the private values themselves (--infer). Whoever reads it, or any
 # release made with it, learns about them. Use it to look around; before publishing, set every bound and category
@@ -52,11 +57,16 @@ _MOST_DECIMALS = 6
 
 def draft(path: str | os.PathLike[str], infer: bool = False) -> str:
     """Text of a commented YAML schema for a CSV or Parquet file."""
+    from cantle.readers import PARQUET
+
     columns, dialect = _declared(Path(path))
     marks = [""]
     if infer:
         columns, marks = _inferred(path, [name for name, _, _ in columns], dialect)
-    parts = [_INTRO, *([_WARNING] if infer else []), "fields:\n" + "".join(_entry(*one) for one in columns)]
+    fields = "fields:\n" + "".join(_entry(*one) for one in columns)
+    if Path(path).suffix.lower() not in PARQUET:
+        fields = _NO_HEADER + fields
+    parts = [_INTRO, *([_WARNING] if infer else []), fields]
     parts.append(f'missingValues: {_json(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if dialect != Dialect():
         parts.append(f"dialect: {_json(dialect.to_dict())}\n")

@@ -12,6 +12,31 @@ _FEW = 24  # records of a region that are ranked by comparing all
 
 
 @compiled
+def fit(f: Any, target: Any, lo: Any, hi: Any, weights: Any, floor: float, total: float, rounds: int) -> Any:
+    """The masses of `postprocess.fit_values`, added up in the same order."""
+    below, opened, closed = np.zeros(len(f) + 1), np.empty(len(f) + 1), np.empty(len(f) + 1)
+    for _ in range(rounds):
+        for v in range(len(f)):
+            below[v + 1] = below[v] + f[v]
+        opened[:] = 0.0
+        closed[:] = 0.0
+        for i in range(len(lo)):
+            share = weights[i] / (below[hi[i]] - below[lo[i]])
+            opened[lo[i]] += share
+            closed[hi[i]] += share
+        density, whole = 0.0, 0.0
+        for v in range(len(f)):
+            density += opened[v] - closed[v]
+            shown = f[v] * density
+            f[v] *= target[v] / max(shown, floor) if shown > floor else 1.0
+            whole += f[v]
+        scale = total / max(whole, floor)
+        for v in range(len(f)):
+            f[v] = max(f[v] * scale, floor)
+    return f
+
+
+@compiled
 def _sort(keys: Any, room: Any, bits: int) -> None:
     """Ascending; the keys' `bits` above bit 32 are uniform, so that buckets of them hold few each."""
     level = 0

@@ -27,6 +27,7 @@ LISTED = 1 << 16
 
 _ROWS = 1 << 12  # records written together by the kernel
 _MANY = 1 << 18  # and as frames
+_FEW = 1 << 12  # whole numbers that are put into words one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +146,20 @@ class _Words:
     @staticmethod
     def listed(attribute: Attribute, end: bytes) -> _Words | None:
         """All values and null as polars writes them; None if one goes over lines."""
+        texts = _unquoted(attribute)
+        return _Words._written(attribute, end) if texts is None else _Words._joined(texts, end)
+
+    @staticmethod
+    def _joined(texts: list[bytes], end: bytes) -> _Words | None:
+        """These texts, and nothing for null."""
+        lengths = np.array([*map(len, texts), 0]) + 1
+        if lengths.max() >= 1 << 16:
+            return None
+        starts = np.cumsum(lengths) - lengths
+        return _Words(np.frombuffer(end.join([*texts, b"", b""]), np.uint8), starts << 16 | lengths, int(lengths.max()))
+
+    @staticmethod
+    def _written(attribute: Attribute, end: bytes) -> _Words | None:
         import polars as pl
 
         values = attribute.values(np.arange(attribute.grid + 1))
@@ -159,3 +174,15 @@ class _Words:
         if lengths.max(initial=0) >= 1 << 16:
             return None
         return _Words(text, starts << 16 | lengths, int(lengths.max(initial=1)))
+
+
+def _unquoted(attribute: Attribute) -> list[bytes] | None:
+    """The values as they stand in CSV, where that can be told without polars."""
+    scale = attribute.scale
+    if isinstance(scale, Labels):
+        whole = "".join(texts := [str(label) for label in scale.labels])
+        plain = scale.type != "boolean" and all(texts) and not any(sign in whole for sign in ',"\r\n')
+        return [text.encode() for text in texts] if plain else None
+    if scale.type != "integer" or scale.grid > _FEW:
+        return None
+    return [b"%d" % value for value in range(scale.first, scale.first + scale.grid * scale.step, scale.step)]

@@ -1,8 +1,8 @@
 """From a source to the codes of a domain, batch by batch.
 
 The general way is `readers` and then the domain's `encode`. A large CSV file goes straight from lines to codes where
-its fields are plain (scan.py). The tables for that are made by asking the general way, and what is not plain is
-left to it, so that both give the same codes (tests/unit/test_encoding.py).
+its fields are plain (scan.py). The tables for that are made by asking the domain, and what is not plain is left to
+the general way, so that both give the same codes (tests/unit/test_encoding.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cantle import fast
-from cantle.domain import Attribute, Domain, Labels, unsigned
+from cantle.domain import MISSING, Attribute, Domain, Labels, unsigned
 from cantle.readers import CSV, Lines, read_batches, read_lines
 from cantle.schema import Schema
 
@@ -165,11 +165,9 @@ class _Tables:
                 info |= {scan.MARKS: len(self._marks), scan.MARKED: len(self._marks) + len(numbers)}
                 self._marks += [int(text) for text in numbers]
                 texts = [text for text in texts if text not in numbers]
-            # All texts that are not listed are the same to a category; one that is none of these stands for them.
             texts = [text for text in dict.fromkeys(texts) if text]
-            other = ["".join(texts) + "?"] if isinstance(scale, Labels) and scale.type != "integer" else []
-            empty, *codes = attribute.encode(pl.Series([None, *texts, *other], dtype=pl.String)).tolist()
-            info |= {scan.PLACE: place, scan.EMPTY: empty, scan.OTHER: codes.pop() if other else scan.DOUBT}
+            empty, other, codes = _codes_of(attribute, texts)
+            info |= {scan.PLACE: place, scan.EMPTY: empty, scan.OTHER: scan.DOUBT if other is None else other}
             info[scan.BASE], info[scan.MASK] = self._add_texts(texts, codes)
         self._kinds.append(kind)
         self._infos.append(list(info.values()))
@@ -189,6 +187,21 @@ class _Tables:
             self._pool += words[2:]
         self._places += table
         return first, size - 1
+
+
+def _codes_of(attribute: Attribute, texts: list[str]) -> tuple[int, int | None, list[int]]:
+    """The codes of nothing, of any text that is not among these (None: it depends on the text), and of these."""
+    scale = attribute.scale
+    if isinstance(scale, Labels) and scale.type == "integer":
+        empty, *codes = attribute.encode(pl.Series([None, *texts], dtype=pl.String)).tolist()
+        return empty, None, codes
+    if not isinstance(scale, Labels):  # these are marks of missing values, and so is nothing
+        empty, *codes = attribute.codes(np.full(len(texts) + 1, MISSING)).tolist()
+        return empty, None, codes
+    # All texts that are not listed are the same to a category; one that is none of these stands for them.
+    places = [MISSING, scale.place("".join(texts) + "?"), *map(scale.place, texts)]
+    empty, other, *codes = attribute.codes(np.array(places)).tolist()
+    return empty, other, codes
 
 
 def _kind(attribute: Attribute) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cantle.domain import Attribute, Domain, Labels
+from cantle.domain import Attribute, Domain, Labels, Steps
 from cantle.errors import SchemaError
 from cantle.leaves import Leaves
 from cantle.postprocess import Floats, distinct_spans
@@ -74,29 +74,33 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[
     """The columns of an attribute, given spans of its codes and which of them each row has."""
     import polars as pl
 
-    name, spans = column_of(attribute.name), {}
+    name, spans = column_of(attribute.name), dict[str, Any]()
     first, last = np.minimum(lo, attribute.bins), np.minimum(hi, attribute.bins)
     if is_category(attribute):
         pairs = zip(lo.tolist(), hi.tolist(), strict=True)
-        spans[name] = pl.Series([attribute.describe(*pair) for pair in pairs], dtype=pl.String)
-        spans[f"{name}.lo"], spans[f"{name}.hi"] = pl.Series(first), pl.Series(last)
+        spans[name] = pl.Series([attribute.describe(*pair) for pair in pairs], dtype=pl.String).gather(which)
+        spans[f"{name}.lo"], spans[f"{name}.hi"] = first[which], last[which]
     else:
-        codes, at = np.unique(np.concatenate([first, last]), return_inverse=True)
-        edges = pl.Series([attribute.edge(code) for code in codes.tolist()])
-        spans[f"{name}.lo"], spans[f"{name}.hi"] = edges.gather(at[: len(lo)]), edges.gather(at[len(lo) :])
+        spans[f"{name}.lo"], spans[f"{name}.hi"] = _edges(attribute, first)[which], _edges(attribute, last)[which]
     if attribute.nullable:
-        spans[f"{name}.null"] = pl.Series(hi > attribute.bins)
-    return {column: series.gather(which) for column, series in spans.items()}
+        spans[f"{name}.null"] = (hi > attribute.bins)[which]
+    return {column: pl.Series(values) for column, values in spans.items()}
 
 
-def _edges(attribute: Attribute) -> pl.Series:
+def _edges(attribute: Attribute, codes: Ints) -> Any:
+    """The lower edges of bins, the one past the last included: an array, or a series of dates and the like."""
     import polars as pl
 
-    return pl.Series([attribute.edge(code) for code in range(attribute.bins + 1)])
+    scale = attribute.scale
+    if isinstance(scale, Steps) and scale.type == "integer":
+        return scale.first + np.minimum(codes * attribute.width, scale.grid) * scale.step
+    return pl.Series([attribute.edge(code) for code in codes.tolist()])
 
 
 def leaves_from(domain: Domain, groups: pl.DataFrame) -> Leaves:
     """The leaves behind a frame of groups; the inverse of `groups_frame`."""
+    import polars as pl
+
     classes = domain.target.size if domain.target else 1
     rows = groups.gather_every(classes)
     lo = np.zeros((len(rows), len(domain.attributes)), dtype=np.int64)
@@ -105,7 +109,7 @@ def leaves_from(domain: Domain, groups: pl.DataFrame) -> Leaves:
         name = column_of(attribute.name)
         ends = [rows[f"{name}.lo"], rows[f"{name}.hi"]]
         if not is_category(attribute):
-            edges = _edges(attribute)
+            edges = pl.Series(_edges(attribute, np.arange(attribute.bins + 1)))
             ends = [edges.search_sorted(end) for end in ends]
         lo[:, a], hi[:, a] = (np.asarray(end) for end in ends)
         if attribute.nullable:

@@ -22,6 +22,12 @@ def compiled(function: Kernel) -> Kernel:
     return made
 
 
+def contracted(function: Kernel) -> Kernel:
+    """A part of kernels in which a product and the sum it goes into may be rounded once instead of twice."""
+    made: Kernel = njit(error_model="numpy", nogil=True, fastmath={"contract"})(function)
+    return made
+
+
 def inlined(function: Kernel) -> Kernel:
     """A part of kernels, put in their place."""
     made: Kernel = njit(inline="always", error_model="numpy")(function)

@@ -193,13 +193,17 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a trace of mass, so that no region is left with nothing to draw
     f = np.maximum(target, floor)
+    if fast.ready():
+        from cantle import drawing
+
+        return drawing.fit(f, target, lo, hi, weights, floor, total, rounds)
     for _ in range(rounds):
         below = np.concatenate([[0.0], np.cumsum(f)])
         share = weights / (below[hi] - below[lo])
         edge = np.bincount(lo, share, len(f) + 1) - np.bincount(hi, share, len(f) + 1)
         shown = f * np.cumsum(edge)[: len(f)]
         f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
-        f = np.maximum(f * (total / max(float(f.sum()), floor)), floor)
+        f = np.maximum(f * (total / max(float(np.cumsum(f)[-1]), floor)), floor)
     return f
 
 

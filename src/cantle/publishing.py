@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from cantle.budget import Budget, Unit, nano_of, words_of
 from cantle.curator import Curator
 from cantle.engines.base import Engine
@@ -215,7 +218,7 @@ def _manifest(plan: Plan, schema: Any, receipt: dict[str, Any], insecure_seed: i
         "software": {
             "cantle": version("cantle"),
             "python": platform.python_version(),
-            "numpy": version("numpy"),
-            "polars": version("polars"),
+            "numpy": np.__version__,
+            "polars": pl.__version__,
         },
     }

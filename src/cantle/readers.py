@@ -20,7 +20,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from itertools import chain
+from difflib import get_close_matches
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".test")
 PARQUET = (".parquet", ".pq")
+_PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
 _PIECE = 1 << 24  # bytes read together
+_FEW = 8  # columns that a message names
+_DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -116,21 +120,42 @@ def _check_file(path: Path) -> None:
         raise DataError(f"{path.name!r} is a folder; give one CSV or Parquet file.")
     if not os.path.exists(path):  # also false for what cannot be a path
         raise DataError(f"there is no file {path.name!r}; check the path.")
+    if path.suffix.lower() in _PACKED:
+        raise DataError(f"{path.name!r} is compressed; unpack it first.")
     if path.suffix.lower() not in CSV + PARQUET:
-        known = ", ".join(CSV + PARQUET)
-        raise DataError(f"{path.name!r} has an ending that is not known; name it one of {known}.")
+        known = f"{', '.join(CSV)}) or Parquet ({', '.join(PARQUET)}"
+        raise DataError(f"{path.name!r} has an ending that is not known; give a table as CSV ({known}).")
 
 
-def _check_columns(where: str, given: Iterable[str], wanted: list[str]) -> None:
+def _check_columns(where: str, given: Iterable[Any], wanted: list[str], fix: str = "") -> None:
+    """Refuses a header that lacks a wanted column, or has it twice. `fix` is said if it has none of several.
+
+    Names of the header are not quoted: in a file without one, the first record is in its place.
+    """
     times = Counter(list(given))
     missing = [name for name in wanted if not times[name]]
     if missing:
-        listed = ", ".join(map(repr, missing))
-        raise DataError(f"{where} has no column {listed}; correct the header or the names in the schema.")
+        alike = "; one of a similar name is there (case and blanks count)" if _any_alike(missing, times) else ""
+        more = fix if len(missing) == len(wanted) > 1 else ""
+        rule = "correct the header or the names in the schema"
+        raise DataError(f"{where} has no column {_listed(missing)}{alike}; {rule}{more}.")
     twice = [name for name in wanted if times[name] > 1]
     if twice:
-        listed = ", ".join(map(repr, twice))
-        raise DataError(f"{where} has more than one column {listed}; rename or remove the others.")
+        raise DataError(f"{where} has more than one column {_listed(twice)}; rename or remove the others.")
+
+
+def _listed(names: list[str]) -> str:
+    """The first few of the declared names."""
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(map(repr, names[:_FEW])) + more
+
+
+def _any_alike(missing: list[str], given: Iterable[Any]) -> bool:
+    """Whether a column is called as a missing one but for case and blanks, or nearly so."""
+    # comparing takes the product of the lengths: only what a person would have written by hand
+    there = [plain for name in islice(given, 1000) if len(plain := str(name).strip().casefold()) <= 100]
+    asked = [plain for name in missing[:_FEW] if len(plain := name.strip().casefold()) <= 100]
+    return any(get_close_matches(name, there, n=1, cutoff=0.8) for name in asked)
 
 
 def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
@@ -202,7 +227,7 @@ def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None 
     names, first = [one.name for one in schema.fields], b""
     if dialect.header:
         names, first = _split_header(next(pieces, b""), dialect)
-        _check_columns(f"{path.name!r}", names, wanted)
+        _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
     some, rest = False, first
     for more in chain(pieces, [b""]):
         rest += more

@@ -47,8 +47,12 @@ class Frontier:
         return Frontier(self.ids.copy(), self.parent.copy(), self.depth, self.lo.copy(), self.hi.copy())
 
     def take(self, which: Any) -> Frontier:
-        """The regions picked by a mask or by ascending positions."""
-        return Frontier(self.ids[which], self.parent[which], self.depth, self.lo[which], self.hi[which])
+        """The regions picked by a mask, by ascending positions or by a slice."""
+        if isinstance(which, slice):
+            return Frontier(self.ids[which], self.parent[which], self.depth, self.lo[which], self.hi[which])
+        at = np.arange(len(self))[which]  # `take` moves whole rows, an index goes value by value
+        ids, parent, lo, hi = (array.take(at, axis=0) for array in (self.ids, self.parent, self.lo, self.hi))
+        return Frontier(ids, parent, self.depth, lo, hi)
 
     @staticmethod
     def root(sizes: tuple[int, ...]) -> Frontier:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rfc8785
-
+from cantle import canonical
 from cantle.errors import LedgerError, OutputError, VerifyError
 from cantle.forms import ENDINGS, choose, write
 from cantle.registry import registry
@@ -99,12 +98,13 @@ class Release:
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
         (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8")
         package = datapackage(self.manifest, names["data"])
-        (folder / names["datapackage"]).write_bytes(rfc8785.dumps(package))
-        manifest = {key: value for key, value in self.manifest.items() if key not in ("files", "sha256")}
-        manifest["files"] = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
-        manifest["sha256"] = sha256(rfc8785.dumps(manifest))
-        (folder / names["manifest"]).write_bytes(rfc8785.dumps(manifest))
-        return str(manifest["sha256"])
+        (folder / names["datapackage"]).write_bytes(canonical.dumps(package))
+        files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
+        stated = {key: value for key, value in self.manifest.items() if key != "sha256"} | {"files": files}
+        parts = {key: canonical.dumps(value) for key, value in stated.items()}
+        own_hash = sha256(canonical.join(parts))
+        (folder / names["manifest"]).write_bytes(canonical.join(parts | {"sha256": canonical.dumps(own_hash)}))
+        return own_hash
 
     # ---- loading ------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from cantle.refill import Ragged, Shape, refill
 from cantle.regions import Ints
 from cantle.results import Results
 from cantle.setcounts import Counted, Harvest, agree
-from cantle.universe import Universe
+from cantle.universe import Codes, Universe
 from cantle.walsh import fill_in
 
 if TYPE_CHECKING:
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 REFILLED_ITEMS = 3
 """Items that a record for pruned mass is taken to have, when the memory of all is judged."""
 
+_BLOCK = 1 << 14  # records put together at once
+
 
 def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, dice: Dice) -> Results:
     """Everything a release of partitions holds. Without `fill`, leaves as they were drawn and nothing else (Algorithm
     1); with it, counts that agree, and records for the mass that was pruned."""
     leaves, item_sets = harvest.leaves(), _sorted_items(*harvest.item_sets())
     estimate, count = leaves.noisy.astype(float), leaves.noisy.copy()
-    extra: Ragged = (np.zeros(1, np.int64), np.zeros(0, np.int64))
+    extra: list[Ragged] = []
     if fill:
         parts = harvest.parts()
         estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
@@ -43,7 +45,7 @@ def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, 
     columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
     groups = _groups(universe, item_sets, order, columns, estimate)
     records = _records(universe, item_sets, count, extra, dice)
-    summary = {"records": len(records), "leaves": len(leaves), "refilled": len(extra[0]) - 1}
+    summary = {"records": len(records), "leaves": len(leaves), "refilled": len(records) - int(count.sum())}
     return Results(records, groups, {}, summary)
 
 
@@ -58,7 +60,7 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     columns = {"path": np.full(len(value), path), "noisy": value, "count": count}
     columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
-    records = _records(universe, item_sets, count, (np.zeros(1, np.int64), np.zeros(0, np.int64)), dice)
+    records = _records(universe, item_sets, count, [], dice)
     return Results(records, groups, {}, {"records": len(records), "leaves": len(value), "refilled": 0})
 
 
@@ -110,11 +112,25 @@ def _groups(
     return groups.with_columns(*made.values(), pl.Series("estimate", estimate[order]))
 
 
-def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: Ragged, dice: Dice) -> pl.DataFrame:
-    """The records, shuffled."""
+def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> pl.DataFrame:
+    """The records, shuffled: so many of each set, and those of the other tables."""
     from cantle.baskets import to_frame
 
-    starts, items = gather(*item_sets, np.repeat(np.arange(len(count)), count))
-    more, more_items = _sorted_items(*extra)
-    starts, items = np.concatenate([starts, more[1:] + starts[-1]]), np.concatenate([items, more_items])
-    return to_frame(*gather(starts, items, dice.permutation(len(starts) - 1)), universe)
+    tables = [item_sets, *extra]
+    starts = np.concatenate([np.zeros(1, np.int64), *(np.diff(table[0]) for table in tables)])
+    starts, items = np.cumsum(starts, out=starts), np.concatenate([table[1] for table in tables], dtype=np.int32)
+    rows = np.concatenate([np.repeat(np.arange(len(count)), count), np.arange(len(count), len(starts) - 1)])
+    return to_frame(*_picked(starts, items, rows[dice.permutation(len(rows))]), universe)
+
+
+def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:
+    """What `gather` gives, some rows at a time, so that their arrays stay in the cache."""
+    made = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
+    picked = np.empty(made[-1], codes.dtype)
+    for first in range(0, len(rows), _BLOCK):
+        mine = rows[first : first + _BLOCK]
+        begin, end = made[first : first + len(mine)], made[first + 1 : first + len(mine) + 1]
+        place = np.repeat(starts[mine] - begin, end - begin)
+        place += np.arange(begin[0], end[-1])
+        picked[begin[0] : end[-1]] = codes[place]
+    return made, picked

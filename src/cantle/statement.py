@@ -256,7 +256,7 @@ def datapackage(manifest: dict[str, Any], data_name: str) -> dict[str, Any]:
     stored = data_name.rsplit(".", 1)[-1]
     return {
         "name": "cantle-release",
-        "title": f"Private release by cantle ({manifest['guarantee']})",
+        "title": f"Release by cantle ({manifest['guarantee']})",
         "resources": [
             {
                 "name": "data",
@@ -270,6 +270,8 @@ def datapackage(manifest: dict[str, Any], data_name: str) -> dict[str, Any]:
     }
 
 
+_SPELLING = ("trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber")
+"""How values are written in the data that came in; what is released has true and false, ISO dates, plain numbers."""
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain"}
 
 
@@ -282,5 +284,9 @@ def _described(manifest: dict[str, Any], stored: str) -> dict[str, Any]:
         long, lists = [{"name": form["id"], "type": "integer"}, {"name": form["item"]}], [{"name": form["column"]}]
         lists[0]["type"] = "array"
         return {} if stored == "dat" else {"schema": {"fields": long if stored == "csv" else lists}}
-    fields = [dict(field) for field in manifest["schema"]["fields"] if field.get("role") != "identifier"]
+    fields = [
+        {key: value for key, value in field.items() if key not in _SPELLING}
+        for field in manifest["schema"]["fields"]
+        if field.get("role") != "identifier"
+    ]
     return {"schema": {"fields": fields, "missingValues": [""]}}

@@ -183,7 +183,7 @@ def _recount_cells(release: Release, listed: Ints, count: Ints) -> Iterator[str]
     domain, grid = grid_and_domain(release)
     codes, classes = domain.encode(as_polars(release.records))
     if len(codes) != release.manifest["summary"]["records"]:
-        yield "the records are not all in the schema's domain"
+        yield "the records are not as many as stated, or not all in the schema's domain"
         return
     cell = grid.locate(list(codes.T)) if codes.shape[1] else np.zeros(len(codes), np.int64)
     entry = cell * (domain.target.size if domain.target else 1) + classes.astype(np.int64)
@@ -245,7 +245,7 @@ def _recount(release: Release, domain: Domain, leaves: Leaves) -> Iterator[str]:
     """Sends every released record down the tree and compares the leaves it reaches with their counts."""
     codes, classes = domain.encode(as_polars(release.records))
     if len(codes) != release.manifest["summary"]["records"]:
-        yield "the records are not all in the schema's domain"
+        yield "the records are not as many as stated, or not all in the schema's domain"
         return
     leaf = _route(release, domain, codes)
     position = np.searchsorted(leaves.ids, leaf)

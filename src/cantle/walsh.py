@@ -35,23 +35,38 @@ def transform(cells: Floats, order: int = ORDER) -> list[Floats]:
     levels = [cells.reshape(1, -1)] + [np.zeros((0, len(cells)))] * order
     while levels[0].shape[1] > 1:
         half = levels[0].shape[1] // 2
-        sums = [level[:, :half] + level[:, half:] for level in levels]
-        gaps = [level[:, :half] - level[:, half:] for level in levels]
-        levels = [sums[0], *(np.concatenate([sums[k], gaps[k - 1]]) for k in range(1, order + 1))]
+        below = [levels[0][:0], *levels[:-1]]
+        levels = [_halved(level, lower, half) for level, lower in zip(levels, below, strict=True)]
     return [level[:, 0] for level in levels]
+
+
+def _halved(level: Floats, lower: Floats, half: int) -> Floats:
+    """The sums of the halves of one order, and the differences of those of the order below it."""
+    made = np.empty((len(level) + len(lower), half))
+    np.add(level[:, :half], level[:, half:], out=made[: len(level)])
+    np.subtract(lower[:, :half], lower[:, half:], out=made[len(level) :])
+    return made
 
 
 def spread(coefficients: list[Floats], bits: int) -> Floats:
     """The table that has these coefficients and no others: the steps of `transform` backwards."""
     order = len(coefficients) - 1
-    levels = [c.reshape(-1, 1) for c in coefficients]
+    levels = [c.reshape(-1, 1) * 0.5**bits for c in coefficients]  # half for each step
     for done in range(bits - 1, -1, -1):
         kept = [_sets(done, k) for k in range(order + 1)]
-        sums = [level[: kept[k]] for k, level in enumerate(levels)]
         gaps = [level[kept[k] :] for k, level in enumerate(levels)]
-        after = [*gaps[1:], np.zeros_like(sums[order])]
-        levels = [np.concatenate([s + g, s - g], axis=1) / 2 for s, g in zip(sums, after, strict=True)]
+        twice = np.concatenate([levels[order][: kept[order]]] * 2, axis=1)  # there is no order above it
+        levels = [*(_doubled(levels[k][: kept[k]], gaps[k + 1]) for k in range(order)), twice]
     return np.asarray(levels[0][0])
+
+
+def _doubled(sums: Floats, gaps: Floats) -> Floats:
+    """The two halves, up to a factor, from their sum and their difference."""
+    half = sums.shape[1]
+    made = np.empty((len(sums), 2 * half))
+    np.add(sums, gaps, out=made[:, :half])
+    np.subtract(sums, gaps, out=made[:, half:])
+    return made
 
 
 def _sets(bits: int, size: int) -> int:

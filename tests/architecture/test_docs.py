@@ -46,5 +46,9 @@ def test_the_schemas_of_the_documents_load() -> None:
     guide = re.search(r"```yaml\n(.*?)```", text("docs/guide.md"), re.DOTALL)
     assert guide
     assert Schema.from_dict({"fields": yaml.safe_load(guide[1])}).domain().attributes[0].taxonomy is not None
+    unit = re.search(r"```yaml\n(unit: .*?)```", text("docs/guide.md"), re.DOTALL)
+    assert unit
+    field = {"name": "a", "type": "boolean"}
+    assert Schema.from_dict({"fields": [field]} | yaml.safe_load(unit[1])).person == "patient_id"
     others = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(kind: .*?)```", text("docs/guide.md"), re.DOTALL)]
     assert [Schema.from_dict(one).kind for one in others] == ["sets", "graph"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,39 @@ def test_a_seeded_release_says_so(folder: Path) -> None:
     assert "NOT PRIVATE" in done.stdout
     assert all(path.name.startswith("NOT-PRIVATE.") for path in (folder / "out").iterdir())
     assert cantle("verify", "out", cwd=folder).returncode == 0
+    drawn = cantle("sample", "out", "-n", "3", "-o", "more.csv", cwd=folder)
+    assert drawn.stderr.startswith("NOT PRIVATE")
+    assert "seed" not in drawn.stdout
+
+
+def test_sample_does_not_call_text_parquet(folder: Path) -> None:
+    assert cantle("demo", "-o", "out", cwd=folder).returncode == 0
+    done = cantle("sample", "out", "-n", "3", "-o", "more.parquet", cwd=folder)
+    assert done.returncode == 2
+    assert "more.parquet" in done.stderr
+    assert not (folder / "more.parquet").exists()
+    assert cantle("sample", "out", "-n", "3", cwd=folder).stderr == ""  # a private release needs no warning
+
+
+def test_any_standard_output_will_do(folder: Path) -> None:
+    """Text is UTF-8 whatever the locale; an output that cannot be written is told, and not as a release that failed."""
+    main = [sys.executable, "-W", "error", "-c", "from cantle.cli import main; main()"]
+    publish = [*main, "publish", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o"]
+    full = Path("/dev/full")
+    if full.exists():
+        with full.open("w") as nowhere:
+            done = subprocess.run([*publish, "out"], cwd=folder, stdout=nowhere, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1
+        assert done.stderr == "error: cannot write to the standard output: No space left on device; all else is done\n"
+        assert cantle("verify", "out", cwd=folder).returncode == 0
+    else:
+        subprocess.run([*publish, "out"], cwd=folder, check=True, capture_output=True)
+    ascii_only = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    shown = subprocess.run([*main, "show", "out"], cwd=folder, env=ascii_only, capture_output=True)
+    assert shown.returncode == 0, shown.stderr
+    assert "├─" in shown.stdout.decode("utf-8")
+    closed = "import os, sys; os.close(1); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    assert subprocess.run([sys.executable, "-c", closed, *main[1:], "show", "out"], cwd=folder).returncode == 0
 
 
 def test_init_then_publish(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_nothing_is_charged_for_what_can_be_refused_at_the_door(folder: Path) ->
     (folder / "people.csv").write_text("age,town\n3,Ash\n")
     opened = cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, cwd=folder)
     assert opened.returncode == 1
-    assert "the charge to data set 'people' stands" in opened.stderr
+    assert "schema; the charge to data set 'people' stands" in opened.stderr
     shown = json.loads(cantle("ledger", "show", *BOOK, "--json", cwd=folder).stdout)
     assert (shown["datasets"][0]["spent"], shown["datasets"][0]["unrecorded"]) == ("0.5", 1)
 

@@ -21,7 +21,7 @@ from cantle.candidates import AllCuts, CutsOf
 from cantle.engines.columns import ColumnEngine
 from cantle.engines.memory import MemoryEngine, open_rows
 from cantle.grid import Grid
-from cantle.noise import Lanes, Rate, Seeded, samplers
+from cantle.noise import Lanes, Rate, Runs, Seeded, samplers
 from cantle.quality import BALANCE, CLASS_AWARE, Mix
 from cantle.regions import Frontier
 from cantle.scoring import cut_scores
@@ -183,6 +183,8 @@ def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) ->
     far = data.draw(st.sampled_from([5, 10**6, 2**62]))
     scores = np.array(data.draw(st.lists(st.integers(-far, far), min_size=total, max_size=total)))
     inverse = np.array(data.draw(st.lists(st.integers(1, 300), min_size=total, max_size=total)))
+    ends = sorted(data.draw(st.lists(st.integers(0, total), max_size=total - 1)))
+    runs = Runs(inverse[: len(ends) + 1], np.diff([0, *ends, total]))
     starts = np.concatenate([[0], np.cumsum(sizes)])
     lanes, each = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
     chosen = []
@@ -191,8 +193,35 @@ def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) ->
             patch.setattr(fast, "ready", lambda ready=ready: ready)
             patch.setattr(samplers, "_SUM_SHIFT", shift)
             for one in (rate, each):
-                chosen.append(Seeded(data.draw(st.just(5))).select(lanes, scores, starts, one, inverse).tolist())
+                chosen.append([Seeded(5).select(lanes, scores, starts, one, w).tolist() for w in (inverse, runs)])
+                assert Seeded(5).select(lanes, scores, starts, one, runs.spelled()).tolist() == chosen[-1][1]
     assert all(one == chosen[0] for one in chosen)
+
+
+@pytest.mark.parametrize("margin", [samplers._MARGIN, 0.3], ids=["as it is", "much in doubt"])
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**40), den=st.sampled_from([1, 7, 10**3, 10**9, 10**15]), alike=st.booleans())
+def test_noise_is_that_of_the_plain_sampler(margin: float, seed: int, den: int, alike: bool) -> None:
+    generator = np.random.default_rng(seed)
+    num = generator.integers(1, 2 * den + 2, 300)
+    lanes, rate = Lanes(3, np.arange(300)), Rate(int(num[0]) if alike else num, den)
+    noisy = []
+    for ready in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fast, "ready", lambda ready=ready: ready)
+            patch.setattr(samplers, "_MARGIN", margin)
+            one_sided = Seeded(seed)._tails(lanes, rate, 1 << 32, two_sided=False)[0]
+            noisy.append((Seeded(seed).laplace(lanes, np.arange(300), rate).tolist(), one_sided.tolist()))
+    assert noisy[0] == noisy[1]
+
+
+def test_runs_that_do_not_cover_the_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ready in (False, True):
+        monkeypatch.setattr(fast, "ready", lambda ready=ready: ready)
+        for times in ([1, 1], [1, 3]):
+            runs = Runs(np.array([1, 2]), np.array(times))
+            with pytest.raises(ValueError, match="cover all candidates"):
+                Seeded(5).select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)
 
 
 # ---- draws ------------------------------------------------------------------------------------------------------
@@ -218,6 +247,23 @@ def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
             wide = postprocess.draw_uniform(lo << 20, hi << 20, row, size << 20, dice)
             drawn.append((one.dtype, one.tolist(), other.dtype, other.tolist(), wide.dtype, wide.tolist()))
     assert drawn[0] == drawn[1]
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_fitted_masses_are_those_of_the_plain_path_to_the_last_bit(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    size, regions = int(generator.integers(1, 60)), int(generator.integers(0, 200))
+    lo = generator.integers(0, size, regions)
+    hi = lo + 1 + generator.integers(0, size - lo)
+    weight = generator.integers(0, 50, regions).astype(float)
+    target = generator.uniform(0, 2, size) * (generator.random(size) < generator.random()) * weight.sum() / size
+    fitted = []
+    for ready in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fast, "ready", lambda ready=ready: ready)
+            fitted.append(postprocess.fit_values(target, lo, hi, weight).tobytes())
+    assert fitted[0] == fitted[1]
 
 
 # ---- whole runs -------------------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def test_weights_give_every_attribute_the_same_mass(case) -> None:
     table, walk = case
     for nodes, _, _ in walk:
         candidates = AllCuts(table.sizes, 1)
-        weights, number = candidates.inverse_weights(nodes), candidates.counts(nodes)
+        weights, number = np.repeat(*candidates.inverse_weights(nodes)), candidates.counts(nodes)
         assert len(weights) == number.sum()
         for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
             each = cut_counts(nodes)[i]

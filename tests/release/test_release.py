@@ -113,6 +113,22 @@ def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) ->
     assert verify_folder(folders[0]) == []
 
 
+def test_the_data_package_describes_the_file_that_is_written(tmp_path: Path) -> None:
+    """Booleans and dates are written in one way there, whatever the data has, and the title claims nothing."""
+    bounds = {"minimum": "2020-01-01", "maximum": "2020-01-31"}
+    member = {"name": "member", "type": "boolean", "trueValues": ["ja"], "falseValues": ["nein"]}
+    day = {"name": "day", "type": "date", "format": "%d.%m.%Y", "constraints": bounds}
+    table = pl.DataFrame({"member": ["ja", "nein", "ja"] * 50, "day": ["07.01.2020"] * 150})
+    folder = cantle.publish(table, {"fields": [member, day]}, epsilon=100, insecure_seed=1).save(tmp_path / "out")
+    package = json.loads((folder / "NOT-PRIVATE.datapackage.json").read_bytes())
+    assert package["title"] == "Release by cantle (NOT PRIVATE: the noise came from a known seed)"
+    (resource,) = package["resources"]
+    dates = {"name": "day", "type": "date", "constraints": bounds}
+    assert resource["schema"]["fields"] == [{"name": "member", "type": "boolean"}, dates]
+    assert set((folder / resource["path"]).read_text().split()) == {"member,day", "true,2020-01-07", "false,2020-01-07"}
+    assert verify_folder(folder) == []
+
+
 def test_two_private_releases_differ() -> None:
     first, second = (cantle.publish(people(), SCHEMA, epsilon=1) for _ in range(2))
     assert not first.groups["noisy"].equals(second.groups["noisy"])

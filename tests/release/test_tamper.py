@@ -16,8 +16,8 @@ import rfc8785
 import cantle
 from benchmarks.faults import edits
 from cantle.errors import CantleError, VerifyError
-from cantle.release import sha256, sha256_of
-from cantle.verify import verify_folder
+from cantle.release import Release, sha256, sha256_of
+from cantle.verify import problems, verify_folder
 from tests.release.people import SCHEMA, people
 
 
@@ -151,6 +151,15 @@ def test_charges_are_whole_numbers(folder: Path, number: Any) -> None:
             path["charges"][-1]["sensitivity"] = number
 
     assert "a charge of the receipt is not in whole numbers" in rehash(folder, changed)
+
+
+def test_a_record_too_many_is_told_as_such(folder: Path) -> None:
+    """Of the release in memory, which has no hashes to look at."""
+    release = Release.load(folder)
+    more = Release(
+        pl.concat([release.records, release.records.head(1)]), release.groups, release.frames, release.manifest
+    )
+    assert problems(more) == ["the records are not as many as stated, or not all in the schema's domain"]
 
 
 def test_a_release_in_memory_without_its_receipt_is_refused() -> None:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cantle import fimi, readers
+from cantle import fimi, readers, setframes
 from cantle.baskets import Baskets, read_baskets
 from cantle.errors import CantleError, DataError, ParameterError, VerifyError
 from cantle.schema import Schema
@@ -478,6 +478,34 @@ def test_released_lines_over_many_blocks(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "data.dat").read_bytes().startswith(b"0 1\n2 3\n")
     monkeypatch.setattr(fimi, "_BLOCK", 50)
     assert read_fimi_frame(tmp_path / "data.dat", universe).equals(frame)
+
+
+@pytest.mark.parametrize("listed", [0, 4, 1 << 16])
+@pytest.mark.parametrize("low", [-12, -5, 0, 1, 996, 10**15])
+def test_lines_of_integers_however_they_are_written(
+    low: int, listed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setframes, "_LISTED", listed)
+    monkeypatch.setattr(setframes, "_BLOCK", 3)
+    dice = np.random.default_rng(low % 7)
+    for count, span in [(0, 1), (1, 1), (3, 4), (10, 2), (10, 5), (50, 20)]:
+        lists = [(low + dice.integers(0, span, dice.integers(1, 6))).tolist() for _ in range(count)]
+        write_fimi(pl.DataFrame({"items": lists}, schema={"items": pl.List(pl.Int64)}), tmp_path / "x.dat")
+        wanted = "".join(" ".join(map(str, one)) + "\n" for one in lists)
+        assert (tmp_path / "x.dat").read_bytes() == wanted.encode()
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=4)))
+def test_sets_as_a_frame_with_and_without_empty_ones(lists: list[list[int]]) -> None:
+    for universe in UNIVERSES[0], UNIVERSES[2]:
+        for some in lists, [one for one in lists if one]:
+            starts, codes = np.cumsum([0, *map(len, some)]), np.array(sum(some, []), dtype=np.int32)
+            frame = to_frame(starts, codes, universe)
+            assert frame.schema == {"items": pl.List(pl.Int64 if universe.integers else pl.String)}
+            assert frame["items"].to_list() == [[universe.label(code) for code in one] for one in some]
+            for part in slice(1, None), slice(0, -1):  # of a table
+                wanted = frame["items"].to_list()[part]
+                assert to_frame(starts[part], codes, universe)["items"].to_list() == wanted
 
 
 def test_what_fimi_lines_cannot_hold(tmp_path: Path) -> None:

@@ -47,6 +47,15 @@ def test_a_draft_tells_of_hierarchies(tmp_path: Path) -> None:
     assert '#   hierarchy   groups of categories, if any: {Group: ["a", "b"]' in draft(tmp_path / "t.parquet")
 
 
+def test_a_draft_tells_of_persons_and_of_files_without_header(tmp_path: Path) -> None:
+    FRAME.write_csv(tmp_path / "t.csv")
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    assert "unit: {person: COLUMN, max_records: 3}" in draft(tmp_path / "t.parquet")
+    assert "header: false" not in draft(tmp_path / "t.parquet")  # its names are declared
+    assert "header: false" in draft(tmp_path / "t.csv")
+    assert "header: false" in draft(tmp_path / "t.csv", infer=True)
+
+
 def test_drafts_do_not_depend_on_the_values(tmp_path: Path) -> None:
     for name, write in (("t.csv", pl.DataFrame.write_csv), ("t.parquet", pl.DataFrame.write_parquet)):
         write(FRAME, tmp_path / name)

@@ -83,6 +83,7 @@ def test_selections_depend_on_neither_chunks_nor_order(
     scores, starts, inverse = candidates()
     lanes = Lanes(2, np.arange(60), np.full(60, 9))
     monkeypatch.setattr(samplers, "_BLOCK", block)
+    monkeypatch.setattr(samplers, "_CANDIDATES", block)
     together = Seeded(3).select(lanes, scores, starts, Rate(np.arange(1, 61), 30), inverse if weighted else None)
     assert together.tolist() == [select_one(Seeded(3), s, weighted) for s in range(60)]
 

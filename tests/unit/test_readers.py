@@ -151,7 +151,11 @@ def test_two_thousand_columns(tmp_path: Path) -> None:
         ("t.csv", b"", "empty"),
         ("t.csv", b"a,b\nSECRET,2\n", "no column 'c'"),
         ("t.csv", b"a,b,c,b\nSECRET,2,3,4\n", "more than one column 'b'"),
-        ("t.xlsx", b"SECRET", "ending"),
+        ("t.csv", b"a;b;c\nSECRET;2;3\n", "no column 'a', 'b', 'c'; correct .*, or say there .* `delimiter`"),
+        ("t.csv", b"SECRET,2,3\n", "`header: false`"),
+        ("t.csv", b"a,b, C\nSECRET,2,3\n", "no column 'c'; one of a similar name is there"),
+        ("t.xlsx", b"SECRET", "ending that is not known; give a table as CSV"),
+        ("t.csv.gz", b"SECRET", "compressed; unpack it"),
         ("t.parquet", b"SECRET", "Parquet"),
         ("t.parquet", b"PAR1SECRETPAR1", "Parquet"),
         ("t.parquet", b"", "Parquet"),
@@ -164,6 +168,19 @@ def test_bad_files_are_refused_in_fixed_words(tmp_path: Path, name: str, content
     assert "SECRET" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_a_missing_column_is_named_and_the_header_is_not_quoted(tmp_path: Path) -> None:
+    fields = [{"name": f"field{k}", "type": "string", "categories": ["x"]} for k in range(2000)]
+    names = [f"SECRET{k}" for k in range(50_000)] + ["SECRET" * 20_000]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n")
+    with pytest.raises(DataError, match="'field7' and 1992 more; correct") as caught:
+        read_columns(tmp_path / "t.csv", Schema.from_dict({"fields": fields}))
+    assert "SECRET" not in str(caught.value)
+    (tmp_path / "t.csv").write_text("fields0,SECRET\n")
+    with pytest.raises(DataError, match="no column 'field0'; one of a similar name is there") as caught:
+        read_columns(tmp_path / "t.csv", Schema.from_dict({"fields": fields[:1]}))
+    assert "fields0" not in str(caught.value)
 
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:

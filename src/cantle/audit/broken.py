@@ -91,7 +91,7 @@ def _range_of_balance(_original: Any) -> Any:
 
 def _doubled_flip(original: Any) -> Any:
     def select(
-        self: Enumerating, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse_weights: Ints | None = None
+        self: Enumerating, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse_weights: Any = None
     ) -> Ints:
         fast = Rate(2 * rate.num, rate.den) if inverse_weights is None else rate
         chosen: Ints = original(self, lanes, scores, starts, fast, inverse_weights)

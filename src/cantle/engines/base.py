@@ -85,7 +85,7 @@ class Fused(Protocol):
     ) -> Iterator[Chunk]:
         """Chunks (first, last, scores): for every cut strictly inside [lo, hi) of the listed regions, by region,
         attribute and point, even * min(sides) + apart * g as quality.Mix has it, weights = (even, apart); of attribute
-        only[i] alone where `only` is given; classes = 1 leaves the class out."""
+        only[i] alone where `only` is given; classes = 1 leaves the class out. Scores hold until the next chunk."""
 
 
 class SetsEngine(Engine, Protocol):

@@ -18,7 +18,7 @@ from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
 
-CHUNK_CELLS = 1 << 17
+CHUNK_CELLS = 1 << 18
 """Counts or scores at a time: small enough that they stay in the cache and in memory already held."""
 
 
@@ -45,6 +45,7 @@ class CompiledEngine(Tables):
         if not kernels.pack(np.ascontiguousarray(codes), np.ascontiguousarray(classes), every, self._rows):
             raise ValueError("codes must be below the sizes of their attributes")
         self._start, self._end = np.zeros(1, np.int64), np.full(1, len(codes), np.int64)
+        self._room = np.empty(0, dtype=np.int64)
 
     def __repr__(self) -> str:
         return "CompiledEngine()"
@@ -53,7 +54,7 @@ class CompiledEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._words, self._rows, self._start, self._end
+        del self._words, self._rows, self._start, self._end, self._room
 
     def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)
@@ -90,12 +91,18 @@ class CompiledEngine(Tables):
         each = cuts.sum(axis=1) if only is None else cuts[np.arange(len(cuts)), only]
         sizes = np.array(self.sizes, dtype=np.int64)
         for first, last in _runs(each, self._chunk_cells):
-            some, scores = positions[first:last], np.empty(int(each[first:last].sum()), dtype=np.int64)
+            some, scores = positions[first:last], self._room_for(int(each[first:last].sum()))
             kernels.score_cuts(
                 self._rows, self._words, self._label, self._start[some], self._end[some], lo[first:last].copy(),
                 hi[first:last].copy(), _part(only, first, last), *weights, classes, sizes, scores,
             )  # fmt: skip
             yield first, last, scores
+
+    def _room_for(self, scores: int) -> Ints:
+        """Memory that is kept: fresh memory costs more than what is written to it."""
+        if len(self._room) < scores:
+            self._room = np.empty(max(scores, self._chunk_cells), dtype=np.int64)
+        return self._room[:scores]
 
     def split(self, positions: Ints, cuts: Cuts) -> None:
         start, end = self._start[positions], self._end[positions]

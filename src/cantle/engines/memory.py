@@ -95,14 +95,15 @@ class MemoryEngine(Tables):
 
     def _one_ways(self, positions: Ints, key: OneWays) -> Ints:
         rows, local = self._rows(positions)
-        codes, labels, attributes = self._codes[rows], self._class[rows], list(key.attributes)
+        codes, labels, attributes = _at(self._codes, rows), self._class[rows], list(key.attributes)
         if attributes != list(range(self._codes.shape[1])):
             codes = codes[:, attributes]
         counts = np.zeros((len(positions), key.cells), dtype=np.int64)
         step = max(1, max(BLOCK, counts.size) // max(1, len(attributes)))
         for first in range(0, len(local), step):
             some = slice(first, first + step)
-            cell = codes[some] * np.int64(key.classes) + key.offsets[:-1] * key.classes
+            cell = np.multiply(codes[some], key.classes, dtype=np.int64)  # in place from here on: memory is what costs
+            cell += key.offsets[:-1] * key.classes
             cell += (local[some] * key.cells + (labels[some] if key.classes > 1 else 0))[:, None]
             counts += np.bincount(cell.reshape(-1), minlength=counts.size).reshape(counts.shape)
         return counts
@@ -118,13 +119,18 @@ class MemoryEngine(Tables):
 
     def split(self, positions: Ints, cuts: Cuts) -> None:
         rows, local = self._rows(positions)
-        codes, classes = self._codes[rows], self._class[rows]
+        codes, classes = _at(self._codes, rows), self._class[rows]
         child = 2 * local + cuts.label(codes, local)
         # Rows are in region order already, so this stable sort only parts each region in two.
         order = np.argsort(child, kind="stable")
         lengths = np.bincount(child, minlength=2 * len(positions))
-        self._codes, self._class = codes[order], classes[order]
+        self._codes, self._class = _at(codes, order), classes[order]
         self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _at(codes: npt.NDArray[Any], rows: Any) -> npt.NDArray[Any]:
+    """These rows; `take` moves whole rows, an index goes value by value."""
+    return codes[rows] if isinstance(rows, slice) else codes.take(rows, axis=0)
 
 
 def _bincount(local: Ints, cell: npt.NDArray[Any], cells: int, nodes: int) -> Ints:

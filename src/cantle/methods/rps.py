@@ -247,12 +247,12 @@ class RPS:
         return cuts
 
     def _best_of_all(self, nodes: Frontier, curator: Curator) -> Cuts:
-        candidates = AllCuts(self.sizes, self._seen_classes())
-        forced = candidates.counts(nodes) == 1  # one candidate: nothing to choose, nothing to pay
+        candidates, price = AllCuts(self.sizes, self._seen_classes()), self.split_prices[nodes.depth]
+        open_ = candidates.counts(nodes) > 1  # one candidate: nothing to choose, nothing to pay
+        if open_.all():
+            return curator.choose(nodes, candidates, self._score(), price, why="split")
         first = candidates.cuts(nodes, np.zeros(len(nodes), np.int64))
-        open_ = ~forced
         if open_.any():
-            price = self.split_prices[nodes.depth]
             chosen = curator.choose(nodes.take(open_), candidates, self._score(), price, why="split")
             first.attribute[open_], first.point[open_] = chosen.attribute, chosen.point
         return first
@@ -297,4 +297,5 @@ def _spread(total: int, levels: int, how: str) -> list[int]:
     """The total over the levels, each rounded down; what rounding leaves goes to the leaves."""
     ratio = Fraction(1) if how == "equal" else Fraction(how.split(":")[1])
     weights = [ratio**level for level in range(levels)]
-    return [portion(total, weight / sum(weights)) for weight in weights]
+    whole = sum(weights)
+    return [portion(total, weight / whole) for weight in weights]

@@ -19,12 +19,13 @@ import numpy as np
 from cantle import fast
 from cantle.noise import exact
 from cantle.noise.enclosure import SPREAD, exp_minus, minus_log_complement
-from cantle.noise.verbs import Bools, Floats, Ints, Lanes, Noise, Rate, Words
+from cantle.noise.verbs import Bools, Floats, Ints, Lanes, Noise, Rate, Runs, Words
 
 # Uses of a lane's words: each has rounds of its own, so no word decides two things.
 _MAIN, _PICK, _PIECE, _PLACE, _EXCESS = (use << 32 for use in range(5))
 
 _BLOCK = 1 << 14  # draws at a time: their temporaries stay in the cache
+_CANDIDATES = 1 << 16  # of selections at a time
 _MARGIN = 4 * SPREAD
 _DENSE = 1 / 64  # share of empty cells released from which on listing them all is cheaper
 _SUM_SHIFT = 41  # of the total of weights in fixed point: its share in 2E, see _exponential
@@ -57,19 +58,23 @@ class Sampler(Noise):
         scores: Ints,
         starts: Ints,
         rate: Rate,
-        inverse_weights: Ints | None = None,
+        inverse_weights: Ints | Runs | None = None,
         multiplicities: Ints | None = None,
     ) -> Ints:
         _same_length(lanes, starts[1:])
-        if np.any(np.diff(starts) < 1) or (inverse_weights is not None and inverse_weights.min(initial=1) < 1):
+        inverse = inverse_weights.value if isinstance(inverse_weights, Runs) else inverse_weights
+        if np.any(np.diff(starts) < 1) or (inverse is not None and inverse.min(initial=1) < 1):
             raise ValueError("a selection needs a candidate in every segment, and inverse weights >= 1")
         if multiplicities is not None and (
             inverse_weights is None or np.any(multiplicities < 1) or np.any(multiplicities > 2**53)
         ):
             raise ValueError("multiplicities go with inverse weights and lie between 1 and 2**53")
+        if isinstance(inverse_weights, Runs) and inverse_weights.times.sum() != len(scores):
+            raise ValueError("runs of inverse weights cover all candidates and no more")
         scores = scores.astype(np.int64, casting="same_kind", copy=False)
         if inverse_weights is not None and multiplicities is None and fast.ready():
             return self._exponential_compiled(lanes, scores, starts, rate, inverse_weights)
+        inverse = inverse_weights.spelled() if isinstance(inverse_weights, Runs) else inverse_weights
         chosen = np.empty(len(lanes), dtype=np.int64)
         for part, inside in _segment_blocks(starts):
             heads, sizes = starts[part] - inside.start, np.diff(starts[part.start : part.stop + 1])
@@ -77,11 +82,11 @@ class Sampler(Noise):
             # Unsigned, so that no difference of 64-bit scores overflows: none needs to be clipped.
             gaps = best.view(np.uint64) - scores[inside].view(np.uint64)
             near, rates = lanes.take(part), rate.take(part)
-            if inverse_weights is None:
+            if inverse is None:
                 chosen[part] = self._permute_and_flip(near, gaps, heads, sizes, rates)
             else:
                 many = None if multiplicities is None else multiplicities[inside]
-                chosen[part] = self._exponential(near, gaps, heads, sizes, rates, inverse_weights[inside], many)
+                chosen[part] = self._exponential(near, gaps, heads, sizes, rates, inverse[inside], many)
         return chosen
 
     def coin(self, lanes: Lanes, sides: Ints | int) -> Ints:
@@ -143,18 +148,7 @@ class Sampler(Noise):
         a**(k+1) <= h V < a**k, or 0 if h V >= a; a logarithm guesses it, the enclosure of exp proves it.
         """
         words = self.words(lanes, use)
-        speed = rate.floats()
-        a = exp_minus(speed)
-        h = 0.5 + 0.5 * a if two_sided else np.ones(())
-        level = (words >> np.uint64(1)).view(np.int64) * (h * 2.0**-63)
-        guess = np.log(np.maximum(level, 2.0**-64))
-        guess /= -speed
-        sizes = np.clip(np.floor(guess, out=guess), 0.0, 2.0**62, out=guess).astype(np.int64)
-        reached = exp_minus(speed * guess)
-        # h V lies in [level, level + 2**-63] up to 4 roundings and the SPREAD of h; a**k has one SPREAD,
-        # a**(k+1) two and a rounding: less than _MARGIN in all. The constants cover 2**-184 of exp_minus.
-        sure = level + 2.0**-62 <= reached * (1.0 - _MARGIN)
-        sure &= level >= reached * a * (1.0 + _MARGIN) + 2.0**-100
+        sizes, sure = (_tails_compiled if fast.ready() else _tails_plain)(words, rate.floats(), two_sided)
         for i in np.flatnonzero(~sure).tolist():
             uniform = self._uniform(lanes, i, use, int(words[i]) >> 1, 63)
             sizes[i] = exact.tail(uniform, *rate.exact(i), two_sided)
@@ -212,19 +206,20 @@ class Sampler(Noise):
             chosen[s] = exact.choice(uniform, gaps[inside].tolist(), weights_of, *rate.exact(s))
         return chosen
 
-    def _exponential_compiled(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse: Ints) -> Ints:
+    def _exponential_compiled(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse: Ints | Runs) -> Ints:
         """The same draws: the first stage in a kernel, the second as ever."""
         from cantle.noise import kernels
 
         segments = len(lanes)
+        runs = inverse if isinstance(inverse, Runs) else Runs(inverse, np.ones_like(inverse))
         words, chosen, sure = self.words(lanes, _MAIN), np.empty(segments, np.int64), np.empty(segments, np.bool_)
         speed = np.array(np.broadcast_to(rate.floats(), segments))
-        kernels.exponential(scores, starts, speed, inverse, words, _SUM_SHIFT, chosen, sure)
+        kernels.exponential(scores, starts, speed, runs.value, runs.times, words, _SUM_SHIFT, chosen, sure)
         for s in np.flatnonzero(~sure).tolist():
             inside = slice(starts[s], starts[s + 1])
             gaps = scores[inside].max().view(np.uint64) - scores[inside].view(np.uint64)
             uniform = self._uniform(lanes, s, _MAIN, int(words[s]))
-            weights = [(1, times) for times in inverse[inside].tolist()]
+            weights = [(1, times) for times in runs.spelled()[inside].tolist()]
             chosen[s] = exact.choice(uniform, gaps.tolist(), weights, *rate.exact(s))
         return chosen
 
@@ -329,6 +324,31 @@ def _passed(owner: Ints, shifted: Ints, new_owner: Ints, ranks: Ints) -> Ints:
     return np.asarray(seen[len(owner) :] - np.searchsorted(owner, new_owner))
 
 
+def _tails_plain(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints, Bools]:
+    """The size that each word gives, and whether it is sure to."""
+    a = exp_minus(speed)
+    h = 0.5 + 0.5 * a if two_sided else np.ones(())
+    level = (words >> np.uint64(1)).view(np.int64) * (h * 2.0**-63)
+    guess = np.log(np.maximum(level, 2.0**-64))
+    guess /= -speed
+    sizes = np.clip(np.floor(guess, out=guess), 0.0, 2.0**62, out=guess).astype(np.int64)
+    reached = exp_minus(speed * guess)
+    # h V lies in [level, level + 2**-63] up to 4 roundings and the SPREAD of h; a**k has one SPREAD,
+    # a**(k+1) two and a rounding: less than _MARGIN in all. The constants cover 2**-184 of exp_minus.
+    sure = level + 2.0**-62 <= reached * (1.0 - _MARGIN)
+    sure &= level >= reached * a * (1.0 + _MARGIN) + 2.0**-100
+    return sizes, sure
+
+
+def _tails_compiled(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints, Bools]:
+    """The same in a kernel."""
+    from cantle.noise import kernels
+
+    sizes, sure = np.empty(len(words), np.int64), np.empty(len(words), np.bool_)
+    kernels.tails(words, np.array(np.broadcast_to(speed, len(words))), two_sided, _MARGIN, sizes, sure)
+    return sizes, sure
+
+
 def _fraction(words: Words) -> Floats:
     """The first 63 digits as a float: V is within 2**-53 * draw + 2**-63 of this draw."""
     return np.asarray((words >> np.uint64(1)).view(np.int64) * 2.0**-63)
@@ -348,10 +368,10 @@ def _blocks(size: int) -> Iterator[slice]:
 
 
 def _segment_blocks(starts: Ints) -> Iterator[tuple[slice, slice]]:
-    """Runs of whole segments with at most _BLOCK candidates, or one larger segment."""
+    """Runs of whole segments with at most _CANDIDATES, or one larger segment."""
     first = 0
     while first < len(starts) - 1:
-        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1)
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _CANDIDATES, side="right")) - 1)
         yield slice(first, last), slice(int(starts[first]), int(starts[last]))
         first = last
 

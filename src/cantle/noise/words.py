@@ -12,7 +12,7 @@ import numpy as np
 from cantle.noise.samplers import Sampler
 from cantle.noise.verbs import Lanes, Words, scramble
 
-_REFILL = 1 << 17  # words: 1 MiB
+_REFILL = 1 << 14  # words: 128 KiB, which stay in the cache
 
 
 class Secure(Sampler):
