@@ -1,6 +1,6 @@
 """Records as they were drawn: a code a value. They become a data frame when someone looks, or go to a file as they are.
 
-Released values only. What is written is what polars would write of the frame, byte for byte.
+Released values only. What is written is what polars would write of the frame (`csv_of`), byte for byte.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ LISTED = 1 << 16
 _ROWS = 1 << 12  # records written together by the kernel
 _MANY = 1 << 18  # and as frames
 _FEW = 1 << 12  # whole numbers that are put into words one by one
+
+
+def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
+    """A released table as CSV. The null of a single column is a pair of quotes: many readers pass over empty lines."""
+    return frame.write_csv(include_header=include_header, null_value='""' if frame.width == 1 else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +77,13 @@ class Drawn:
 
     def write_csv(self, path: Path) -> str:
         """Writes the records, some at a time; gives the hash of the file."""
-        words = self._words() if fast.ready() and self.attributes else None
+        words = self._words() if fast.ready() and len(self.attributes) > 1 else None
         if words is not None:
             return self._write(path, *words)
         digest = hashlib.sha256()
         with path.open("wb") as file:
             for number, frame in enumerate(self._frames() if self.records else [self.frame()]):
-                made = frame.write_csv(include_header=number == 0).encode()
+                made = csv_of(frame, include_header=number == 0).encode()
                 digest.update(made)
                 file.write(made)
         return digest.hexdigest()

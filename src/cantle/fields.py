@@ -163,6 +163,7 @@ def parse_field(entry: Any, number: int, missing: tuple[str, ...], base_dir: Fol
         missing = common["missing_values"] = texts(where, "missingValues", entry["missingValues"])
     if role == "identifier":  # never read, so nothing else about it matters
         return Field(**common)
+    _refuse_ignored(where, {**entry, **constraints})
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
     if kind == "boolean":
         return Field(**common, **_boolean_keys(where, entry, listed))
@@ -173,6 +174,16 @@ def parse_field(entry: Any, number: int, missing: tuple[str, ...], base_dir: Fol
         rule = "`hierarchy` is for categories, numeric attributes need none: split points are chosen from the grid"
         fail(where, rule, "take `hierarchy` out")
     return Field(**common, **_grid_keys(where, kind, entry, constraints))
+
+
+def _refuse_ignored(where: str, given: Mapping[str, Any]) -> None:
+    """Refuses what would change how values are read or which may occur, and is not heeded here."""
+    for key, plain_value in (("decimalChar", "."), ("groupChar", None), ("bareNumber", True)):
+        if given.get(key, plain_value) != plain_value:
+            fail(where, f"`{key}: {given[key]}` is not supported", "write numbers as 1234.5 and take it out")
+    for key in ("exclusiveMinimum", "exclusiveMaximum"):
+        if given.get(key) is not None:
+            fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
 
 
 def _hierarchy(tree: Any, one: Field, base_dir: Folder) -> Taxonomy:

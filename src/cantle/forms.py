@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cantle.drawn import Drawn
+from cantle.drawn import Drawn, csv_of
 from cantle.errors import ParameterError
 from cantle.schema import Schema
 
@@ -66,7 +66,7 @@ def write(records: Any, path: Path, data: str, manifest: dict[str, Any]) -> str 
         else:
             frame = frame.rename({"items": form["column"]})
     if data == "csv":
-        frame.write_csv(path)
+        path.write_text(csv_of(frame), encoding="utf-8", newline="")
     else:
         frame.write_parquet(path, metadata=meta)
     return None
@@ -84,7 +84,15 @@ def read(folder: Path, prefix: str, manifest: dict[str, Any], schema: Any) -> pl
         return pl.read_parquet(path)
     if manifest["kind"] == "graph":
         return pl.read_csv(path, schema={"degree": pl.Int64()})
-    return pl.read_csv(path, schema=_types(schema, manifest))
+    frame = pl.read_csv(path, schema=_types(schema, manifest))
+    # A pair of quotes, which polars takes for a text of no letters, is null: no category is empty.
+    return frame.with_columns(frame.to_series().replace("", None)) if _is_one_text(frame) else frame
+
+
+def _is_one_text(frame: pl.DataFrame) -> bool:
+    import polars as pl
+
+    return frame.schema.dtypes() == [pl.String()]
 
 
 def _types(schema: Schema, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -154,7 +162,7 @@ def as_text(records: Any, manifest: dict[str, Any]) -> str:
     """Records as lines to print: CSV, or FIMI lines for sets that did not come as a long table and can be so told."""
     frame = as_polars(records)
     if manifest["kind"] != "sets" or manifest["form"]["form"] == "long":
-        return frame.write_csv()
+        return csv_of(frame)
     import polars as pl
 
     from cantle.setframes import to_long

@@ -38,9 +38,11 @@ class Release:
     manifest: dict[str, Any]
     ticket: Ticket | None = field(default=None, repr=False)
     """The charge in a ledger that paid for it. It is not pickled: the ledger's URL may be a secret."""
+    folder: Path | None = field(default=None, repr=False)
+    """Where it was loaded from."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"ticket": None}
+        return vars(self) | {"ticket": None, "folder": None}
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -116,10 +118,11 @@ class Release:
         return load(Path(folder))
 
     def verify(self) -> None:
-        """Re-adds every path of the receipt and recounts the records; raises VerifyError with all that is off."""
-        from cantle.verify import problems
+        """Re-adds every path of the receipt and recounts the records, and checks the files that it was loaded from;
+        raises VerifyError with all that is off."""
+        from cantle.verify import file_problems, problems
 
-        found = problems(self)
+        found = (file_problems(self.folder) if self.folder is not None else []) + problems(self)
         if found:
             raise VerifyError("; ".join(found))
 

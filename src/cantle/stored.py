@@ -17,12 +17,12 @@ from cantle.errors import CantleError, ParameterError, VerifyError
 from cantle.forms import as_polars, kind_of, list_frame, read
 from cantle.frames import leaves_from, tables_from
 from cantle.grid import Grid
-from cantle.postprocess import Dice, fresh_seed, public_dice, round_rows
+from cantle.postprocess import Dice, fresh_seed, public_dice
 from cantle.readers import read_columns
 from cantle.regions import Ints
 from cantle.release import FILES, MARK, Release
 from cantle.schema import Schema
-from cantle.summaries import draw_generalised, draw_records
+from cantle.summaries import draw_generalised, drawn_records, masses
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +39,7 @@ def load(folder: Path) -> Release:
         paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals")}
         frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
         groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
-        return Release(read(folder, prefix, manifest, schema), groups, frames, manifest)
+        return Release(read(folder, prefix, manifest, schema), groups, frames, manifest, folder=folder)
     except (OSError, StopIteration, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})") from None
     except CantleError:
@@ -103,21 +103,24 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     """n records in the proportions of the released counts."""
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
     generator = public_dice(fresh_seed() if seed is None else seed)
     if release.manifest["kind"] != "table":
         return _redraw(release, n, generator)
     if release.manifest["method"] == "diffgen":
         domain, grid = grid_and_domain(release)
         listed = cells.listed_cells(domain, release.groups)
-        return cells.draw_from_cells(domain, grid, listed, _scaled(release.groups["count"].to_numpy(), n), generator)
+        count = _scaled(release.groups["count"].to_numpy(), n, generator)
+        return cells.draw_from_cells(domain, grid, listed, count, generator)
     domain = domain_of(release.manifest)
     leaves = leaves_from(domain, release.groups)
-    scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), n).reshape(leaves.count.shape))
+    scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), n, generator).reshape(leaves.count.shape))
     values = release.manifest["parameters"]["values"]
     if values == "set":
         return draw_generalised(domain, scaled, generator)
-    tables = tables_from(domain, release.frames.get("marginals"))
-    return draw_records(domain, scaled, values=values, tables=tables, generator=generator)
+    within = masses(domain, leaves, values, tables_from(domain, release.frames.get("marginals")))
+    return drawn_records(domain, scaled, values, within, generator).frame()
 
 
 def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
@@ -133,9 +136,15 @@ def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     return give_back(sets[drawn], kind_of(manifest))
 
 
-def _scaled(count: Ints, n: int) -> Ints:
-    """Counts in the same proportions that add up to n; equal ones if all are 0."""
-    weight = count.astype(float) if count.sum() else np.ones(len(count))
+def _scaled(count: Ints, n: int, generator: Dice) -> Ints:
+    """Counts that add up to n, each in the mean n times its share; all shares are equal if all counts are 0.
+
+    Systematic: the shares laid side by side, and a tick every n-th of the whole from a random start on. So every count
+    is its share but for less than one record, and the counts themselves come back if n is their sum.
+    """
     if not len(count):
         return count.astype(np.int64)
-    return round_rows((weight * (n / weight.sum())).reshape(1, -1), np.array([n]))[0]
+    weight = count.astype(float) if count.sum() else np.ones(len(count))
+    below = np.floor(np.append(0.0, np.cumsum(weight)) * (n / weight.sum()) + generator.random())
+    below[0], below[-1] = 0, n
+    return np.diff(np.minimum(below, n)).astype(np.int64)

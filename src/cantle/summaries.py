@@ -53,7 +53,8 @@ def tree_results(
         records: Any = draw_generalised(domain, leaves, generator)
     else:
         tables = fitted_tables(domain, oneways)
-        records = drawn_records(domain, leaves, values=settings["values"], tables=tables, generator=generator)
+        within = masses(domain, leaves, settings["values"], tables)
+        records = drawn_records(domain, leaves, settings["values"], within, generator)
     summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
     return Results(records, groups_frame(domain, leaves), frames, summary)
 
@@ -131,17 +132,21 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
     return estimate, integers(tree.ids_by_level(), leaf, estimate)
 
 
-def draw_records(
-    domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: Dice
-) -> pl.DataFrame:
-    """The records of `drawn_records` as a frame."""
-    return drawn_records(domain, leaves, values=values, tables=tables, generator=generator).frame()
+def masses(domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | None) -> list[Floats]:
+    """What each attribute is drawn from inside the leaves: fitted to its one-way table, or uniform over the grid."""
+    if values != "fitted" or tables is None:
+        return [_grid_mass(attribute) for attribute in domain.attributes]
+    count = leaves.count.sum(axis=1)
+    some, total = np.flatnonzero(count), float(count.sum())
+    lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
+    return [fit_values(top_down(table, total), lo[:, a], hi[:, a], weight) for a, table in enumerate(tables)]
 
 
-def drawn_records(
-    domain: Domain, leaves: Leaves, *, values: str, tables: list[Floats] | None, generator: Dice
-) -> Drawn:
-    """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled."""
+def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
+    """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled.
+
+    `within` are the `masses` of the attributes.
+    """
     classes = leaves.count.shape[1]
     region = np.flatnonzero(leaves.count.reshape(-1))
     counts, leaf = leaves.count.reshape(-1)[region], region // classes
@@ -150,7 +155,11 @@ def drawn_records(
     made = {}
     for a, attribute in enumerate(domain.attributes):
         lo, hi = leaves.lo[leaf, a], leaves.hi[leaf, a]
-        drawn, place = _draw(attribute, lo, hi, strata, values, tables[a] if tables else None, generator)
+        if values in ("midpoint", "low"):
+            code, point = _fixed(attribute, lo, hi, values)
+            drawn, place = np.repeat(code, counts), np.repeat(point, counts)
+        else:
+            drawn, place = strata.draw(within[a], lo, hi, generator), None
         made[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
     if domain.target:
         label = np.repeat((region % classes).astype(unsigned(classes)), counts)
@@ -169,25 +178,6 @@ def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, 
         some = order[first : first + _BLOCK]
         fine[first : first + _BLOCK] = attribute.fine(drawn[some], generator.random(len(some)))
     return fine
-
-
-def _draw(
-    attribute: Attribute,
-    lo: Ints,
-    hi: Ints,
-    strata: Strata,
-    values: str,
-    table: Floats | None,
-    generator: Dice,
-) -> tuple[Ints, Floats | None]:
-    """A code for every record, regions one after the other, and its place within a bin if that is fixed."""
-    if values in ("midpoint", "low"):
-        code, place = _fixed(attribute, lo, hi, values)
-        return np.repeat(code, strata.counts), np.repeat(place, strata.counts)
-    f = _grid_mass(attribute)
-    if values == "fitted" and table is not None:
-        f = fit_values(top_down(table, float(strata.total)), lo, hi, strata.counts.astype(float))
-    return strata.draw(f, lo, hi, generator), None
 
 
 def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:

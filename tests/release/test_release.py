@@ -6,8 +6,10 @@ import copy
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -269,8 +271,25 @@ def test_sample_is_repeatable_and_follows_the_counts() -> None:
     share = (release.sample(5000)["ill"] == "yes").mean()
     assert abs(share - (release.records["ill"] == "yes").mean()) < 0.02
     assert len(release.sample(0)) == 0
-    with pytest.raises(ParameterError, match="whole number"):
-        release.sample(-1)
+    for given in ({"n": -1}, {"n": 3, "seed": -1}, {"n": 3, "seed": True}):
+        with pytest.raises(ParameterError, match="whole number"):
+            release.sample(**given)
+
+
+@pytest.mark.parametrize("method", ["rps", "diffgen"])
+def test_few_records_and_many_have_the_distribution_of_the_release(method: str) -> None:
+    release = cantle.publish(people(2000), SCHEMA, epsilon=5, method=method, insecure_seed=4)
+    for n, draws in ((3, 400), (150, 8), (40_000, 1)):
+        drawn = pl.concat([release.sample(n, seed=seed) for seed in range(draws)])
+        for name, far in (("age", 20), ("ill", 0.5)):
+            ours, theirs = (_numbers(frame[name]) for frame in (drawn, release.records))
+            assert abs(ours.mean() - theirs.mean()) < 5 * far / min(len(drawn), 2000) ** 0.5, (n, name)
+    same = release.sample(len(release.records), seed=1)
+    assert same["ill"].value_counts(sort=True).equals(release.records["ill"].value_counts(sort=True))
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    return (column == "yes").cast(pl.Float64) if column.dtype == pl.String else column.drop_nulls()
 
 
 def test_groups_have_the_contract_columns() -> None:
@@ -331,3 +350,19 @@ def test_a_table_without_a_target_cannot_be_published_by_diffgen() -> None:
     with pytest.raises(SchemaError, match="role: target"):
         cantle.publish(people().drop("ill"), schema, epsilon=1, method="diffgen")
     assert cantle.publish(people().drop("ill"), schema, epsilon=1).manifest["method"] == "rps"
+
+
+@pytest.mark.parametrize("field", [0, 1], ids=["text", "integer"])
+def test_nulls_of_a_single_column_are_there_for_every_reader(tmp_path: Path, field: int) -> None:
+    fields: list[dict[str, Any]] = [
+        {"name": "a", "type": "string", "categories": ["x", "y, z"]},
+        {"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 3}},
+    ]
+    values = [["x", "y, z", None], [1, 2, None]][field] * 100
+    release = cantle.publish(pl.DataFrame({"a": values}), {"fields": [fields[field]]}, epsilon=9, method="rps")
+    release.save(tmp_path / "r")
+    again = cantle.Release.load(tmp_path / "r")
+    assert release.records["a"].null_count() > 50
+    assert again.records.equals(release.records)
+    assert len(pd.read_csv(tmp_path / "r" / "data.csv")) == len(release.records)
+    assert verify_folder(tmp_path / "r") == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -63,6 +64,24 @@ def test_texts_that_say_something_else(folder: Path, name: str, old: str, new: s
     assert old in text
     (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
     assert any(name in problem for problem in rehash(folder))
+
+
+def test_another_version_may_have_had_other_words(folder: Path) -> None:
+    (folder / "statement.md").write_text("Words of long ago.", encoding="utf-8")
+    assert rehash(folder) != []
+    assert rehash(folder, lambda manifest: manifest["software"].update(cantle="0.0.1")) == []
+    (folder / "statement.md").write_text("Words of today.", encoding="utf-8")
+    assert verify_folder(folder) == ["statement.md does not have the listed hash"]
+
+
+def test_a_loaded_release_is_verified_with_its_files(folder: Path) -> None:
+    release = cantle.Release.load(folder)
+    release.verify()
+    (folder / "statement.md").write_text("Other words.", encoding="utf-8")
+    with pytest.raises(VerifyError, match=r"statement\.md"):
+        release.verify()
+    assert str(folder) not in repr(pickle.dumps(release))
+    pickle.loads(pickle.dumps(release)).verify()  # what is in memory is as it was
 
 
 @pytest.mark.parametrize("name", ["statement.md", "registry.yaml", "datapackage.json", "groups.parquet"])
