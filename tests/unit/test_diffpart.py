@@ -67,6 +67,16 @@ def test_records_are_cut_to_four_items_by_default_and_not_in_the_paper() -> None
     assert DiffPart(schema(100), m=1).most == 1
 
 
+@pytest.mark.parametrize("name", ["m", "fanout", "c2", "fill", "max_cells"])
+def test_what_would_do_nothing_is_refused(name: str) -> None:
+    value = {"c2": 1, "fill": False}.get(name, 3)
+    for cells in ("auto", "all"):
+        with pytest.raises(ParameterError, match=f"{name} would do nothing.*cells=tree"):
+            DiffPart(schema(20), **{"cells": cells, name: value})
+    DiffPart(schema(20), **{"cells": "tree", name: value})
+    DiffPart(schema(21), **{name: value})
+
+
 @pytest.mark.parametrize(
     "given",
     [{"fanout": 1}, {"fanout": 63}, {"m": 0}, {"eta": 0}, {"eta": 1}, {"leaf_share": 0}, {"leaf_share": 1}, {"c2": -1},

@@ -99,7 +99,7 @@ def test_numbers_that_json_does_not_hold_exactly_are_refused() -> None:
 def test_unknown_names_are_refused_with_a_hint() -> None:
     with pytest.raises(ParameterError, match=r"toy has no parameter 'dept'; did you mean depth\?.*Known: depth, mode"):
         read(dept=3)
-    with pytest.raises(ParameterError, match="toy has no parameter 'zzz'.*Known: depth, mode, on, share"):
+    with pytest.raises(ParameterError, match="toy has no parameter 'zzz'.*Known: depth, mode, on, preset, share"):
         read(zzz=3)
     with pytest.raises(ParameterError, match="toy has no preset 'fast'; use one of default"):
         read_settings("toy", TOY, TOY_PRESETS, "fast", {})
@@ -155,9 +155,18 @@ def test_rps_refuses_words_it_does_not_know(given: dict[str, Any]) -> None:
         ({"preset": "paper", "summary": "depth"}, "summary=depth needs the number of records"),
         ({"preset": "paper", "values": "fitted"}, "values=fitted needs one-way tables: set oneway_share"),
         ({"oneway_share": "99/100"}, "leave nothing for the tree; lower one"),
+        ({"stop": "count:5", "stop_share": 0}, "stop=count:5 needs a share of the budget: set stop_share"),
     ],
     ids=str,
 )
 def test_rps_refuses_combinations_that_cannot_work(given: dict[str, Any], fix: str) -> None:
     with pytest.raises(ParameterError, match=fix):
         RPS(public_domain(), **given)
+
+
+@pytest.mark.parametrize("stop", ["count:5", "privtree:5", "narrow:2+count:5"])
+def test_a_stop_test_that_is_asked_for_has_a_share(stop: str) -> None:
+    assert RPS(public_domain(), stop=stop).settings["stop_share"] == Fraction(1, 2)
+    assert RPS(public_domain(), stop=stop, stop_share="1/5").settings["stop_share"] == Fraction(1, 5)
+    for free in ({}, {"stop": "narrow:2"}):
+        assert RPS(public_domain(), **free).settings["stop_share"] == 0

@@ -66,6 +66,11 @@ class DiffPart:
         if s["cells"] == "all" and size > SMALL:
             raise ParameterError(f"diffpart parameter cells: all takes at most {SMALL} items, this universe has {size}")
         self.all_at_once = s["cells"] == "all" or (s["cells"] == "auto" and size <= SMALL)
+        if self.all_at_once and (idle := sorted(set(given) - {"cells"})):
+            raise ParameterError(
+                f"diffpart parameter {idle[0]} would do nothing: all sets of {size} items are counted at once; "
+                "take it out, or add cells=tree"
+            )
         fanout = size if self.all_at_once else s["fanout"]
         self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
         self.most = size if self.all_at_once else min(s["m"] or size, size)

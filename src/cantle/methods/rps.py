@@ -34,6 +34,9 @@ from cantle.tree import Tree
 KAPPA = 10
 """Noise scales of records an average leaf should hold; sets the depth when it is not given."""
 
+PAID = {"count", "privtree"}
+"""Stop tests that look at records."""
+
 DEEPEST = 24
 """An automatic depth stops here, whatever the count says: 2^24 leaves."""
 
@@ -60,6 +63,11 @@ def _stop(text: str) -> str:
     if len({word[0] for word in words}) < len(words) or {"count", "privtree"} <= {word[0] for word in words}:
         raise ValueError
     return text
+
+
+def _is_paid(stop: Any) -> bool:
+    """Whether a test of these looks at records."""
+    return any(word in str(stop) for word in PAID)
 
 
 def _levels(text: str) -> str:
@@ -116,6 +124,8 @@ class RPS:
         presets = dict(PRESETS)
         if len(domain.attributes) == 1:
             presets["default"] = {**presets["default"], **_ONE_ATTRIBUTE}
+        if _is_paid(given.get("stop", "none")):
+            presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
         self.settings = read_settings("rps", RULES, presets, preset, given)
         self.preset = preset
         self._check()
@@ -142,6 +152,8 @@ class RPS:
                         f"rps parameter {name}={s[name] or 'auto'} needs the number of records: "
                         "declare it (records=N) or pay for it (count_share=0.01)"
                     )
+        if _is_paid(s["stop"]) and not s["stop_share"]:
+            raise ParameterError(f"rps parameter stop={s['stop']} needs a share of the budget: set stop_share")
         if s["values"] == "fitted" and not s["oneway_share"]:
             raise ParameterError(
                 "rps parameter values=fitted needs one-way tables: set oneway_share, or values=uniform"
@@ -189,7 +201,7 @@ class RPS:
             useful = max(2.0, (noisy_records or 0) * leaf / (NANO * KAPPA * unit.max_records))
             self.depth = min(DEEPEST, int(math.log2(useful)))
         trunk = rest - leaf
-        tests = portion(trunk, s["stop_share"]) if {"count", "privtree"} & set(self.tests) else 0
+        tests = portion(trunk, s["stop_share"]) if PAID & set(self.tests) else 0
         self.privtree: PrivTree | None = None
         if "privtree" in self.tests:
             self.privtree = PrivTree.within(tests, int(self.tests["privtree"]), records=unit.max_records)
@@ -200,7 +212,7 @@ class RPS:
 
     def _leaf_share(self) -> Fraction:
         """The share of the tree's budget kept for leaves: all of it when neither cuts nor stops cost anything."""
-        free = self.settings["attributes"] == "midpoint" and not {"count", "privtree"} & set(self.tests)
+        free = self.settings["attributes"] == "midpoint" and not PAID & set(self.tests)
         return Fraction(1) if free else self.settings["leaf_share"]
 
     def _free_leaves(self) -> bool:

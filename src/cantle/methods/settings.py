@@ -95,7 +95,9 @@ def read_settings(
         if name not in rules:
             near = difflib.get_close_matches(name, list(rules), 1)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise ParameterError(f"{method} has no parameter {name!r}; {hint}Known: {', '.join(sorted(rules))}")
+            raise ParameterError(
+                f"{method} has no parameter {name!r}; {hint}Known: {', '.join(sorted([*rules, 'preset']))}"
+            )
     settings = {**presets[preset], **given}
     for name, value in settings.items():
         read, text = rules[name]
