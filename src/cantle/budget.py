@@ -29,6 +29,7 @@ MOST = 10**6 * NANO  # balances of a level are one int64 array, and stay whole n
 MOST_RECORDS = 10**6
 UNITS = {
     "record": "one record",
+    "person": "one person",
     "node": "one node with all its edges",
     "node-isolate": "all edges of one node",
     "edge": "one edge",
@@ -37,8 +38,8 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom the promise protects: everything one person put in, at most `max_records` records; or, of a graph, one node
-    with its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
+    """Whom the promise protects: one record; everything one person put in, at most `max_records` records; or, of a graph,
+    one node with its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
 
     max_records: int = 1
     kind: str = "record"
@@ -50,9 +51,9 @@ class Unit:
             raise ParameterError(f"a unit has a whole number of records from 1 to {MOST_RECORDS}")
 
     def describe(self) -> str:
-        if self.kind != "record":
-            return UNITS[self.kind]
-        return UNITS["record"] if self.max_records == 1 else f"one person, up to {self.max_records} records"
+        if self.kind == "person" or (self.kind == "record" and self.max_records > 1):
+            return f"{UNITS['person']}, up to {self.max_records} record{'s' * (self.max_records > 1)}"
+        return UNITS[self.kind]
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "max_records": self.max_records}

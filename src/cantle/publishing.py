@@ -145,7 +145,8 @@ def _unit(schema: Any) -> Unit:
     """Whom the promise protects, as the schema says."""
     if schema.kind == "graph":
         return Unit(kind=schema.unit)
-    return Unit(schema.max_records) if schema.kind == "table" else Unit()
+    person = schema.kind == "table" and schema.person is not None
+    return Unit(schema.max_records, "person") if person else Unit()
 
 
 def run(plan: Plan, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:

@@ -124,7 +124,8 @@ def test_prices_are_copies() -> None:
 
 def test_units_describe_whom_they_protect() -> None:
     assert Unit().describe() == "one record"
-    assert Unit(3).describe() == "one person, up to 3 records"
+    assert Unit(3).describe() == Unit(3, "person").describe() == "one person, up to 3 records"
+    assert Unit(1, "person").describe() == "one person, up to 1 record"
 
 
 def test_messages_name_the_question_the_price_and_the_fix() -> None:
