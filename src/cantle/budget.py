@@ -38,8 +38,8 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom the promise protects: one record; everything one person put in, at most `max_records` records; or, of a graph,
-    one node with its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
+    """Whom the promise protects: one record; all that one person put in, at most `max_records` records; of a graph, one
+    node with its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
 
     max_records: int = 1
     kind: str = "record"
@@ -121,7 +121,7 @@ def prices(epsilon_nano: Any, regions: int) -> Ints:
         cost = np.zeros(())
     if cost.dtype.kind not in "iu" or cost.shape not in ((), (regions,)) or (cost < 1).any() or (cost > MOST).any():
         raise ParameterError("a price is a whole positive number of nano-units of epsilon, for all regions or for each")
-    return np.broadcast_to(cost.astype(np.int64), regions).copy()
+    return np.full(regions, cost, dtype=np.int64)
 
 
 class Budget:
@@ -162,7 +162,7 @@ class Budget:
         """Refuses what is not an ascending list of region numbers."""
         if not is_ints(ids, np.size(ids)):
             raise ParameterError("regions are given by an array of their numbers")
-        if len(ids) and (ids[0] < 0 or ids[-1] >= len(self._open) or not np.all(np.diff(ids) > 0)):
+        if len(ids) and (ids[0] < 0 or ids[-1] >= len(self._open) or not (ids[1:] > ids[:-1]).all()):
             raise ParameterError("regions must be known and listed once, in ascending order")
 
     def charge(self, ids: Ints, cost: Ints, *, why: str, verb: str, sensitivity: int, depth: int) -> None:

@@ -342,9 +342,9 @@ class Curator:
     # ---- inside -------------------------------------------------------------------------------------------
 
     def __ask(self, nodes: Any, epsilon: Any) -> tuple[Any, Ints, Any, Ints]:
-        """Our own copy of the regions asked about, their positions in the engine, the engine, and their prices.
+        """The regions asked about as we know them, their positions in the engine, the engine, and their prices.
 
-        Of what the method hands over only the numbers of the regions count.
+        Of what the method hands over only the numbers of the regions count. What is given here stays inside.
         """
         _require_trusted(nodes, (type(self.__frontier),))
         ids = nodes.ids
@@ -353,7 +353,9 @@ class Curator:
             raise Sealed("the curator is sealed; nothing can be asked of the records any more")
         self.__budget.require_open(ids)
         positions = np.searchsorted(self.__frontier.ids, ids)
-        return self.__frontier.take(positions), positions, self.__engine, cost
+        # Open regions are those of the frontier and are listed once: as many are all of them.
+        ours = self.__frontier if len(ids) == len(self.__frontier) else self.__frontier.take(positions)
+        return ours, positions, self.__engine, cost
 
     def __ask_table(self, nodes: Frontier, epsilon: Any) -> tuple[Frontier, Ints, TableEngine, Ints]:
         """The same for a question that only a table can answer."""

@@ -288,11 +288,16 @@ class Attribute:
         """Places on the grid of fine values, one past it for null; `within` as in `decode`."""
         if self.width == 1:
             return codes
-        start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)  # null: where the grid ends, no room
-        room = np.append(np.diff(start), 1)
+        start, room = self.rooms
         inside = (within * room[codes]).astype(np.int64)
         fine = start[codes] + np.minimum(inside, room[codes] - 1, out=inside)
         return fine.astype(unsigned(self.grid + 1))
+
+    @cached_property
+    def rooms(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of each bin, and of null behind them: its first place on the grid, and how many it has."""
+        start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)
+        return start, np.append(np.diff(start), 1)
 
     def values(self, fine: NDArray[Any]) -> pl.Series:
         """Values in the natural type, given their places on the grid (null one past it)."""

@@ -109,6 +109,14 @@ def draw(words: Any, starts: Any, lo: Any, hi: Any, below: Any, bits: int, codes
 
 
 @compiled
+def refine(drawn: Any, order: Any, within: Any, start: Any, room: Any, fine: Any) -> None:
+    """Places on the grid of the records in this order: `Attribute.fine` says how."""
+    for i in range(len(order)):
+        code = drawn[order[i]]
+        fine[i] = start[code] + min(np.int64(within[i] * room[code]), room[code] - 1)
+
+
+@compiled
 def spread(row: Any, lo: Any, width: Any, random: Any, codes: Any) -> None:
     """codes of all records: `postprocess.draw_uniform` says how."""
     for i in range(len(row)):

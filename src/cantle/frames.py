@@ -78,7 +78,7 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[
     first, last = np.minimum(lo, attribute.bins), np.minimum(hi, attribute.bins)
     if is_category(attribute):
         pairs = zip(lo.tolist(), hi.tolist(), strict=True)
-        spans[name] = pl.Series([attribute.describe(*pair) for pair in pairs], dtype=pl.String).gather(which)
+        spans[name] = pl.Series([attribute.describe(*pair) for pair in pairs], dtype=pl.String)[which]
         spans[f"{name}.lo"], spans[f"{name}.hi"] = first[which], last[which]
     else:
         spans[f"{name}.lo"], spans[f"{name}.hi"] = _edges(attribute, first)[which], _edges(attribute, last)[which]

@@ -96,7 +96,7 @@ class Release:
         meta = {"cantle": self.manifest["guarantee"]}
         known = {names["data"]: write(as_drawn(self), folder / names["data"], data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
-            frame.write_parquet(folder / names[name], metadata=meta, statistics=False)
+            frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
         (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8")
         package = datapackage(self.manifest, names["data"])

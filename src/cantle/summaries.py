@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from cantle import fast
 from cantle.answers import Noisy
 from cantle.domain import Attribute, Domain, unsigned
 from cantle.drawn import Drawn
@@ -175,8 +176,13 @@ def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, 
         return attribute.fine(drawn[order], place[order])
     fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
     for first in range(0, len(order), _BLOCK):
-        some = order[first : first + _BLOCK]
-        fine[first : first + _BLOCK] = attribute.fine(drawn[some], generator.random(len(some)))
+        some, within = order[first : first + _BLOCK], generator.random(min(_BLOCK, len(order) - first))
+        if fast.ready():
+            from cantle import drawing
+
+            drawing.refine(drawn, some, within, *attribute.rooms, fine[first : first + _BLOCK])
+        else:
+            fine[first : first + _BLOCK] = attribute.fine(drawn[some], within)
     return fine
 
 

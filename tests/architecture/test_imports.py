@@ -110,7 +110,7 @@ PICTURE: dict[str, str] = {
     "leaves": "postprocess regions",
     "results": "drawn",
     "frames": "domain errors leaves postprocess regions tree",
-    "summaries": "answers domain drawn frames leaves postprocess regions results tree",
+    "summaries": "answers domain drawing drawn fast frames leaves postprocess regions results tree",
     "cells": "answers domain drawn frames grid postprocess regions results",
     "setcounts": "answers budget partitions postprocess regions",
     "refill": "partitions postprocess regions setcounts",

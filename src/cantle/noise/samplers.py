@@ -213,7 +213,7 @@ class Sampler(Noise):
         segments = len(lanes)
         runs = inverse if isinstance(inverse, Runs) else Runs(inverse, np.ones_like(inverse))
         words, chosen, sure = self.words(lanes, _MAIN), np.empty(segments, np.int64), np.empty(segments, np.bool_)
-        speed = np.array(np.broadcast_to(rate.floats(), segments))
+        speed = np.full(segments, rate.floats())
         kernels.exponential(scores, starts, speed, runs.value, runs.times, words, _SUM_SHIFT, chosen, sure)
         for s in np.flatnonzero(~sure).tolist():
             inside = slice(starts[s], starts[s + 1])
@@ -345,7 +345,7 @@ def _tails_compiled(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints,
     from cantle.noise import kernels
 
     sizes, sure = np.empty(len(words), np.int64), np.empty(len(words), np.bool_)
-    kernels.tails(words, np.array(np.broadcast_to(speed, len(words))), two_sided, _MARGIN, sizes, sure)
+    kernels.tails(words, np.full(len(words), speed), two_sided, _MARGIN, sizes, sure)
     return sizes, sure
 
 
