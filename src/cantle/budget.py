@@ -79,8 +79,8 @@ class Charge:
         }
 
 
-def nano_of(epsilon: Any) -> int:
-    """epsilon in whole nano-units, rounded down.
+def nano_of(epsilon: Any, example: str = "--epsilon 1 or epsilon=0.5") -> int:
+    """epsilon in whole nano-units, rounded down; `example` shows in a message how it is written.
 
     >>> nano_of("0.3"), nano_of(0.3), nano_of(1)
     (300000000, 300000000, 1000000000)
@@ -95,9 +95,7 @@ def nano_of(epsilon: Any) -> int:
         exact = Fraction(epsilon)
         nano = int(exact.numerator * NANO // exact.denominator)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ParameterError(
-            f"epsilon must be a positive number, got {given!r}; write for example --epsilon 1 or epsilon=0.5"
-        ) from None
+        raise ParameterError(f"epsilon must be a positive number, got {given!r}; write for example {example}") from None
     if given is True or not 0 < nano <= MOST:
         raise ParameterError(f"epsilon must be between 1e-9 and 1e6, got {given!r}; a usual choice is 0.1 to 3")
     return nano
@@ -120,7 +118,8 @@ def prices(epsilon_nano: Any, regions: int) -> Ints:
     except (ValueError, TypeError):
         cost = np.zeros(())
     if cost.dtype.kind not in "iu" or cost.shape not in ((), (regions,)) or (cost < 1).any() or (cost > MOST).any():
-        raise ParameterError("a price is a whole positive number of nano-units of epsilon, for all regions or for each")
+        rule = "a price is a whole positive number of nano-units of epsilon, for all regions or for each"
+        raise ParameterError(f"{rule}; if it is a share of a very small epsilon, raise that")
     return np.full(regions, cost, dtype=np.int64)
 
 

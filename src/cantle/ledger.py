@@ -199,7 +199,7 @@ class Ledger:
 
     def cap(self, dataset: str, epsilon: Any) -> Account:
         """Sets the most that the data set may ever spend; what is spent stays spent, whatever the cap."""
-        name, nano = check_name(dataset), nano_of(epsilon)
+        name, nano = check_name(dataset), nano_of(epsilon, "a cap of 3")
         with self._store.writing() as sql:
             number = len(_account(sql, name).caps) + 1
             sql("INSERT INTO cantle_dataset (name) VALUES (?) ON CONFLICT (name) DO NOTHING", name)

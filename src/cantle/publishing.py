@@ -182,17 +182,21 @@ def _release(
     manifest |= {"summary": results.summary, "structure": results.structure}
     if schema.kind == "sets":
         manifest["form"] = {key: value for key, value in form.items() if key != "frame"}
-    return Release(_given_back(results, form), results.groups, results.frames, manifest, ticket)
+    return Release(_given_back(results, form, plan), results.groups, results.frames, manifest, ticket)
 
 
-def _given_back(results: Results, form: Form) -> Any:
+def _given_back(results: Results, form: Form, plan: Plan) -> Any:
     """The records in the form and the kind of frame that came in."""
     if "form" in form:
         from cantle.setframes import Kind
         from cantle.setframes import give_back as give_back_sets
 
         return give_back_sets(results.records, Kind(**form))
-    return as_drawn(results) if form["frame"] == "polars" else give_back(results.records, form["frame"])
+    if form["frame"] == "polars":
+        return as_drawn(results)
+    # The types of columns follow from the schema, not from what happened to be drawn.
+    nullable = [one.name for one in plan.domain.attributes if one.nullable] if isinstance(plan, RPS | DiffGen) else []
+    return give_back(results.records, form["frame"], nullable)
 
 
 def _guarantee(schema: Any, insecure_seed: int | None) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -98,15 +98,18 @@ def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
     return _split_header(next(_pieces(path, dialect.encoding), b""), _settled(path, dialect))[0]
 
 
-def give_back(frame: pl.DataFrame, kind: str) -> Any:
-    """The (public) frame as the kind that came in: polars, pandas or pyarrow."""
+def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> Any:
+    """The (public) frame as the kind that came in: polars, pandas or pyarrow.
+
+    `nullable` are columns that may hold nulls, whether they do or not.
+    """
     if kind == "polars":
         return frame
     try:
         if kind == "pyarrow":
             return frame.to_arrow()
         if kind == "pandas":
-            return _to_pandas(frame)
+            return _to_pandas(frame, nullable)
     except ImportError:
         raise MissingExtra(f"frames of kind {kind!r} need {kind}; install it.") from None
     raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
@@ -373,14 +376,14 @@ def _plain_text(value: Any) -> str | None:
     return value.isoformat() if isinstance(value, date) and value == value else None
 
 
-def _to_pandas(frame: pl.DataFrame) -> Any:
-    """A pandas frame in which integers and booleans with nulls stay integers and booleans."""
+def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> Any:
+    """A pandas frame in which integers and booleans that may be null stay integers and booleans."""
     import pandas as pd
 
     def column(series: pl.Series) -> Any:
         if series.dtype == pl.String:
             return pd.Series(series.to_list(), dtype=pd.Series(["text"]).dtype)
-        if series.dtype in (pl.Int64, pl.Boolean) and series.null_count():
+        if series.dtype in (pl.Int64, pl.Boolean) and (series.name in nullable or series.null_count()):
             return pd.array(series.to_list(), dtype="Int64" if series.dtype == pl.Int64 else "boolean")
         if series.dtype == pl.Date:
             return series.cast(pl.Datetime("ms")).to_numpy()

@@ -366,3 +366,17 @@ def test_nulls_of_a_single_column_are_there_for_every_reader(tmp_path: Path, fie
     assert again.records.equals(release.records)
     assert len(pd.read_csv(tmp_path / "r" / "data.csv")) == len(release.records)
     assert verify_folder(tmp_path / "r") == []
+
+
+def test_types_in_pandas_follow_from_the_schema_not_from_the_draw() -> None:
+    schema = {
+        "fields": [
+            {"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 3}},
+            {"name": "b", "type": "integer", "constraints": {"minimum": 0, "maximum": 3, "required": True}},
+            {"name": "c", "type": "boolean"},
+        ]
+    }
+    data = pd.DataFrame({"a": [1, 2, 3] * 100, "b": [0, 1, 2] * 100, "c": [True, False, True] * 100})
+    for seed in range(4):
+        released = cantle.publish(data, schema, epsilon=9, insecure_seed=seed).records
+        assert [str(kind) for kind in released.dtypes] == ["Int64", "int64", "boolean"]
