@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle import fast
+from cantle import fast, together
 from cantle.domain import Attribute, Labels
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Drawn:
         from cantle import drawing
 
         wide = max(attribute.grid for attribute in self.attributes) >= 2**31
-        digest, block = hashlib.sha256(header), np.zeros((_ROWS, len(tables)), dtype=np.int64 if wide else np.int32)
+        block = np.zeros((_ROWS, len(tables)), dtype=np.int64 if wide else np.int32)
         starts = np.cumsum([0, *(len(table.places) for table in tables)])[:-1]
         offsets = np.cumsum([0, *(len(table.text) for table in tables)])[:-1]
         steps = np.array(
@@ -101,16 +101,26 @@ class Drawn:
         places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
         text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
         longest = sum(table.longest for table in tables)
-        room = np.empty(_ROWS * longest + 64, dtype=np.uint8)  # what is written over lies beyond
-        with path.open("wb", buffering=0) as file:
-            file.write(header)
-            for first in range(0, self.records, _ROWS):
-                number = min(_ROWS, self.records - first)
+        # What is written over lies beyond; one room is filled while the other is written out.
+        rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2)]
+
+        def blocks() -> Iterator[Any]:
+            yield header
+            for turn, first in enumerate(range(0, self.records, _ROWS)):
+                number, room = min(_ROWS, self.records - first), rooms[turn % 2]
                 for j, codes in enumerate(self.codes):
                     block[:number, j] = codes[first : first + number]
-                made = room[: drawing.join(block[:number], steps, places, text, room)].data
+                yield room[: drawing.join(block[:number], steps, places, text, room)].data
+
+        digest = hashlib.sha256()
+        with path.open("wb", buffering=0) as file:
+
+            def write(made: Any) -> None:
                 digest.update(made)
                 file.write(made)
+
+            for _ in together.in_order(write, blocks(), min(1, together.threads(self.records))):
+                pass
         return digest.hexdigest()
 
     def _words(self) -> tuple[list[_Words], bytes] | None:

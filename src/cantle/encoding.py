@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle import fast
+from cantle import fast, together
 from cantle.domain import MISSING, Attribute, Domain, Labels, unsigned
 from cantle.readers import CSV, Lines, read_batches, read_lines
 from cantle.schema import Schema
@@ -45,14 +46,21 @@ def read_codes(source: Any, schema: Schema, domain: Domain, layout: str) -> Iter
         for batch in read_batches(source, schema):
             yield batch.kind, *general(batch.frame)
         return
-    wanted, scanner = [one.name for one in schema.fields if one.role != "identifier"], None
-    for lines in read_lines(Path(source), schema, wanted, piece=_PIECE):
-        if lines.quoted or len(lines.columns) == 1:
-            yield "polars", *general(lines.parse(wanted))
-        else:
-            scanner = scanner or _Scanner(domain, lines)
-            for codes, classes in scanner.encode(lines, layout):
-                yield "polars", codes, classes
+    wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    pieces = read_lines(Path(source), schema, wanted, piece=_PIECE)
+    first = next(pieces)
+    # What has quotes comes in one piece, the last.
+    scanner = None if first.quoted or len(first.columns) == 1 else _Scanner(domain, first)
+
+    def encode(lines: Lines) -> list[tuple[Any, Codes]]:
+        if scanner is None or lines.quoted:
+            return [general(lines.parse(wanted))]
+        return list(scanner.encode(lines, layout))
+
+    records = os.path.getsize(source) // BYTES
+    for batches in together.in_order(encode, chain([first], pieces), together.threads(records)):
+        for codes, classes in batches:
+            yield "polars", codes, classes
 
 
 def _is_large_csv(source: Any) -> bool:
@@ -81,19 +89,22 @@ class _Scanner:
         sizes = [attribute.size for attribute in self._columns]
         self._kinds = [unsigned(size) for size in sizes]
         self._widest = unsigned(max(sizes[: len(domain.attributes)], default=1))
-        self._codes = np.zeros((_ROWS, len(sizes)), dtype=np.int32 if max(sizes) < 2**31 else np.int64)
-        self._doubts = np.empty((_ROWS, 3), dtype=np.int64)
+        self._wide = np.dtype(np.int32 if max(sizes) < 2**31 else np.int64)
 
     def encode(self, lines: Lines, layout: str) -> Iterator[tuple[Any, Codes]]:
-        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` have them."""
+        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` have them.
+
+        Other threads may be reading other lines: nothing of it is kept here.
+        """
+        room, doubts = np.empty((_ROWS, len(self._columns)), self._wide), np.empty((_ROWS, 3), np.int64)
         text, size = lines.text + b"\n" * 64, len(lines.text) + (not lines.text.endswith(b"\n"))
         data, others = np.frombuffer(text, dtype=np.uint8), self._read_others(lines)
         number = at = 0
         while True:
-            records, doubtful, at = self._scan(data, at, size, *self._arrays, self._codes, self._doubts)
+            records, doubtful, at = self._scan(data, at, size, *self._arrays, room, doubts)
+            found = room[:records]
             if doubtful:
-                self._settle(lines, text, self._doubts[:doubtful])
-            found = self._codes[:records]
+                self._settle(lines, text, doubts[:doubtful], found)
             for j, codes in others.items():
                 found[:, j] = codes[number : number + records]
             if found.min(initial=0) < 0:
@@ -114,12 +125,12 @@ class _Scanner:
             return [found[:, j].astype(self._kinds[j]) for j in range(number)], classes
         return found[:, :number].astype(self._widest), classes
 
-    def _settle(self, lines: Lines, text: bytes, doubts: Codes) -> None:
+    def _settle(self, lines: Lines, text: bytes, doubts: Codes, found: Codes) -> None:
         """Reads the plain columns of lines in doubt by the general way."""
         wanted = [self._columns[j].name for j in self._plain]
         frame = lines.parse(wanted, b"".join(text[begin:end] for begin, end, _ in doubts.tolist()))
         for j in self._plain:
-            self._codes[doubts[:, 2], j] = self._columns[j].encode(frame[self._columns[j].name])
+            found[doubts[:, 2], j] = self._columns[j].encode(frame[self._columns[j].name])
 
     def _read_others(self, lines: Lines) -> dict[int, Codes]:
         """The columns that the kernel does not know, read by the general way."""
