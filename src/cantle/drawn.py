@@ -25,7 +25,7 @@ Codes = npt.NDArray[Any]
 LISTED = 1 << 16
 """Values of a column that are put into words once, however few records there are."""
 
-_ROWS = 1 << 12  # records written together by the kernel
+_ROWS = 1 << 14  # records written together by the kernel
 _MANY = 1 << 18  # and as frames
 _FEW = 1 << 12  # whole numbers that are put into words one by one
 
@@ -102,12 +102,13 @@ class Drawn:
         text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
         longest = sum(table.longest for table in tables)
         # What is written over lies beyond; one room is filled while the other is written out.
-        rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2)]
+        threads = min(1, together.threads(self.records))
+        rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(1 + threads)]
 
         def blocks() -> Iterator[Any]:
             yield header
             for turn, first in enumerate(range(0, self.records, _ROWS)):
-                number, room = min(_ROWS, self.records - first), rooms[turn % 2]
+                number, room = min(_ROWS, self.records - first), rooms[turn % len(rooms)]
                 for j, codes in enumerate(self.codes):
                     block[:number, j] = codes[first : first + number]
                 yield room[: drawing.join(block[:number], steps, places, text, room)].data
@@ -119,7 +120,7 @@ class Drawn:
                 digest.update(made)
                 file.write(made)
 
-            for _ in together.in_order(write, blocks(), min(1, together.threads(self.records))):
+            for _ in together.in_order(write, blocks(), threads):
                 pass
         return digest.hexdigest()
 

@@ -33,6 +33,7 @@ MOST_TEXTS = 1 << 12
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _PIECE = 1 << 18  # bytes read together: they stay close
+_SHARED = 1 << 20  # the same for threads, which it costs something to tell
 _ROWS = 1 << 12  # records whose codes stay close
 
 
@@ -47,7 +48,8 @@ def read_codes(source: Any, schema: Schema, domain: Domain, layout: str) -> Iter
             yield batch.kind, *general(batch.frame)
         return
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
-    pieces = read_lines(Path(source), schema, wanted, piece=_PIECE)
+    threads = together.threads(os.path.getsize(source) // BYTES)
+    pieces = read_lines(Path(source), schema, wanted, piece=_SHARED if threads else _PIECE)
     first = next(pieces)
     # What has quotes comes in one piece, the last.
     scanner = None if first.quoted or len(first.columns) == 1 else _Scanner(domain, first)
@@ -57,8 +59,7 @@ def read_codes(source: Any, schema: Schema, domain: Domain, layout: str) -> Iter
             return [general(lines.parse(wanted))]
         return list(scanner.encode(lines, layout))
 
-    records = os.path.getsize(source) // BYTES
-    for batches in together.in_order(encode, chain([first], pieces), together.threads(records)):
+    for batches in together.in_order(encode, chain([first], pieces), threads):
         for codes, classes in batches:
             yield "polars", codes, classes
 
@@ -97,22 +98,20 @@ class _Scanner:
         Other threads may be reading other lines: nothing of it is kept here.
         """
         room, doubts = np.empty((_ROWS, len(self._columns)), self._wide), np.empty((_ROWS, 3), np.int64)
-        text, size = lines.text + b"\n" * 64, len(lines.text) + (not lines.text.endswith(b"\n"))
-        data, others = np.frombuffer(text, dtype=np.uint8), self._read_others(lines)
-        number = at = 0
-        while True:
-            records, doubtful, at = self._scan(data, at, size, *self._arrays, room, doubts)
-            found = room[:records]
-            if doubtful:
-                self._settle(lines, text, doubts[:doubtful], found)
-            for j, codes in others.items():
-                found[:, j] = codes[number : number + records]
-            if found.min(initial=0) < 0:
-                found = found[(found >= 0).all(axis=1)]
-            yield self._narrow(found, layout)
-            number += records
-            if at >= size:
-                return
+        others, number = self._read_others(lines), 0
+        for text, size in _with_room_behind(lines.text):
+            data, at = np.frombuffer(text, dtype=np.uint8), 0
+            while at < size:
+                records, doubtful, at = self._scan(data, at, size, *self._arrays, room, doubts)
+                found = room[:records]
+                if doubtful:
+                    self._settle(lines, text, doubts[:doubtful], found)
+                for j, codes in others.items():
+                    found[:, j] = codes[number : number + records]
+                if found.min(initial=0) < 0:
+                    found = found[(found >= 0).all(axis=1)]
+                yield self._narrow(found, layout)
+                number += records
 
     def _narrow(self, found: Codes, layout: str) -> tuple[Any, Codes]:
         """The codes in the types and the layout that the domain has them in."""
@@ -138,6 +137,14 @@ class _Scanner:
             return {}
         frame = lines.parse([self._columns[j].name for j in self._others])
         return {j: self._columns[j].encode(frame[self._columns[j].name]) for j in self._others}
+
+
+def _with_room_behind(text: bytes) -> tuple[tuple[bytes, int], tuple[bytes, int]]:
+    """The lines in two parts, each a text and how much of it to read: the kernel looks at up to 64 bytes beyond, so the
+    last lines are copied to where there are such, and end in a line end."""
+    last = text.rfind(b"\n", 0, max(0, len(text) - 64)) + 1
+    rest = text[last:]
+    return (text, last), (rest + b"\n" * 64, len(rest) + (not rest.endswith(b"\n")))
 
 
 class _Tables:

@@ -231,16 +231,19 @@ def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None 
     if dialect.header:
         names, first = _split_header(next(pieces, b""), dialect)
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
-    some, rest = False, first
-    for more in chain(pieces, [b""]):
-        rest += more
-        if dialect.quote and dialect.quote.encode() in rest:
-            yield Lines(rest + b"".join(pieces), True, names, dialect)  # a quoted field may go on over lines
+    quote, some, rest = (dialect.quote or "").encode(), False, b""
+    for more in chain([first], pieces):
+        if quote and (quote in more or (len(quote) > 1 and quote in rest + more)):
+            yield Lines(rest + more + b"".join(pieces), True, names, dialect)  # a quoted field may go on over lines
             return
-        end = rest.rfind(b"\n") + 1 if more else len(rest)
-        if end or not (more or some):
-            yield Lines(rest[:end], False, names, dialect)
-            some, rest = True, rest[end:]
+        end = more.rfind(b"\n") + 1
+        if end:
+            yield Lines(b"".join((rest, memoryview(more)[:end])), False, names, dialect)
+            some, rest = True, more[end:]
+        else:
+            rest += more
+    if rest or not some:
+        yield Lines(rest, False, names, dialect)
 
 
 def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[bytes]:

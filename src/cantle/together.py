@@ -1,9 +1,8 @@
 """Work on several cores: kernels let go of the interpreter, so that threads get on side by side.
 
 Results come in the order in which they were asked for: nothing depends on how many cores there are. It pays where work
-is long and shares little: reading lines, scoring the next regions while these are chosen from, writing while the next
-records are put into words. Drawing records and moving rows did not gain from it: what one core makes ready the other
-must fetch.
+is long and shares little: reading lines, and writing while the next records are put into words. Moving rows, scoring
+the next regions while these are chosen from, and drawing records were tried and did not gain by it on two cores.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ PICTURE: dict[str, str] = {
     "noise.*": "noise.* mixing errors fast jit",
     "engines": "",
     "engines.graph": "degree_counts engines.base engines.memory graphdata projection regions errors",
-    "engines.compiled": "engines.base engines.kernels engines.memory tally grid regions errors together",
+    "engines.compiled": "engines.base engines.kernels engines.memory tally grid regions errors",
     "engines.kernels": "jit",
     "engines.memory": "engines.base engines.compiled fast tally grid regions errors",
     "engines.columns": "engines.base engines.kernels fast tally grid regions errors",

@@ -72,7 +72,7 @@ def ready(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
 
 
 @pytest.mark.usefixtures("ready")
-@pytest.mark.parametrize("n", [0, 1, 3, 4095, 4096, 4097, 9000])
+@pytest.mark.parametrize("n", [0, 1, 3, 16383, 16384, 16385, 40000])
 def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int) -> None:
     made = records(attributes(), n)
     digest = made.write_csv(tmp_path / "ours.csv")

@@ -65,12 +65,10 @@ def test_the_same_bytes_with_any_number_of_threads(
 ) -> None:
     pytest.importorskip("numba")
     from cantle import drawn, encoding
-    from cantle.engines import compiled
 
     monkeypatch.setattr(fast, "FROM", 0)
-    monkeypatch.setattr(encoding, "_PIECE", 1 << 10)  # many pieces, chunks and blocks of few records
+    monkeypatch.setattr(encoding, "_SHARED", 1 << 10)  # many pieces and blocks of few records
     monkeypatch.setattr(drawn, "_ROWS", 64)
-    monkeypatch.setattr(compiled.CompiledEngine.__init__, "__kwdefaults__", {"chunk_cells": 500})
     people(3000).write_csv(tmp_path / "people.csv")
     made: list[dict[str, Any]] = []
     for number in (0, 1, 3):

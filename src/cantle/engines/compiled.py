@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle import together
 from cantle.engines import kernels
 from cantle.engines.base import Chunk, Tables
 from cantle.grid import Grid
@@ -46,7 +45,7 @@ class CompiledEngine(Tables):
         if not kernels.pack(np.ascontiguousarray(codes), np.ascontiguousarray(classes), every, self._rows):
             raise ValueError("codes must be below the sizes of their attributes")
         self._start, self._end = np.zeros(1, np.int64), np.full(1, len(codes), np.int64)
-        self._rooms = [np.empty(0, dtype=np.int64)] * 2
+        self._room = np.empty(0, dtype=np.int64)
 
     def __repr__(self) -> str:
         return "CompiledEngine()"
@@ -55,7 +54,7 @@ class CompiledEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._words, self._rows, self._start, self._end, self._rooms
+        del self._words, self._rows, self._start, self._end, self._room
 
     def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)
@@ -91,25 +90,19 @@ class CompiledEngine(Tables):
         cuts = np.maximum(hi - lo - 1, 0)
         each = cuts.sum(axis=1) if only is None else cuts[np.arange(len(cuts)), only]
         sizes = np.array(self.sizes, dtype=np.int64)
-
-        def score(run: tuple[int, int, int]) -> Chunk:
-            number, first, last = run
-            some, scores = positions[first:last], self._room_for(int(each[first:last].sum()), number % 2)
+        for first, last in _runs(each, self._chunk_cells):
+            some, scores = positions[first:last], self._room_for(int(each[first:last].sum()))
             kernels.score_cuts(
                 self._rows, self._words, self._label, self._start[some], self._end[some], lo[first:last].copy(),
                 hi[first:last].copy(), _part(only, first, last), *weights, classes, sizes, scores,
             )  # fmt: skip
-            return first, last, scores
+            yield first, last, scores
 
-        runs = [(number, *run) for number, run in enumerate(_runs(each, self._chunk_cells))]
-        # The next chunk is scored while the caller looks at this one.
-        yield from together.in_order(score, runs, min(1, len(runs) - 1, together.threads(len(self._rows))))
-
-    def _room_for(self, scores: int, turn: int) -> Ints:
+    def _room_for(self, scores: int) -> Ints:
         """Memory that is kept: fresh memory costs more than what is written to it."""
-        if len(self._rooms[turn]) < scores:
-            self._rooms[turn] = np.empty(max(scores, self._chunk_cells), dtype=np.int64)
-        return self._rooms[turn][:scores]
+        if len(self._room) < scores:
+            self._room = np.empty(max(scores, self._chunk_cells), dtype=np.int64)
+        return self._room[:scores]
 
     def split(self, positions: Ints, cuts: Cuts) -> None:
         start, end = self._start[positions], self._end[positions]
