@@ -102,8 +102,8 @@ class Drawn:
         text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
         longest = sum(table.longest for table in tables)
         # What is written over lies beyond; one room is filled while the other is written out.
-        threads = min(1, together.threads(self.records))
-        rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(1 + threads)]
+        apart = together.pays(self.records)
+        rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2 if apart else 1)]
 
         def blocks() -> Iterator[Any]:
             yield header
@@ -120,8 +120,11 @@ class Drawn:
                 digest.update(made)
                 file.write(made)
 
-            for _ in together.in_order(write, blocks(), threads):
-                pass
+            if apart:
+                together.alongside(write, blocks())
+            else:
+                for made in blocks():
+                    write(made)
         return digest.hexdigest()
 
     def _words(self) -> tuple[list[_Words], bytes] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle import fast, together
+from cantle import fast
 from cantle.domain import MISSING, Attribute, Domain, Labels, unsigned
 from cantle.readers import CSV, Lines, read_batches, read_lines
 from cantle.schema import Schema
@@ -33,7 +32,6 @@ MOST_TEXTS = 1 << 12
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _PIECE = 1 << 18  # bytes read together: they stay close
-_SHARED = 1 << 20  # the same for threads, which it costs something to tell
 _ROWS = 1 << 12  # records whose codes stay close
 
 
@@ -48,20 +46,14 @@ def read_codes(source: Any, schema: Schema, domain: Domain, layout: str) -> Iter
             yield batch.kind, *general(batch.frame)
         return
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
-    threads = together.threads(os.path.getsize(source) // BYTES)
-    pieces = read_lines(Path(source), schema, wanted, piece=_SHARED if threads else _PIECE)
-    first = next(pieces)
-    # What has quotes comes in one piece, the last.
-    scanner = None if first.quoted or len(first.columns) == 1 else _Scanner(domain, first)
-
-    def encode(lines: Lines) -> list[tuple[Any, Codes]]:
-        if scanner is None or lines.quoted:
-            return [general(lines.parse(wanted))]
-        return list(scanner.encode(lines, layout))
-
-    for batches in together.in_order(encode, chain([first], pieces), threads):
-        for codes, classes in batches:
-            yield "polars", codes, classes
+    scanner = None
+    for lines in read_lines(Path(source), schema, wanted, piece=_PIECE):
+        if lines.quoted or len(lines.columns) == 1:
+            yield "polars", *general(lines.parse(wanted))
+        else:
+            scanner = scanner or _Scanner(domain, lines)
+            for codes, classes in scanner.encode(lines, layout):
+                yield "polars", codes, classes
 
 
 def _is_large_csv(source: Any) -> bool:
@@ -90,22 +82,19 @@ class _Scanner:
         sizes = [attribute.size for attribute in self._columns]
         self._kinds = [unsigned(size) for size in sizes]
         self._widest = unsigned(max(sizes[: len(domain.attributes)], default=1))
-        self._wide = np.dtype(np.int32 if max(sizes) < 2**31 else np.int64)
+        self._room = np.zeros((_ROWS, len(sizes)), dtype=np.int32 if max(sizes) < 2**31 else np.int64)
+        self._doubts = np.empty((_ROWS, 3), dtype=np.int64)
 
     def encode(self, lines: Lines, layout: str) -> Iterator[tuple[Any, Codes]]:
-        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` have them.
-
-        Other threads may be reading other lines: nothing of it is kept here.
-        """
-        room, doubts = np.empty((_ROWS, len(self._columns)), self._wide), np.empty((_ROWS, 3), np.int64)
+        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` have them."""
         others, number = self._read_others(lines), 0
         for text, size in _with_room_behind(lines.text):
             data, at = np.frombuffer(text, dtype=np.uint8), 0
             while at < size:
-                records, doubtful, at = self._scan(data, at, size, *self._arrays, room, doubts)
-                found = room[:records]
+                records, doubtful, at = self._scan(data, at, size, *self._arrays, self._room, self._doubts)
+                found = self._room[:records]
                 if doubtful:
-                    self._settle(lines, text, doubts[:doubtful], found)
+                    self._settle(lines, text, self._doubts[:doubtful], found)
                 for j, codes in others.items():
                     found[:, j] = codes[number : number + records]
                 if found.min(initial=0) < 0:

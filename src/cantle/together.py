@@ -1,51 +1,40 @@
-"""Work on several cores: kernels let go of the interpreter, so that threads get on side by side.
+"""A second core: work that lets go of the interpreter is done by another thread while the caller makes the next.
 
-Results come in the order in which they were asked for: nothing depends on how many cores there are. It pays where work
-is long and shares little: reading lines, and writing while the next records are put into words. Moving rows, scoring
-the next regions while these are chosen from, and drawing records were tried and did not gain by it on two cores.
+It pays for writing: hashing and writing out beside putting the next records into words. Reading lines, scoring the
+next regions, moving rows and drawing records were tried the same way and gained too little on two cores: what one
+core makes ready the other must fetch. `benchmarks/cores.py` measures it.
 """
 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-MOST = 4
-"""Threads at a time."""
-
 LARGE = 1 << 18
-"""Records from which on threads repay being started."""
+"""Records from which on a thread repays being started."""
 
 Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 
-def threads(records: int) -> int:
-    """How many threads are worth their while for so many records; none if there is but one core."""
+def pays(records: int) -> bool:
+    """Whether a second thread is worth its while for so many records."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST, cores) if cores > 1 and records >= LARGE else 0
+    return cores > 1 and records >= LARGE
 
 
-def in_order(work: Callable[[Item], Made], items: Iterable[Item], number: int) -> Iterator[Made]:
-    """work(item) of each item, by so many threads; by the caller's own if there are none.
+def alongside(work: Callable[[Item], None], items: Iterable[Item]) -> None:
+    """work(item) of each item, in order, in a second thread.
 
-    Items are made in the caller's thread. When one is made, all but the last `number` before it are done, and their
-    results were taken: with one thread, two rooms that are used in turn suffice.
-
-    >>> list(in_order(abs, [3, -1, -2], 2))
-    [3, 1, 2]
+    When an item is made, the work on all but the one before it is done: two rooms that are used in turn suffice.
     """
-    if not number:
-        yield from map(work, items)
-        return
-    waiting: deque[Future[Made]] = deque()
-    with ThreadPoolExecutor(number) as pool:
+    before: Future[None] | None = None
+    with ThreadPoolExecutor(1) as pool:
         for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > number:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            coming = pool.submit(work, item)
+            if before is not None:
+                before.result()
+            before = coming
+        if before is not None:
+            before.result()

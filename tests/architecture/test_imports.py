@@ -78,7 +78,7 @@ PICTURE: dict[str, str] = {
     "csvgrammar": "",
     "readers": "csvgrammar errors values schema",
     "scan": "jit",
-    "encoding": "fast scan domain readers schema together",
+    "encoding": "fast scan domain readers schema",
     "draft": "errors schema readers",
     "blanks": "errors fields readers",
     # sets and graphs
