@@ -203,7 +203,8 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
         edge = np.bincount(lo, share, len(f) + 1) - np.bincount(hi, share, len(f) + 1)
         shown = f * np.cumsum(edge)[: len(f)]
         f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
-        f = np.maximum(f * (total / max(float(np.cumsum(f)[-1]), floor)), floor)
+        whole = float(np.cumsum(f)[-1])  # one after the other, as the kernel adds them up
+        f = np.maximum(f * (total / max(whole, floor)), floor)
     return f
 
 

@@ -20,8 +20,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from difflib import get_close_matches
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,15 +132,15 @@ def _check_file(path: Path) -> None:
 def _check_columns(where: str, given: Iterable[Any], wanted: list[str], fix: str = "") -> None:
     """Refuses a header that lacks a wanted column, or has it twice. `fix` is said if it has none of several.
 
-    Names of the header are not quoted: in a file without one, the first record is in its place.
+    Nothing is said of the header but which names it lacks, not even whether one is nearly right: in a file without a
+    header the first record is in its place.
     """
     times = Counter(list(given))
     missing = [name for name in wanted if not times[name]]
     if missing:
-        alike = "; one of a similar name is there (case and blanks count)" if _any_alike(missing, times) else ""
         more = fix if len(missing) == len(wanted) > 1 else ""
-        rule = "correct the header or the names in the schema"
-        raise DataError(f"{where} has no column {_listed(missing)}{alike}; {rule}{more}.")
+        rule = "correct the header (case and blanks count) or the names in the schema"
+        raise DataError(f"{where} has no column {_listed(missing)}; {rule}{more}.")
     twice = [name for name in wanted if times[name] > 1]
     if twice:
         raise DataError(f"{where} has more than one column {_listed(twice)}; rename or remove the others.")
@@ -151,14 +150,6 @@ def _listed(names: list[str]) -> str:
     """The first few of the declared names."""
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return ", ".join(map(repr, names[:_FEW])) + more
-
-
-def _any_alike(missing: list[str], given: Iterable[Any]) -> bool:
-    """Whether a column is called as a missing one but for case and blanks, or nearly so."""
-    # comparing takes the product of the lengths: only what a person would have written by hand
-    there = [plain for name in islice(given, 1000) if len(plain := str(name).strip().casefold()) <= 100]
-    asked = [plain for name in missing[:_FEW] if len(plain := name.strip().casefold()) <= 100]
-    return any(get_close_matches(name, there, n=1, cutoff=0.8) for name in asked)
 
 
 def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:

@@ -153,7 +153,7 @@ def test_two_thousand_columns(tmp_path: Path) -> None:
         ("t.csv", b"a,b,c,b\nSECRET,2,3,4\n", "more than one column 'b'"),
         ("t.csv", b"a;b;c\nSECRET;2;3\n", "no column 'a', 'b', 'c'; correct .*, or say there .* `delimiter`"),
         ("t.csv", b"SECRET,2,3\n", "`header: false`"),
-        ("t.csv", b"a,b, C\nSECRET,2,3\n", "no column 'c'; one of a similar name is there"),
+        ("t.csv", b"a,b, C\nSECRET,2,3\n", "no column 'c'; correct .* \\(case and blanks count\\)"),
         ("t.xlsx", b"SECRET", "ending that is not known; give a table as CSV"),
         ("t.csv.gz", b"SECRET", "compressed; unpack it"),
         ("t.parquet", b"SECRET", "Parquet"),
@@ -177,10 +177,13 @@ def test_a_missing_column_is_named_and_the_header_is_not_quoted(tmp_path: Path) 
     with pytest.raises(DataError, match="'field7' and 1992 more; correct") as caught:
         read_columns(tmp_path / "t.csv", Schema.from_dict({"fields": fields}))
     assert "SECRET" not in str(caught.value)
-    (tmp_path / "t.csv").write_text("fields0,SECRET\n")
-    with pytest.raises(DataError, match="no column 'field0'; one of a similar name is there") as caught:
-        read_columns(tmp_path / "t.csv", Schema.from_dict({"fields": fields[:1]}))
-    assert "fields0" not in str(caught.value)
+    said = set()
+    for line in ("fields0,SECRET\n", "SECRET,1\n", " Field0,2\n"):  # nearly right or not: it may be a record
+        (tmp_path / "t.csv").write_text(line)
+        with pytest.raises(DataError, match="no column 'field0'; correct") as caught:
+            read_columns(tmp_path / "t.csv", Schema.from_dict({"fields": fields[:1]}))
+        said.add(str(caught.value))
+    assert len(said) == 1
 
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
