@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,8 @@ import polars as pl
 from cantle.errors import DataError
 from cantle.fields import Field
 from cantle.fimi import Ints, read_tokens
+from cantle.objects import column_of
+from cantle.pandascolumns import is_declared
 from cantle.readers import (
     _ANYTHING,
     CSV,
@@ -33,7 +33,7 @@ from cantle.readers import (
     _check_columns,
     _check_types,
     _frame_columns,
-    _object_text,
+    as_ids,
     column_types,
     header,
     read_batches,
@@ -47,7 +47,6 @@ from cantle.setframes import to_long as to_long
 from cantle.setframes import write_fimi as write_fimi
 from cantle.setschema import SetSchema
 from cantle.universe import Codes, Universe
-from cantle.values import label_text
 
 FIMI = (".dat", ".txt")
 _PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
@@ -169,12 +168,13 @@ def _list_column(where: str, types: Mapping[str, Any], schema: SetSchema) -> str
         return schema.column
     lists = [name for name, kind in types.items() if isinstance(kind, nw.List | nw.Array)]
     objects = [name for name, kind in types.items() if isinstance(kind, nw.Object)]
+    anything = [name for name, kind in types.items() if isinstance(kind, nw.Unknown)]  # may hold lists, or any values
     pair = schema.form is None and {"id", "item"} <= set(types) and "item" not in lists
     if pair and (lists or "item" in objects):  # objects may be texts, or lists
         raise DataError(f"{where} may be a long table or hold lists; write `form: long` or `form: list` in the schema.")
     if pair:
         return None
-    found = lists or objects
+    found = lists or objects or anything
     if len(found) == 1 or ITEMS in found:
         return ITEMS if ITEMS in found else found[0]
     if found:
@@ -200,19 +200,18 @@ def _from_long(source: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
     of, what = schema.id or "id", schema.item or "item"
     table = Schema(fields=(Field(name=of), Field(name=what)), dialect=schema.dialect)
     ids, codes, frame = [], [], "polars"
-    for raw in read_batches(source, table):
-        code, key, frame = schema.universe.encode(raw.frame[what]), raw.frame[of], raw.kind
-        known = _is_id(key, schema.missing_values) & pl.Series(code >= 0)
+    for raw in read_batches(source, table, ids=(of,)):
+        code, frame = schema.universe.encode(raw.frame[what]), raw.kind
+        key = _ids(raw.frame[of], schema.missing_values)
+        known = key.is_not_null() & pl.Series(code >= 0)
         ids.append(key.filter(known))
         codes.append(code[known.to_numpy()])
     return Kind(form="long", frame=frame, id=of, item=what), [(_numbers(pl.concat(ids)), np.concatenate(codes))]
 
 
-def _is_id(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
-    """Where there is an id: not null, not NaN, not empty, and not one of the marks of what is missing."""
-    if series.dtype == pl.String or series.dtype.is_float() or set(marks) - {""}:
-        return ~label_text(series, "string").is_in(["", *marks]).fill_null(True)
-    return series.is_not_null()
+def _ids(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
+    """The ids, null where there is none; integers may stay integers, which are told apart as their texts are."""
+    return series if series.dtype.is_integer() and not set(marks) - {""} else as_ids(series, marks)
 
 
 def _numbers(ids: pl.Series) -> Ints:
@@ -246,7 +245,7 @@ def _from_frame(frame: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
     try:
         types = dict(frame.collect_schema())
         if isinstance(frame, nw.DataFrame):
-            types |= {name: nw.Object() for name in types if _is_objects(frame[name])}
+            types |= {name: nw.Unknown() for name in types if _is_undeclared(frame[name])}
     except _ANYTHING:
         raise DataError(_UNREADABLE) from None
     column = _list_column(where, types, schema)
@@ -269,16 +268,16 @@ def _lists_or_objects(series: Any) -> pl.Series | list[Any]:
     """A column of lists as polars has it; Python objects as they are."""
     import narwhals as nw
 
-    if series.dtype == nw.Object or _is_objects(series):
+    if series.dtype == nw.Object or _is_undeclared(series):
         return list(series.to_list())
     made: pl.Series = series.to_polars()
     return made
 
 
-def _is_objects(series: Any) -> bool:
-    """Whether a column of pandas is one of Python objects, by its declared type; narwhals would look at the values and
-    call it texts if it is empty or all are."""
-    return bool(getattr(series.to_native(), "dtype", None) == np.dtype(object))
+def _is_undeclared(series: Any) -> bool:
+    """Whether the type of a column depends on the records, as most types of pandas do: a column of lists, less its only
+    list, may be one of texts or numbers."""
+    return bool(series.implementation.is_pandas_like()) and not is_declared(series.to_pandas().dtype)
 
 
 def _lists(where: str, series: pl.Series, universe: Universe) -> Sets:
@@ -312,7 +311,8 @@ def _from_python(data: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
 def _objects(records: list[Any], universe: Universe) -> Sets:
     members = [_members(record) for record in records]
     lengths = np.fromiter(map(len, members), dtype=np.int64, count=len(members))
-    return np.repeat(np.arange(len(members)), lengths), universe.encode(_values(list(chain.from_iterable(members))))
+    items = column_of(list(chain.from_iterable(members)), exact=True)
+    return np.repeat(np.arange(len(members)), lengths), universe.encode(items)
 
 
 def _members(record: Any) -> list[Any]:
@@ -325,25 +325,3 @@ def _members(record: Any) -> list[Any]:
         return list(record)
     except Exception:
         return []
-
-
-def _values(items: list[Any]) -> pl.Series:
-    """Python values as a column: integers or texts as they are where all are of one kind, else one by one as text."""
-    kinds = set(map(type, items))
-    with suppress(*_ANYTHING):  # an integer beyond 64 bits, half a character: one by one
-        if kinds <= {int}:
-            return pl.Series(np.array(items, dtype=np.int64))
-        if kinds == {str}:
-            return pl.Series(items, dtype=pl.String)
-    return pl.Series([_text(item) for item in items], dtype=pl.String)
-
-
-def _text(item: Any) -> str | None:
-    """The text of a value, a whole number as an integer has it; None where there is none."""
-    try:
-        if isinstance(item, float | np.floating | Decimal) and -(2**63) < item < 2**63 and item == int(item):
-            return str(int(item))
-        text = _object_text(item)
-        return None if text is None else text.encode().decode()
-    except Exception:  # too long a number, half a character, an object with ideas of its own
-        return None

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
 from cantle.taxonomy import Taxonomy
-from cantle.values import WHOLE, Mask, floats, label_text
+from cantle.values import WHOLE, Mask, by_kind, floats, label_text
 
 Codes = NDArray[np.signedinteger[Any]]
 
@@ -267,7 +267,7 @@ class Attribute:
 
     def encode(self, series: pl.Series) -> Codes:
         """Code of each value, -1 where the record is to be dropped; int32, or int64 past 2**31 codes."""
-        return self.codes(self.scale.locate(series))
+        return self.codes(by_kind(series, self.scale.locate))
 
     def codes(self, fine: Codes) -> Codes:
         """The codes of places on the grid, of MISSING and of DROP, as `encode` has them."""

@@ -31,11 +31,15 @@ from cantle.graphdata import Degrees as Degrees
 from cantle.graphdata import Graph as Graph
 from cantle.graphschema import GraphSchema, NodeRange
 from cantle.nodeids import identifier
+from cantle.objects import EXACT
 from cantle.pairs import Declared, Pairs
+from cantle.pandascolumns import as_floats_where_large, is_declared
+from cantle.values import text_of
 
 PARQUET = (".parquet", ".pq")
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)
+_FLOATS = "identifiers of nodes are declared as floats, which round large numbers; store them as integers or text."
 
 
 def read_graph(data: Any, schema: GraphSchema, nodes: Any = None) -> Graph | Degrees:
@@ -106,7 +110,17 @@ def _add_nodes(pairs: Pairs, nodes: Any) -> None:
         return
     if not isinstance(nodes, Iterable):
         raise ParameterError("`nodes` is neither a file nor a list of identifiers; give one of these.")
-    pairs.add([_identifiers(nodes if isinstance(nodes, np.ndarray) and nodes.ndim == 1 else list(nodes))])
+    pairs.add([_identifiers(_node_column(nodes))])
+
+
+def _node_column(nodes: Any) -> NDArray[Any] | list[Any]:
+    """Listed nodes as a column: an array or a series of a frame by its type, anything else value by value."""
+    import narwhals as nw
+
+    if isinstance(nodes, np.ndarray) and nodes.ndim == 1:
+        return _declared_array(nodes)
+    series = nw.from_native(nodes, pass_through=True, allow_series=True)
+    return _ids(series) if isinstance(series, nw.Series) else list(nodes)
 
 
 def _is_path(data: Any) -> bool:
@@ -134,13 +148,14 @@ def _columns(data: Any) -> tuple[Any, Any]:
     if isinstance(data, np.ndarray):
         if data.ndim != 2 or data.shape[1] < 2:
             raise DataError("an array of edges has two columns, one row an edge; reshape it.")
-        return data[:, 0], data[:, 1]
+        array = _declared_array(data)
+        return array[:, 0], array[:, 1]
     if isinstance(data, list | tuple):
         return _two_columns(data)
     columns = _frame(data)
     if len(columns) < 2:
         raise DataError("a frame of edges has two columns, one for each end; give both.")
-    return columns[0], columns[1]
+    return _ids(columns[0]), _ids(columns[1])
 
 
 def _two_columns(pairs: Iterable[Any]) -> tuple[list[Any], list[Any]]:
@@ -156,16 +171,38 @@ def _frame(data: Any) -> list[Any]:
     try:
         frame = nw.from_native(data, allow_series=True)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        return [_column(one) for one in ([frame] if isinstance(frame, nw.Series) else frame.iter_columns())]
+        return [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
     except _ANYTHING:
         known = "a file, a networkx graph, a frame or an array of two columns"
         raise DataError(f"this is no graph that can be read; give {known}.") from None
 
 
-def _column(series: Any) -> NDArray[Any] | list[Any]:
-    """One column: an array if it is all numbers, else a list of values."""
-    plain = series.dtype.is_float() or (series.dtype.is_integer() and not series.is_null().any())
-    return series.to_numpy() if plain else series.to_list()
+def _ids(series: Any) -> NDArray[Any] | list[Any]:
+    """A column of identifiers: an array if it is all numbers, else a list of values.
+
+    Floats are refused where they are declared. pandas makes floats of integers if one is missing, and rounds from 2**53
+    on; so there integers of that amount are missing whichever type they have (docs/privacy.md, cleaning).
+    """
+    if series.implementation.is_pandas_like() and not is_declared(series.to_pandas().dtype):
+        values = series.to_pandas()
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
+            return as_floats_where_large(values.to_numpy()) if values.dtype.kind != "b" else values.to_numpy()
+        return [None if _is_rounded_elsewhere(value) else value for value in values.tolist()]
+    if series.dtype.is_float():
+        raise DataError(_FLOATS)
+    if series.dtype.is_temporal():  # of which some have no Python object
+        return text_of(series.to_polars()).to_list()
+    return series.to_numpy() if series.dtype.is_integer() and not series.is_null().any() else series.to_list()
+
+
+def _is_rounded_elsewhere(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and abs(int(value)) >= EXACT
+
+
+def _declared_array(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "f":
+        raise DataError(_FLOATS)
+    return values
 
 
 def _identifiers(values: NDArray[Any] | list[Any]) -> Column:
@@ -174,7 +211,7 @@ def _identifiers(values: NDArray[Any] | list[Any]) -> Column:
         fits = values <= np.uint64(2**63 - 1) if values.dtype == np.uint64 else np.ones(len(values), dtype=np.bool_)
         return _mixed(values, fits)
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        return _mixed(values, (np.abs(values) < 2.0**63) & (values == np.floor(values)))
+        return _mixed(values, (np.abs(values) < EXACT) & (values == np.floor(values)))
     return _mixed(np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_), values)
 
 
@@ -203,7 +240,7 @@ def _degree_values(data: Any) -> NDArray[np.float64]:
         found = _frame(data)
         if len(found) != 1:
             raise DataError("a list of degrees has one column; give that one.")
-        values = list(found[0])
+        values = found[0].to_list()
     return np.array([_number(value) for value in values], dtype=np.float64)
 
 

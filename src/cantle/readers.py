@@ -18,17 +18,17 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from cantle.csvgrammar import BLANK_LINES, Grammar, Settled, is_well_quoted
 from cantle.errors import DataError, MissingExtra, ParameterError
+from cantle.objects import EXACT, column_of
+from cantle.pandascolumns import is_declared, read_column
+from cantle.values import MIXED, text_of
 
 if TYPE_CHECKING:
     from cantle.schema import Dialect, Schema
@@ -63,31 +63,50 @@ def read_columns(source: Any, schema: Schema) -> Raw:
     return Raw(pl.concat([batch.frame for batch in batches]), batches[0].kind)
 
 
-def read_batches(source: Any, schema: Schema) -> Iterator[Raw]:
-    """The same, in one or more batches of records, so that a large file need not lie in memory as text."""
+def read_batches(source: Any, schema: Schema, ids: tuple[str, ...] = ()) -> Iterator[Raw]:
+    """The same, in one or more batches of records, so that a large file need not lie in memory as text.
+
+    `ids` are columns to be read by `as_ids`, as the person of the schema is.
+    """
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
     if schema.person is not None:
         wanted.append(schema.person)
+        ids = (*ids, schema.person)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         _check_file(path)
         if path.suffix.lower() in PARQUET:
-            yield Raw(_read_parquet(path, wanted))
+            yield Raw(_read_parquet(path, wanted, ids))
         else:
             yield from (Raw(lines.parse(wanted)) for lines in read_lines(path, schema, wanted))
     else:
-        yield _read_frame(source, wanted)
+        yield _read_frame(source, wanted, ids)
 
 
 def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
-    """A column of identifiers as text, null where one is missing; whole numbers as their decimal text."""
-    if column.dtype.is_float():
-        whole = column.fill_nan(None).cast(pl.Int64, strict=False)
-        column = pl.select(
-            pl.when(whole.cast(column.dtype) == column).then(whole.cast(pl.String)).otherwise(column.cast(pl.String))
-        ).to_series()
-    text = column.cast(pl.String, strict=False)
+    """A column of identifiers as text, null where one is missing.
+
+    An integer is its decimal text, truth values are 1 and 0. A float is the integer that it is if its amount is below
+    2**53, otherwise it is no identifier. Columns of floats come only from pandas, which makes them of integers if one is
+    blank, with integers of 2**53 and more rounded: such integers are read as those floats (cantle.pandascolumns), so
+    they are no identifiers in pandas' int64 either, and never two persons in one. Floats that are declared as such are
+    refused.
+    """
+    if column.dtype == MIXED:
+        text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
+    else:
+        text = _id_text(column)
     return text.set(text.is_in(["", *missing]).fill_null(False), None)
+
+
+def _id_text(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.Int64).cast(pl.String)
+    if column.dtype.is_float():
+        column = column.cast(pl.Float64)
+        whole = (column.floor() == column) & (column.abs() < EXACT)
+        column = pl.select(pl.when(whole).then(column)).to_series().cast(pl.Int64)
+    return text_of(column)
 
 
 def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
@@ -162,19 +181,21 @@ def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
         raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
 
 
-def _read_parquet(path: Path, wanted: list[str]) -> pl.DataFrame:
+def _read_parquet(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
     types = column_types(path)
     _check_columns(f"{path.name!r}", types, wanted)
-    _check_types(f"{path.name!r}", {name: types[name] for name in wanted})
+    _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids)
     try:
         return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
     except _ANYTHING:
         raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
 
 
-def _check_types(where: str, types: dict[str, Any]) -> None:
+def _check_types(where: str, types: dict[str, Any], ids: tuple[str, ...] = ()) -> None:
     """Refuse columns declared to hold what no schema type can be; decided by the container, not by a record."""
     for name, dtype in types.items():
+        if name in ids and dtype.is_float():
+            raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
         if dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Time):
             known = "numbers, text, booleans, dates or datetimes"
             raise DataError(f"{where}: column {name!r} has type {dtype.base_type()}; store it as {known}.")
@@ -299,7 +320,7 @@ def _parse_well_formed(
 # ------------------------------------------------------------------------------------------------ frames
 
 
-def _read_frame(source: Any, wanted: list[str]) -> Raw:
+def _read_frame(source: Any, wanted: list[str], ids: tuple[str, ...]) -> Raw:
     import narwhals as nw
 
     _check_columns("the frame", _frame_columns(source), wanted)
@@ -308,9 +329,9 @@ def _read_frame(source: Any, wanted: list[str]) -> Raw:
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     except _ANYTHING:
         raise DataError("the frame cannot be read; give a pandas, polars or pyarrow frame.") from None
-    made = pl.DataFrame([_column(frame[name]).alias(name) for name in wanted])
-    _check_types("the frame", dict(made.schema))
-    return Raw(made, kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars"))
+    made = {name: _column(frame[name]).alias(name) for name in wanted}
+    _check_types("the frame", {name: made[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
+    return Raw(pl.DataFrame(made), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars"))
 
 
 def _frame_columns(source: Any) -> list[Any]:
@@ -330,44 +351,21 @@ def _frame_columns(source: Any) -> list[Any]:
 
 
 def _column(series: Any) -> pl.Series:
-    """One column as polars; a column of Python objects value by value, as text."""
-    import narwhals as nw
-
+    """One column as polars; what is of no single type value by value (cantle.objects)."""
     native = series.to_native()
     if isinstance(native, pl.Series):
-        return _objects(native.to_list()) if native.dtype == pl.Object else native
-    if series.dtype == nw.Object:
-        return _objects(series.to_list())
-    try:
-        made: pl.Series = series.to_polars()
-        return made
-    except _ANYTHING:  # mixed or exotic
-        return _objects(series.to_list())
+        return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
+    if series.implementation.is_pandas_like():
+        return read_column(series.to_pandas())
+    made: pl.Series = series.to_polars()
+    return made
 
 
-def _objects(values: list[Any]) -> pl.Series:
-    return pl.Series([_object_text(value) for value in values], dtype=pl.String)
-
-
-def _object_text(value: Any) -> str | None:
-    """The text a CSV file would have for a Python value; None for what is missing or has no plain text."""
-    try:
-        text = _plain_text(value)
-        return text if text is None or text.isascii() else text.encode().decode()
-    except Exception:  # too long a number, half a character, an object with ideas of its own: that value is missing
-        return None
-
-
-def _plain_text(value: Any) -> str | None:
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value)).lower()
-    if isinstance(value, Decimal):
-        return None if value.is_nan() else str(value)
-    if isinstance(value, int | float | np.integer | np.floating):
-        return str(value) if value == value else None  # NaN differs from itself, and so does NaT
-    return value.isoformat() if isinstance(value, date) and value == value else None
+def _is_declared(series: Any) -> bool:
+    """Whether the type of a column stands, whatever the records hold; Python objects have none."""
+    if series.implementation.is_pandas_like():
+        return is_declared(series.to_pandas().dtype)
+    return bool(series.to_native().dtype != pl.Object) if isinstance(series.to_native(), pl.Series) else True
 
 
 def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> Any:

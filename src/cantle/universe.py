@@ -27,7 +27,7 @@ from cantle.documents import MAX_INTEGER, fail
 from cantle.errors import ParameterError
 from cantle.fields import BLANK, Folder, repeated
 from cantle.taxonomy import quote
-from cantle.values import label_text
+from cantle.values import by_kind, label_text
 
 Codes = NDArray[np.int32]
 
@@ -74,10 +74,11 @@ class Universe:
 
     def encode(self, series: pl.Series) -> Codes:
         """Codes of a column of values, each by itself; -1 for what is no declared item."""
+        return by_kind(series, self._encode)
+
+    def _encode(self, series: pl.Series) -> Codes:
         if not self.integers:
             text = label_text(series, "string")
-            if series.dtype.is_decimal():
-                text = text.str.replace(r"\.0+$", "")
             found = text.replace_strict(self._labels, self._places, default=-1, return_dtype=pl.Int32)
             return found.fill_null(-1).to_numpy()
         values, known = _whole(series)

@@ -4,13 +4,16 @@ A series of any type comes in: text is parsed, typed columns are taken as they a
 missing; nothing here raises, warns or logs because of a value (docs/privacy.md, cleaning). A missing-value mark that
 is a number, such as "-999", holds in typed columns as well.
 
+A value means the same in a column of its own and among others: a column of several kinds (MIXED) is read kind by kind,
+as columns of these types would be.
+
 Dates are whole days since 1970. Datetimes are whole seconds since 1970 without a time zone; a value that
 carries an offset is turned into UTC first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,24 +27,60 @@ _INT64 = np.iinfo(np.int64)
 _ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 _ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
 
+MIXED = pl.Struct(
+    {
+        "text": pl.String(),
+        "whole": pl.Int64(),
+        "number": pl.Float64(),
+        "flag": pl.Boolean(),
+        "moment": pl.Datetime("us"),
+        "day": pl.Date(),
+    }
+)
+"""The type of a column of values of several kinds: in each row at most one of these is not null (cantle.objects)."""
 
-def _text(series: pl.Series) -> pl.Series:
-    """The series as text; null where a value has no plain text."""
+
+def by_kind(series: pl.Series, read: Callable[[pl.Series], NDArray[Any]]) -> NDArray[Any]:
+    """What `read` makes of a column, value by value; of a MIXED one, of each kind as if it stood in its own column."""
+    if series.dtype != MIXED:
+        return read(series)
+    first, *others = series.struct.unnest().get_columns()
+    made = read(first)
+    for part in others:
+        there = part.is_not_null().to_numpy()
+        if there.any():
+            made = made.copy()
+            made[there] = read(part.drop_nulls())
+    return made
+
+
+def text_of(series: pl.Series) -> pl.Series:
+    """The series as text, the same for a value in whichever type it came; null where a value has no plain text.
+
+    Whole floats are written as integers, decimals without zeros at their end, datetimes as ISO has them.
+    """
     dtype = series.dtype
     if dtype == pl.String:
         return series
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration, pl.Time):
         return pl.repeat(None, len(series), dtype=pl.String, eager=True)
-    return series.cast(pl.String, strict=False)
+    if dtype.is_float():
+        series = series.fill_nan(None)
+        return _whole_text(series, series.cast(pl.String))
+    if isinstance(dtype, pl.Datetime):
+        moment = series.to_physical() // {"ms": 1, "us": 1, "ns": 1000}[dtype.time_unit]
+        moment = moment.cast(pl.Datetime("ms" if dtype.time_unit == "ms" else "us"))
+        return moment.dt.to_string("%Y-%m-%dT%H:%M:%S%.f")
+    text = series.cast(pl.String, strict=False)
+    if dtype.is_decimal():
+        text = text.str.replace(r"(\.[0-9]*?)0+$", "$1").str.strip_suffix(".")
+    return text
 
 
 def label_text(series: pl.Series, kind: str) -> pl.Series:
     """The series as text to look up in a category list: 1.0 reads as 1, and so does "01" in a list of integers."""
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
-        return _whole_text(series, series.cast(pl.String))
-    text = _text(series)
-    if kind == "integer":
+    text = text_of(series)
+    if kind == "integer" and not series.dtype.is_float():
         tidy = text.str.strip_chars()
         read = tidy.cast(pl.Int64, strict=False).cast(pl.String)
         return pl.select(pl.coalesce(read, _whole_text(tidy.cast(pl.Float64, strict=False), text))).to_series()
@@ -67,7 +106,7 @@ def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
         values, missing = _plain(series.cast(pl.Float64))
         missing |= _is_numeric_mark(values, marks)
     else:
-        text = _text(series)
+        text = text_of(series)
         parsed = text.cast(pl.Float64, strict=False)
         rest = parsed.is_null() & text.is_not_null()
         values, missing = _plain(parsed)
@@ -89,7 +128,7 @@ def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> t
         return values, missing | _is_numeric_mark(values, marks)
     if dtype.is_float():
         return _floor(floats(series, marks))
-    text = _text(series)
+    text = text_of(series)
     parsed = text.cast(pl.Int64, strict=False)
     rest = parsed.is_null() & text.is_not_null()
     values, missing = _plain(parsed)
@@ -106,7 +145,7 @@ def _days(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[
     if series.dtype == pl.Datetime:
         seconds, missing = _seconds(series, marks, format)
         return seconds // _DAY, missing
-    text = _text(series)
+    text = text_of(series)
     parsed = text.str.to_date(format or "%Y-%m-%d", strict=False)
     rest = parsed.is_null() & text.is_not_null()
     values, missing = _plain(parsed.to_physical())
@@ -125,7 +164,7 @@ def _seconds(series: pl.Series, marks: Sequence[str], format: str | None) -> tup
     if isinstance(series.dtype, pl.Datetime):
         values, missing = _plain(series.to_physical())
         return values // {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit], missing
-    text = _text(series)
+    text = text_of(series)
     values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
     for pattern in (*([format] if format else []), *_ISO, *_ISO_ZONED):
         rest = pl.Series(missing) & text.is_not_null()

@@ -1,6 +1,7 @@
 """The import picture (style.md 3.8): a module imports only what stands to its left.
 
     errors, values, taxonomy -> domain; documents -> hierarchies -> fields -> schema -> readers, draft
+    values -> objects -> pandascolumns -> readers
     mixing, regions -> grid, patterns -> partitions -> tally -> budget -> quality, queries, candidates, privtree
                         noise, engines -> curator -> tree -> grow -> methods (which end in results)
     universe -> setschema -> baskets;  nodeids -> graphdata -> projection;  edgelists -> graphschema -> graphs
@@ -76,25 +77,27 @@ PICTURE: dict[str, str] = {
     "fields": "documents errors values taxonomy domain hierarchies",
     "schema": "documents errors values taxonomy domain fields graphschema",
     "csvgrammar": "",
-    "readers": "csvgrammar errors values schema",
+    "objects": "values",
+    "pandascolumns": "objects",
+    "readers": "csvgrammar errors values objects pandascolumns schema",
     "scan": "jit",
     "encoding": "fast scan domain readers schema",
     "draft": "errors schema readers",
     "blanks": "errors fields readers",
     # sets and graphs
-    "nodeids": "mixing",
+    "nodeids": "mixing objects",
     "graphdata": "nodeids",
     "projection": "errors graphdata nodeids projection_fast",
     "projection_fast": "graphdata nodeids",
     "edgelists": "errors nodeids",
     "graphschema": "documents edgelists errors fields nodeids",
     "pairs": "edgelists graphdata nodeids",
-    "graphs": "edgelists errors graphdata graphschema nodeids pairs",
+    "graphs": "edgelists errors graphdata graphschema nodeids objects pairs pandascolumns values",
     "universe": "documents errors fields taxonomy values",
     "setschema": "documents errors fields schema universe",
     "fimi": "errors readers universe",
     "setframes": "errors fimi readers universe",
-    "baskets": "errors fields fimi readers schema setframes setschema universe values",
+    "baskets": "errors fields fimi objects pandascolumns readers schema setframes setschema universe",
     # algorithms: a curator and public things, nothing else
     "methods": "",
     "methods.diffpart": f"{CORE} {PUBLIC} methods.settings answers curator postprocess results setcounts setresults "

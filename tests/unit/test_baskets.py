@@ -259,7 +259,10 @@ def test_rows_without_id_are_dropped(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(rows)
     assert read(tmp_path / "x.csv") == [(3,), (1, 5), (4,)]
     assert read(tmp_path / "x.csv", missingValues=["NULL"]) == [(1, 5), (4,)]
-    assert read(pl.DataFrame({"id": [1.0, None, float("nan"), 1.0], "item": [1, 2, 3, 4]})) == [(1, 4)]
+    floats = pl.DataFrame({"id": [1.0, None, float("nan"), 1.0], "item": [1, 2, 3, 4]})
+    assert read(pd.DataFrame(floats.to_dict(as_series=False))) == [(1, 4)]
+    with pytest.raises(DataError, match="column 'id' holds identifiers as floats; store them as integers or text"):
+        read(floats)
     assert read(pl.DataFrame({"id": [1, -9, 1], "item": [1, 2, 4]}), missingValues=["-9"]) == [(1, 4)]
     assert read(pl.DataFrame({"id": ["a", None, ""], "item": [1, 2, 4]})) == [(1,)]
 
@@ -344,7 +347,9 @@ def test_forms_that_do_not_fit_the_frame() -> None:
     assert "neither columns 'id' and 'item' nor a column of lists" in error(nothing)
     assert "`column: …`" in error(pl.DataFrame({"a": [[1]], "b": [[2]]}))
     assert "`form: long` or `form: list`" in error(pl.DataFrame({"id": [1], "item": [1], "b": [[2]]}))
-    assert "`form: long` or `form: list`" in error(pd.DataFrame({"id": [1], "item": pd.Series([[1]], dtype=object)}))
+    # what a column of pandas holds would decide its type, so the names decide alone
+    assert read(pd.DataFrame({"id": [1, 1], "item": pd.Series([[1], 2], dtype=object)})) == [(2,)]
+    assert "`column: …`" in error(pd.DataFrame({"a": [1], "b": [[2]]}))
     assert "not lists" in error(nothing, column="b")
     assert "no column 'c'" in error(nothing, column="c")
     for inner in (b"SECRET", {"SECRET": 1}, [1]):
