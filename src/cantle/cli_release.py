@@ -125,7 +125,7 @@ def graph_command(
     if output.exists():
         raise OutputError(f"{output} exists already; choose another -o file")
     _warn_unless_private(release)
-    degrees = as_polars(release.records)["degree"].to_numpy()
+    degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = regenerate(degrees, seed)
     try:
         write_edges(edges, output, nodes=len(degrees))

@@ -9,6 +9,7 @@ import numpy as np
 
 from cantle.drawn import Drawn, csv_of
 from cantle.errors import ParameterError
+from cantle.pandascolumns import read_column
 from cantle.schema import Schema
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def write(records: Any, path: Path, data: str, manifest: dict[str, Any]) -> str 
             return records.write_csv(path)
         records.write_parquet(path, meta)
         return None
-    frame = as_polars(records)
+    frame = as_polars(records, manifest)
     if manifest["kind"] == "sets":
         from cantle.setframes import to_long, write_fimi
 
@@ -83,7 +84,7 @@ def read(folder: Path, prefix: str, manifest: dict[str, Any], schema: Any) -> pl
     if stored == "parquet":
         return pl.read_parquet(path)
     if manifest["kind"] == "graph":
-        return pl.read_csv(path, schema={"degree": pl.Int64()})
+        return pl.read_csv(path, schema=_types_of(manifest))
     frame = pl.read_csv(path, schema=_types(schema, manifest))
     # A pair of quotes, which polars takes for a text of no letters, is null: no category is empty.
     return frame.with_columns(frame.to_series().replace("", None)) if _is_one_text(frame) else frame
@@ -160,7 +161,7 @@ def _lists(long: pl.DataFrame) -> pl.DataFrame:
 
 def as_text(records: Any, manifest: dict[str, Any]) -> str:
     """Records as lines to print: CSV, or FIMI lines for sets that did not come as a long table and can be so told."""
-    frame = as_polars(records)
+    frame = as_polars(records, manifest)
     if manifest["kind"] != "sets" or manifest["form"]["form"] == "long":
         return csv_of(frame)
     import polars as pl
@@ -178,13 +179,44 @@ def as_text(records: Any, manifest: dict[str, Any]) -> str:
 def number_of(records: Any, manifest: dict[str, Any]) -> int:
     """How many records there are; in a long table they have a row for every item."""
     if manifest["kind"] == "sets" and manifest["form"]["form"] == "long":
-        return as_polars(records)[manifest["form"]["id"]].n_unique()
+        return as_polars(records, manifest)[manifest["form"]["id"]].n_unique()
     return len(records)
 
 
-def as_polars(records: Any) -> pl.DataFrame:
-    """The records as a polars frame, whatever kind they were given back in."""
-    import narwhals as nw
+def as_polars(records: Any, manifest: dict[str, Any]) -> pl.DataFrame:
+    """The records as a polars frame, whatever kind they were given back in.
 
-    frame: pl.DataFrame = nw.from_native(records, eager_only=True).to_polars()
-    return frame
+    pandas has no type for days, and none for lists: there the types are those that the schema gives.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    frame = nw.from_native(records, eager_only=True)
+    if frame.implementation.is_pandas_like():
+        return pl.DataFrame([_typed(frame[name].to_pandas(), kind) for name, kind in _types_of(manifest).items()])
+    made: pl.DataFrame = frame.to_polars()
+    return made
+
+
+def _typed(series: Any, kind: Any) -> pl.Series:
+    """A column of pandas as one of this type; NaN is what pandas has for a number that is missing."""
+    import polars as pl
+
+    if isinstance(kind, pl.List):
+        return pl.Series(series.name, series.tolist(), dtype=kind)
+    made = read_column(series).alias(series.name)
+    return (made.fill_nan(None) if made.dtype.is_float() else made).cast(kind)
+
+
+def _types_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The types of the columns of records, in their order."""
+    import polars as pl
+
+    if manifest["kind"] == "table":
+        return _types(Schema.from_dict(manifest["schema"]), manifest)
+    if manifest["kind"] == "graph":
+        return {"degree": pl.Int64()}
+    form, item = manifest["form"], _item_type(manifest)
+    if form["form"] == "long":
+        return {form["id"]: pl.Int64(), form["item"]: item}
+    return {form["column"]: pl.List(item)}

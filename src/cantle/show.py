@@ -134,7 +134,7 @@ def _set_lines(release: Release, most: int = 20) -> Iterator[str]:
 
 def _degree_lines(release: Release) -> Iterator[str]:
     """How many nodes have a degree in each power of two."""
-    degrees = as_polars(release.records)["degree"].to_numpy()
+    degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = [0, *(1 << i for i in range(int(degrees.max(initial=0)).bit_length() + 1))]
     for lo, hi in zip(edges[:-1], edges[1:], strict=True):
         held = int(((degrees >= lo) & (degrees < hi)).sum())

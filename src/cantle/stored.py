@@ -127,7 +127,7 @@ def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """n sets or degrees drawn from the released ones, with replacement."""
     from cantle.setframes import give_back
 
-    frame, manifest = as_polars(release.records), release.manifest
+    frame, manifest = as_polars(release.records, release.manifest), release.manifest
     if manifest["kind"] == "graph":
         drawn = generator.integers(0, max(1, len(frame)), n if len(frame) else 0)
         return frame[np.sort(drawn)]

@@ -192,7 +192,7 @@ def _cells(release: Release) -> Iterator[str]:
 def _recount_cells(release: Release, listed: Ints, count: Ints) -> Iterator[str]:
     """Puts every released record into its cell and compares with the counts."""
     domain, grid = grid_and_domain(release)
-    codes, classes = domain.encode(as_polars(release.records))
+    codes, classes = domain.encode(as_polars(release.records, release.manifest))
     if len(codes) != release.manifest["summary"]["records"]:
         yield "the records are not as many as stated, or not all in the schema's domain"
         return
@@ -254,7 +254,7 @@ def _same_regions(domain: Domain, leaves: Leaves, tree: pl.DataFrame) -> bool:
 
 def _recount(release: Release, domain: Domain, leaves: Leaves) -> Iterator[str]:
     """Sends every released record down the tree and compares the leaves it reaches with their counts."""
-    codes, classes = domain.encode(as_polars(release.records))
+    codes, classes = domain.encode(as_polars(release.records, release.manifest))
     if len(codes) != release.manifest["summary"]["records"]:
         yield "the records are not as many as stated, or not all in the schema's domain"
         return

@@ -38,7 +38,7 @@ def set_problems(release: Release) -> Iterator[str]:
         yield "the groups do not have the columns of sets"
         return
     yield from _paid(manifest["receipt"], groups)
-    records = list_frame(as_polars(release.records), manifest)["items"]
+    records = list_frame(as_polars(release.records, release.manifest), manifest)["items"]
     for name, column in (("groups", groups["items"]), ("records", records)):
         starts, codes = _codes(column, universe)
         if not _are_sets(starts, codes):
@@ -119,7 +119,7 @@ def _recount(groups: pl.DataFrame, records: pl.Series, *, exact: bool) -> Iterat
 def degree_problems(release: Release) -> Iterator[str]:
     """The sequence is what the noisy numbers make of it; under mode rps, it has the counts of the leaves."""
     manifest, groups = release.manifest, release.groups
-    degrees = as_polars(release.records)["degree"].to_numpy()
+    degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     if len(degrees) != manifest["summary"]["records"] or (np.diff(degrees, prepend=0) < 0).any():
         yield "the degrees are not ascending, or not as many as stated"
         return

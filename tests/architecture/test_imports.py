@@ -122,7 +122,7 @@ PICTURE: dict[str, str] = {
     "setresults": "answers baskets drawable partitions postprocess refill regions results setcounts universe walsh",
     "degree_fit": "postprocess regions",
     "degree_results": "answers degree_fit drawable postprocess regions results",
-    "forms": "drawn errors schema setframes universe",
+    "forms": "drawn errors pandascolumns schema setframes universe",
     "statement": "budget",
     "registry": "budget statement",
     "release": "canonical errors forms results statement registry readers ledger",
@@ -273,7 +273,7 @@ def test_heavy_packages_stay_at_home(name: str) -> None:
         "typer": "cli cli_ledger cli_bench cli_audit cli_output cli_release",
         "psycopg": "ledgers.postgres",
         "sqlite3": "ledgers.sqlite",
-        "pandas": "readers evaluate.*",
+        "pandas": "pandascolumns readers evaluate.*",
         "numba": "projection_fast jit",
         "llvmlite": "jit",
     }

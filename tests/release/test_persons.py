@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle.errors import ParameterError, SchemaError
+from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.opening import open_data
 from cantle.persons import person_numbers, within_bound
 from cantle.publishing import make_method
@@ -91,10 +92,35 @@ def test_taking_a_person_away_changes_at_most_the_bound(method: str) -> None:
         assert (whole >= without).all()
 
 
-@pytest.mark.parametrize("ids", [[1, 1, 1, 2], [1.0, 1.0, 1.0, 2.0], ["1", "1", "1", "2"]])
+@pytest.mark.parametrize("ids", [[1, 1, 1, 2], [1.0, 1.0, 1.0, 2.0], ["1", "1", "1", "2"], [1, 1.0, True, "2"]], ids=str)
 def test_identifiers_of_any_type(ids: list[Any]) -> None:
-    data = pl.DataFrame({"who": ids, "age": [1, 2, 3, 4], "ill": ["no"] * 4})
+    data = pd.DataFrame({"who": ids, "age": [1, 2, 3, 4], "ill": ["no"] * 4})
     assert opened(data).sum() == 3
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
+def test_identifiers_declared_as_floats_are_refused(tmp_path: Path, dtype: Any) -> None:
+    """By their type: which of them are whole is private."""
+    data = pl.DataFrame({"who": [1, None], "age": [1, 2], "ill": ["no"] * 2}).cast({"who": dtype})
+    data.write_parquet(tmp_path / "people.parquet")
+    nullable = pd.DataFrame({"who": pd.array([1, None], dtype="Float64"), "age": [1, 2], "ill": ["no"] * 2})
+    for source in (data, data.head(0), data.to_arrow(), nullable, tmp_path / "people.parquet"):
+        with pytest.raises(DataError, match="column 'who' holds identifiers as floats; store them as integers or text"):
+            opened(source)
+
+
+def test_one_blank_does_not_melt_persons_together() -> None:
+    """Of 2,000 persons with numbers past 2**53, pandas leaves a few hundred if one more has none."""
+    many = [2**60 + k for k in range(2000)]
+    ages, ill = [k % 10 for k in range(2001)], ["no"] * 2001
+
+    def used(who: Any, dtype: Any = None) -> int:
+        column = pd.Series(who, dtype=dtype)
+        return int(opened(pd.DataFrame({"who": column, "age": ages[: len(who)], "ill": ill[: len(who)]})).sum())
+
+    assert abs(used(many) - used([*many, None])) <= 2
+    assert abs(used(many) - used([*many, "x"])) <= 2
+    assert used(many, "Int64") == used([*many, None], "Int64") == used(list(map(str, many))) == 2000
 
 
 def test_a_file_with_persons_is_published_and_says_so(tmp_path: Path) -> None:

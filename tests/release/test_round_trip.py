@@ -1,0 +1,124 @@
+"""Every release can be saved, loaded, shown, verified and sampled: each type of field, kind of frame and format."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+import polars as pl
+import pytest
+
+import cantle
+from cantle.forms import KNOWN, as_polars
+from cantle.show import overview, tree_lines
+
+FIRST = datetime(2025, 1, 3, 5)
+DAYS = {"minimum": "2025-01-01", "maximum": "2025-01-20"}
+FIELDS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "integer": ({"type": "integer", "constraints": {"minimum": 0, "maximum": 9}}, [1, 5, None, 9]),
+    "required integer": ({"type": "integer", "constraints": {"minimum": 0, "maximum": 9, "required": True}}, [1, 5]),
+    "number": ({"type": "number", "step": 0.25, "constraints": {"minimum": 0, "maximum": 2}}, [0.5, 1.0, None]),
+    "string": ({"type": "string", "categories": ["a", "b c", 'q"', "é,", "1"]}, ["a", 'q"', "é,", None]),
+    "ordered": ({"type": "string", "categories": ["low", "high"], "categoriesOrdered": True}, ["low", "high"]),
+    "grouped": ({"type": "string", "categories": ["a", "b", "c"], "hierarchy": [["a", "b"], ["c"]]}, ["a", "c"]),
+    "code": ({"type": "integer", "categories": [2020, 7, 2021]}, [2020, 7, None]),
+    "ordered code": ({"type": "integer", "categories": [3, 1], "categoriesOrdered": True}, [3, 1, 1]),
+    "boolean": ({"type": "boolean"}, [True, False, None]),
+    "required boolean": ({"type": "boolean", "constraints": {"required": True}}, [True, False]),
+    "date": ({"type": "date", "constraints": DAYS}, [FIRST.date(), date(2025, 1, 9), None]),
+    "written date": ({"type": "date", "format": "%d/%m/%Y", "constraints": DAYS}, [FIRST.date(), None]),
+    "datetime": ({"type": "datetime", "step": "1h", "constraints": DAYS}, [FIRST, FIRST + timedelta(hours=7), None]),
+}
+EVERY = {"fields": [{"name": name, **field} for name, (field, _) in FIELDS.items()]}
+EVERY["fields"][4]["role"] = "target"
+FRAMES = ("polars", "pandas", "pyarrow", "csv", "parquet")
+
+
+def source(frame: pl.DataFrame, kind: str, folder: Path) -> Any:
+    """The private data as a frame of this kind, or as a file."""
+    if kind in ("csv", "parquet"):
+        getattr(frame, f"write_{kind}")(folder / f"private.{kind}")
+        return folder / f"private.{kind}"
+    return {"polars": frame.clone, "pandas": frame.to_pandas, "pyarrow": frame.to_arrow}[kind]()
+
+
+def check_round_trip(release: cantle.Release, folder: Path, data: str | None) -> pl.DataFrame:
+    """Saves and loads a release and tries all that can be done with it; gives the records that were loaded."""
+    release.verify()
+    release.save(folder, data=data)
+    loaded = cantle.Release.load(folder)
+    loaded.verify()
+    assert [*overview(loaded), *tree_lines(loaded)]
+    assert loaded.sample(20, seed=1).equals(release.sample(20, seed=1))
+    loaded.save(folder.with_name("again"), data=data)
+    cantle.Release.load(folder.with_name("again")).verify()
+    return as_polars(loaded.records, loaded.manifest)
+
+
+@pytest.mark.parametrize("data", KNOWN["table"])
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str, data: str) -> None:
+    field, values = FIELDS[name]
+    schema = {"fields": [{"name": "x", **field}]}
+    private = source(pl.DataFrame({"x": values * 20}), kind, tmp_path)
+    made = [cantle.publish(one, schema, epsilon=2, method="rps", insecure_seed=1) for one in (private, private)]
+    found = check_round_trip(made[0], tmp_path / "out", data)
+    assert found.dtypes == [pl.Series(values).dtype]
+    assert found.equals(check_round_trip(made[1], tmp_path / "other" / "out", data))
+
+
+@pytest.mark.parametrize("method", [{"method": "rps"}, {"method": "rps", "values": "set"}, {"method": "diffgen"}], ids=str)
+@pytest.mark.parametrize("data", KNOWN["table"])
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:
+    frame = pl.DataFrame({name: (values * 60)[:60] for name, (_, values) in FIELDS.items()})
+    release = cantle.publish(source(frame, kind, tmp_path), EVERY, epsilon=2, insecure_seed=1, **method)
+    found = check_round_trip(release, tmp_path / "out", data)
+    same = cantle.publish(frame, EVERY, epsilon=2, insecure_seed=1, **method)
+    assert found.schema == same.records.schema
+    assert found.equals(same.records)
+
+
+SETS = [["bread"], ["milk", "bread"], ["rye"]] * 30
+
+
+@pytest.mark.parametrize("data", [None, *KNOWN["sets"]])
+@pytest.mark.parametrize("items", [["bread", "milk", "rye"], {"minimum": 1, "maximum": 3}], ids=["texts", "integers"])
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [*(("long", kind) for kind in FRAMES), *(("list", kind) for kind in (*FRAMES, "lists", "fimi") if kind != "csv")],
+)
+def test_sets(tmp_path: Path, form: str, kind: str, items: Any, data: str | None) -> None:
+    names = {name: name if isinstance(items, list) else k for k, name in enumerate(["bread", "milk", "rye"], 1)}
+    sets = [[names[item] for item in one] for one in SETS]
+    long = pl.DataFrame([(k, item) for k, one in enumerate(sets) for item in one], schema=["id", "item"], orient="row")
+    if kind == "fimi":
+        private: Any = tmp_path / "private.dat"
+        private.write_text("".join(" ".join(map(str, one)) + "\n" for one in sets))
+    elif kind == "lists":
+        private = sets
+    else:
+        private = source(long if form == "long" else pl.DataFrame({"items": sets}), kind, tmp_path)
+    release = cantle.publish(private, {"kind": "sets", "items": items}, epsilon=2, insecure_seed=1)
+    assert len(check_round_trip(release, tmp_path / "out", data))
+
+
+@pytest.mark.parametrize("data", KNOWN["graph"])
+@pytest.mark.parametrize("kind", [*FRAMES, "networkx"])
+def test_degrees(tmp_path: Path, kind: str, data: str) -> None:
+    network = nx.gnm_random_graph(60, 150, seed=1)
+    frame = pl.DataFrame(list(network.edges), schema=["source", "target"], orient="row")
+    private = network if kind == "networkx" else source(frame, kind, tmp_path)
+    release = cantle.publish(private, {"kind": "graph"}, epsilon=5, insecure_seed=1)
+    assert check_round_trip(release, tmp_path / "out", data).columns == ["degree"]
+
+
+@pytest.mark.parametrize("data", KNOWN["table"])
+def test_a_table_without_records(tmp_path: Path, data: str) -> None:
+    empty = pd.DataFrame({name: pd.Series([], dtype=object) for name in FIELDS})
+    release = cantle.publish(empty, EVERY, epsilon=1, method="diffgen", insecure_seed=1)
+    check_round_trip(release, tmp_path / "out", data)
