@@ -1,8 +1,8 @@
 """Identifiers of nodes: one canonical form, one public order, one public hash. Trusted.
 
 An identifier is a whole number of 64 bits or a text. Decimal digits with or without a minus sign are the number they
-spell ("7", "007" and 7 are one node), and so is a whole float below 2**53. Other floats are missing: they may be
-integers that were rounded, two nodes in one. Everything else is text, as its UTF-8 bytes.
+spell ("7", "007" and 7 are one node), and so is a float or decimal that is whole and below 2**53. Other floats are
+missing: they may be integers that were rounded, two nodes in one. Everything else is text, as its UTF-8 bytes.
 The order of identifiers is public: numbers by value, then texts by their bytes. So is the hash, which knows nothing
 but the identifier: a file's order, the other nodes or the edges cannot change it.
 
@@ -15,14 +15,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cantle.mixing import scramble
-from cantle.objects import EXACT, decimal_text
+from cantle.objects import EXACT, meaning
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]
@@ -48,8 +47,9 @@ def identifier(value: Any) -> Identifier | None:
         return _of_token(value.encode("utf-8", "surrogatepass").strip())
     if isinstance(value, int | np.integer | np.bool_) and _LEAST <= int(value) <= _MOST:
         return int(value)
-    if isinstance(value, float | np.floating):
-        return int(value) if abs(value) < EXACT and float(value).is_integer() else None
+    known = meaning(value)
+    if known is not None and known[0] == "number" and not isinstance(value, int | np.integer):
+        return int(known[1]) if abs(known[1]) < EXACT and known[1].is_integer() else None
     return _of_object(value)
 
 
@@ -66,7 +66,7 @@ def _of_object(value: Any) -> Identifier | None:
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         return None
     try:
-        text = decimal_text(value) if isinstance(value, Decimal) and value.is_finite() else str(value)
+        text = str(value)
     except Exception:  # somebody else's code, about one value: that value is missing
         return None
     return None if text.lower() in _MISSING else identifier(text)

@@ -5,9 +5,10 @@ and Python objects for one word. So a value must mean the same in each of those 
 `meaning` is what it means everywhere: in columns of objects, in lists of items, and in typed columns of pandas, which
 are read by arrays but to the same end (cantle.pandascolumns).
 
-* A number (int, float, numpy's) is the float of 64 bits that is nearest to it; NaN is missing. Where no library can have
-  rounded a value before (lists, polars), integers of 64 bits stay exact: `exact`.
-* A truth value is a truth value; text is text; a decimal is its shortest text (1.50 is "1.5").
+* A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the float of 64 bits that is nearest
+  to it; NaN is missing. Where no library can have rounded a value before (lists, polars), integers of 64 bits stay
+  exact: `exact`.
+* A truth value is a truth value; text is text.
 * A date is a day. A datetime is a moment in whole microseconds; one that carries an offset is turned into UTC.
 * None, NaN, NaT, NA, half a character, and all other objects are missing.
 """
@@ -16,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,9 +34,7 @@ _EPOCH = datetime(1970, 1, 1)
 _MICRO = timedelta(microseconds=1)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6}
 _YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800  # seconds since 1970
-_MOST_DIGITS = 400  # before or after the point of a decimal: no float has more
 _NONE = type(None)
-_WIDE = Context(prec=2 * _MOST_DIGITS)
 
 Meaning = tuple[str, Any]
 
@@ -78,15 +78,6 @@ def column_of(values: Sequence[Any], *, exact: bool = False) -> pl.Series:
     return pl.DataFrame(every).to_struct("")
 
 
-def decimal_text(value: Decimal) -> str:
-    """The shortest plain text of a finite decimal.
-
-    >>> decimal_text(Decimal("1.50")), decimal_text(Decimal("-0.0")), decimal_text(Decimal("1E+2"))
-    ('1.5', '0', '100')
-    """
-    return format(value.normalize(_WIDE), "f") if value else "0"
-
-
 def moments(array: NDArray[np.datetime64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Microseconds since 1970 of an array of datetimes of any unit, from year 1 to 9999, and where there is none."""
     unit, count = np.datetime_data(array.dtype)
@@ -113,10 +104,10 @@ def _meaning(value: Any, exact: bool) -> Meaning | None:
         return None
     if isinstance(value, int | np.integer):
         return _integer(int(value), exact)
-    if isinstance(value, float | np.floating):
+    if isinstance(value, complex | np.complexfloating):
+        return _meaning(value.real, exact) if value.imag == 0 else None
+    if isinstance(value, float | np.floating | Decimal | Fraction):
         return None if value != value else ("number", float(value))
-    if isinstance(value, Decimal):
-        return _decimal(value)
     if isinstance(value, np.datetime64 | datetime):
         return _moment(value)
     return ("day", value) if isinstance(value, date) else None
@@ -129,14 +120,6 @@ def _integer(value: int, exact: bool) -> Meaning:
         return "number", float(value)
     except OverflowError:
         return "number", float("inf") if value > 0 else float("-inf")
-
-
-def _decimal(value: Decimal) -> Meaning | None:
-    if value.is_nan():
-        return None
-    if value.is_finite() and abs(value.adjusted()) <= _MOST_DIGITS and len(value.as_tuple().digits) <= _MOST_DIGITS:
-        return "text", decimal_text(value)
-    return "number", float(value)
 
 
 def _moment(value: Any) -> Meaning | None:

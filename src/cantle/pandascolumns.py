@@ -4,7 +4,7 @@
 str become object for one word, and a datetime's unit follows the finest of its values. All of these are read to the
 same end, value by value as `objects.meaning` has it, so that no record changes what another one means: numbers as
 floats of 64 bits, whatever their type; what has no meaning is missing, and no such column is refused for its type.
-The categories of a categorical are such a column too.
+The categories of a categorical are such a column too, with 1 and 0 for truth values.
 
 Types that stand whatever the records hold are *declared*: nullable ones (Int64, Float64, boolean, string) and those of
 Arrow. They are taken as they are, integers of 64 bits exactly, and may be refused for their type.
@@ -36,10 +36,9 @@ def read_column(series: Any) -> pl.Series:
 
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return gather(read_column(series.cat.categories.to_series()), series.cat.codes.to_numpy())
+        return gather(_categories(series.cat.categories.to_series()), series.cat.codes.to_numpy())
     if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
-        made = pl.Series(series.array.__arrow_array__())
-        return made
+        return pl.Series(series.array.__arrow_array__())
     if _is_nullable(dtype):
         values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
         return pl.Series(values).set(pl.Series(series.isna().to_numpy()), None)
@@ -50,9 +49,17 @@ def read_column(series: Any) -> pl.Series:
     return column_of(series.tolist())
 
 
+def _categories(values: Any) -> pl.Series:
+    """The categories of a categorical. There pandas takes True for 1 if 1 came first, and 1 for True if True did, so
+    truth values are numbers."""
+    if values.dtype in (np.dtype(object), np.dtype(bool)):
+        return column_of([int(value) if isinstance(value, bool | np.bool_) else value for value in values.tolist()])
+    return read_column(values)
+
+
 def as_floats_where_large(values: NDArray[Any]) -> NDArray[Any]:
     """Numbers as they are if all are small integers, which floats hold exactly, else as the floats next to them."""
-    if values.dtype.kind in "iu" and -EXACT < values.min(initial=0) and values.max(initial=0) < EXACT:
+    if values.dtype.kind in "iu" and values.min(initial=0) > -EXACT and values.max(initial=0) < EXACT:
         return values
     return values.astype(np.float64)
 

@@ -331,7 +331,9 @@ def _read_frame(source: Any, wanted: list[str], ids: tuple[str, ...]) -> Raw:
         raise DataError("the frame cannot be read; give a pandas, polars or pyarrow frame.") from None
     made = {name: _column(frame[name]).alias(name) for name in wanted}
     _check_types("the frame", {name: made[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
-    return Raw(pl.DataFrame(made), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars"))
+    return Raw(
+        pl.DataFrame(made), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
+    )
 
 
 def _frame_columns(source: Any) -> list[Any]:

@@ -114,6 +114,8 @@ def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
             again, lost = _plain(text.filter(rest).str.strip_chars().cast(pl.Float64, strict=False))
             values, missing = _patch(values, missing, rest, again, lost)
         missing = missing | _is_mark(text, marks)
+        if dtype.is_decimal():
+            missing |= _is_numeric_mark(values, marks)
     return np.where(missing, np.nan, values)
 
 
@@ -134,6 +136,8 @@ def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> t
     values, missing = _plain(parsed)
     if rest.any():
         values, missing = _patch(values, missing, rest, *_floor(floats(text.filter(rest), ())))
+    if dtype.is_decimal():
+        missing |= np.isnan(floats(series, marks))
     return values, missing | _is_mark(text, marks)
 
 

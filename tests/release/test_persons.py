@@ -92,7 +92,9 @@ def test_taking_a_person_away_changes_at_most_the_bound(method: str) -> None:
         assert (whole >= without).all()
 
 
-@pytest.mark.parametrize("ids", [[1, 1, 1, 2], [1.0, 1.0, 1.0, 2.0], ["1", "1", "1", "2"], [1, 1.0, True, "2"]], ids=str)
+@pytest.mark.parametrize(
+    "ids", [[1, 1, 1, 2], [1.0, 1.0, 1.0, 2.0], ["1", "1", "1", "2"], [1, 1.0, True, "2"]], ids=str
+)
 def test_identifiers_of_any_type(ids: list[Any]) -> None:
     data = pd.DataFrame({"who": ids, "age": [1, 2, 3, 4], "ill": ["no"] * 4})
     assert opened(data).sum() == 3

@@ -71,7 +71,9 @@ def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str, data: str) -
     assert found.equals(check_round_trip(made[1], tmp_path / "other" / "out", data))
 
 
-@pytest.mark.parametrize("method", [{"method": "rps"}, {"method": "rps", "values": "set"}, {"method": "diffgen"}], ids=str)
+@pytest.mark.parametrize(
+    "method", [{"method": "rps"}, {"method": "rps", "values": "set"}, {"method": "diffgen"}], ids=str
+)
 @pytest.mark.parametrize("data", KNOWN["table"])
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:

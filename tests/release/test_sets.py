@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -32,7 +33,7 @@ TEN: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 10}}
 
 def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
     """Saved in some ways, a release is the same when it is loaded, adds up, and can be looked at and drawn from."""
-    given = as_polars(release.records)
+    given = as_polars(release.records, release.manifest)
     for way in ways:
         saved = release.save(folder / str(way), data=way)
         assert verify_folder(saved) == []
@@ -50,7 +51,7 @@ def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
 
 
 def sets_of(release: cantle.Release) -> list[list[Any]]:
-    return list_frame(as_polars(release.records), release.manifest)["items"].to_list()
+    return list_frame(as_polars(release.records, release.manifest), release.manifest)["items"].to_list()
 
 
 # -------------------------------------------------------------------------------------------------- round trips
@@ -66,10 +67,12 @@ def test_every_form_comes_back_as_it_came(form: str, universe: str, tmp_path: Pa
     library = form.split()[0] if " " in form else "polars"
     assert type(release.records).__module__.split(".")[0] == library
     shape = "long" if "long" in form else "list"
-    names = list(as_polars(release.records).columns)
+    names = list(as_polars(release.records, release.manifest).columns)
     assert names == (["id", "item"] if shape == "long" else ["items"])
     inner = pl.Int64 if universe == "numbers" else pl.String
-    assert as_polars(release.records).schema[names[-1]] == (inner if shape == "long" else pl.List(inner))
+    assert as_polars(release.records, release.manifest).schema[names[-1]] == (
+        inner if shape == "long" else pl.List(inner)
+    )
     assert len(sets_of(release)) == release.manifest["summary"]["records"]
     come_back(release, tmp_path, "csv", "parquet", "fimi")
     by_default = release.save(tmp_path / "default")
@@ -88,7 +91,11 @@ def test_neither_form_nor_order_nor_ids_change_the_release(universe: str, tmp_pa
         if "long" in form:  # rows of a record need not stand together
             source = as_source(shuffled, form, tmp_path)
             source = pl.read_csv(source) if form.endswith("csv") else source
-            frame = pl.read_parquet(source) if isinstance(source, Path) else as_polars(source)
+            frame = (
+                pl.read_parquet(source)
+                if isinstance(source, Path)
+                else nw.from_native(source, eager_only=True).to_polars()
+            )
             source = frame.sample(fraction=1.0, shuffle=True, seed=1)
         else:
             source = as_source(shuffled, form, tmp_path)

@@ -1,0 +1,370 @@
+"""One value has one meaning: alone, among others, in a typed column and in one of objects (docs/privacy.md, cleaning).
+
+pandas picks the type of a column by all of its values, so that one record more makes integers floats, or anything
+objects. Here it does so, and no other record may change its code for it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import cantle
+from cantle.baskets import read_baskets
+from cantle.graphs import read_graph
+from cantle.graphschema import GraphSchema
+from cantle.objects import EXACT, column_of, meaning
+from cantle.readers import as_ids, read_columns
+from cantle.schema import Schema
+from cantle.setschema import SetSchema
+from cantle.values import MIXED
+
+WORDS = ["1", "0", "1.0", "0.1", "true", "True", "2020-01-01", "2020-01-01T00:00:00", "9007199254740992", "1.5", "7"]
+FIELDS: dict[str, dict[str, Any]] = {
+    "integer": {"type": "integer", "constraints": {"minimum": -1000, "maximum": 9}, "missingValues": ["-999"]},
+    "wide": {"type": "integer", "step": 2, "constraints": {"minimum": -(2**52), "maximum": 2**53 - 1}},
+    "number": {
+        "type": "number",
+        "step": 0.1,
+        "constraints": {"minimum": -1000, "maximum": 9},
+        "missingValues": ["-999.0"],
+    },
+    "string": {"type": "string", "categories": WORDS, "missingValues": ["-999", "x"]},
+    "known": {"type": "string", "categories": WORDS, "unknown": "drop", "missingValues": ["-999"]},
+    "code": {"type": "integer", "categories": [1, 0, 7, 20200101], "unknown": 7},
+    "boolean": {"type": "boolean", "unknown": "drop"},
+    "date": {"type": "date", "constraints": {"minimum": "2019-01-01", "maximum": "2020-12-31"}},
+    "digits": {"type": "date", "format": "%Y%m%d", "constraints": {"minimum": "2019-01-01", "maximum": "2020-12-31"}},
+    "datetime": {
+        "type": "datetime",
+        "step": "1s",
+        "constraints": {"minimum": "2019-12-31", "maximum": "2020-01-02"},
+    },
+}
+SCHEMAS = {name: Schema.from_dict({"fields": [{"name": "x", **field}]}) for name, field in FIELDS.items()}
+TOKYO, AWAY = timezone(timedelta(hours=9)), timezone(timedelta(hours=-23, minutes=-59))
+NASTY: list[Any] = [
+    *(
+        None,
+        float("nan"),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        Decimal("nan"),
+        "",
+        " ",
+        "x",
+        "nan",
+        "-999",
+        "1.0",
+        "\x00",
+    ),
+    *(True, False, np.True_, 1, 0, -999, 7, np.int8(1), np.uint64(2**64 - 1), 20200101, 2**53 - 1, 2**53, 2**53 + 1),
+    *(
+        -(2**53) - 1,
+        2**63 - 1,
+        2**63,
+        -(2**63),
+        2**70,
+        10**400,
+        1.0,
+        -0.0,
+        0.1,
+        1.5,
+        -999.0,
+        float("inf"),
+        -float("inf"),
+    ),
+    *(np.float32(0.1), np.float16(1), np.float64(20200101), 1e300, 9007199254740993.0, np.longdouble(1)),
+    *(Decimal("1"), Decimal("1.50"), Decimal("-0.0"), Decimal("-999.00"), Decimal("1e999999"), Decimal("Infinity")),
+    *(date(2020, 1, 1), datetime(2020, 1, 1), datetime(2020, 1, 1, 0, 0, 0, 1), datetime(2020, 1, 1, tzinfo=UTC)),
+    *(datetime(2020, 1, 1, 9, tzinfo=TOKYO), datetime.min.replace(tzinfo=TOKYO), datetime.max.replace(tzinfo=AWAY)),
+    *(pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01 00:00:00.000000001"), pd.Timestamp("2020-01-01", tz="UTC")),
+    *(pd.Timestamp("2020-01-01", tz="Europe/Vienna"), np.datetime64("2020-01-01"), np.datetime64("2020-01-01", "ns")),
+    *(np.datetime64(300_000 - 1970, "Y"), pd.Timedelta(1), timedelta(1), np.timedelta64(1, "s"), pd.Period("2020")),
+    *(
+        1j,
+        1 + 0j,
+        Fraction(1),
+        Fraction(15, 10),
+        b"1",
+        (1, 2),
+        frozenset([1]),
+        object(),
+        pd.Interval(0, 1),
+        np.str_("1"),
+    ),
+]
+VALUES = st.sampled_from(NASTY) | st.integers() | st.floats() | st.booleans() | st.text(max_size=3) | st.datetimes()
+
+
+def series_of(values: list[Any], dtype: Any = None) -> pd.Series[Any] | None:
+    """The values in a column as pandas would have it; None if pandas itself refuses them."""
+    try:
+        made = pd.Series(values, dtype=dtype)
+    except Exception:
+        return None
+    return made if len(made) == len(values) else None
+
+
+def codes(column: Any, schema: Schema) -> list[int]:
+    """The code of each value, -1 where its record is dropped."""
+    frame = pl.DataFrame({"x": column}) if isinstance(column, pl.Series) else pd.DataFrame({"x": column})
+    (attribute,) = schema.domain().attributes
+    return attribute.encode(read_columns(frame, schema).frame["x"]).tolist()
+
+
+def alone(value: Any, schema: Schema) -> int:
+    """The code of a value in a column of objects that holds nothing else."""
+    made = pd.Series([None], dtype=object)
+    made[0] = value
+    return codes(made, schema)[0]
+
+
+def in_category(value: Any) -> Any:
+    """What pandas makes of a value in a categorical, where True and 1 are one: whichever came first."""
+    return int(value) if isinstance(value, bool | np.bool_) else value
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@settings(deadline=None, max_examples=60)
+@given(st.lists(VALUES, max_size=4))
+@example([True, None])
+@example([2**53 + 1, None])
+@example([1, 1.5, "x"])
+@example([1, 1j])
+@example([True, 1])
+def test_a_value_has_one_code_among_others_in_every_column_of_pandas(name: str, values: list[Any]) -> None:
+    schema = SCHEMAS[name]
+    want = [alone(value, schema) for value in values]
+    for dtype in (None, object):
+        column = series_of(values, dtype)
+        assert column is None or codes(column, schema) == want, dtype
+    column = series_of(values, "category")
+    assert column is None or codes(column, schema) == [alone(in_category(value), schema) for value in values]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_value_has_one_code_in_a_typed_column(name: str) -> None:
+    schema = SCHEMAS[name]
+    for value in NASTY:
+        column = series_of([value] * 2)
+        assert column is not None
+        assert codes(column, schema) == [alone(value, schema)] * 2, repr(value)
+
+
+def typed_by_polars(value: Any) -> bool:
+    """Whether polars has a type for a value that holds it as it is."""
+    if isinstance(value, Decimal):
+        return value.is_finite() and value.adjusted() < 9
+    short = not isinstance(value, int) or isinstance(value, bool) or abs(value) < EXACT
+    return short and isinstance(value, bool | int | float | str | date) and not pd.isna(value)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_polars_agrees_with_pandas(name: str) -> None:
+    schema = SCHEMAS[name]
+    for value in NASTY:
+        whole = meaning(value, exact=True)
+        if whole is None or whole[0] != "whole" or abs(whole[1]) < EXACT:
+            assert codes(pl.Series([value, "x"], dtype=pl.Object), schema)[0] == alone(value, schema), repr(value)
+        if typed_by_polars(value):
+            assert codes(pl.Series([value, None]), schema)[0] == alone(value, schema), repr(value)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(VALUES, max_size=6), st.booleans())
+def test_values_read_together_mean_what_they_mean_alone(values: list[Any], exact: bool) -> None:
+    column = column_of(values, exact=exact)
+    each = [column_of([value], exact=exact) for value in values]
+    for place, one in enumerate(each):
+        found, want = column[place : place + 1], one
+        if column.dtype == MIXED:
+            kept = [part for part in column.struct.unnest()[place].get_columns() if part[0] is not None]
+            found = kept[0] if kept else pl.Series([None], dtype=one.dtype)
+        if found[0] is None:
+            assert want[0] is None
+        else:
+            assert found.equals(want)
+
+
+# ------------------------------------------------------------------------------------- what a review broke
+
+NEIGHBOURS: dict[str, tuple[str, list[Any], Any]] = {
+    "a blank among truth values": ("integer", [True, False] * 3, None),
+    "a blank among truth values of categories": ("string", [True, False] * 3, None),
+    "a word among numbers of categories": ("string", [1.0, 0.0, 7.0], "x"),
+    "a word among integers": ("string", [1, 0, 7], "x"),
+    "a word among marks": ("integer", [-999.0, 3.0], "x"),
+    "a word among moments of categories": ("string", [pd.Timestamp("2020-01-01")] * 2, "x"),
+    "a word among moments": ("datetime", [pd.Timestamp("2020-01-01 00:00:01")] * 2, "x"),
+    "a finer moment": ("string", [pd.Timestamp("2020-01-01")] * 2, pd.Timestamp("2020-01-01 00:00:00.000000001")),
+    "another zone": (
+        "datetime",
+        [pd.Timestamp("2020-01-01", tz="UTC")] * 2,
+        pd.Timestamp("2020-01-01", tz="Asia/Tokyo"),
+    ),
+    "a blank among dates of digits": ("digits", [20200101, 20200202], None),
+    "a blank among large integers": ("wide", [2**53 - 1, 2**53 + 1], None),
+    "a fraction among large integers": ("string", [2**53, 2**53 + 1], 0.5),
+    "a word among short floats": ("string", [np.float32(0.1)] * 2, "x"),
+    "a word among durations": ("string", [pd.Timedelta(1)] * 2, "x"),
+    "a complex number among integers": ("code", [1, 7], 1j),
+}
+
+
+@pytest.mark.parametrize("case", NEIGHBOURS)
+def test_one_record_more_changes_no_other_code(case: str) -> None:
+    name, values, more = NEIGHBOURS[case]
+    schema = SCHEMAS[name]
+    before = codes(pd.Series(values), schema)
+    for place in (0, len(values)):
+        longer = pd.Series([*values[:place], more, *values[place:]])
+        after = codes(longer, schema)
+        assert after.pop(place) == alone(more, schema)
+        assert after == before
+
+
+@pytest.mark.parametrize(
+    ("values", "more"), [([True, False] * 500, None), ([1.0, 0.0] * 500, "x")], ids=["flags", "words"]
+)
+def test_one_record_does_not_show_in_the_share_of_nulls(values: list[Any], more: Any) -> None:
+    """Before, one record made all others null: at any epsilon anyone could tell."""
+    kind = {"type": "boolean"} if more is None else {"type": "string", "categories": ["1", "0"]}
+    schema = {"fields": [{"name": "x", **kind}, {"name": "y", "type": "string", "categories": ["a"]}]}
+    for records in (values, [*values, more]):
+        frame = pd.DataFrame({"x": pd.Series(records), "y": "a"})
+        made = cantle.publish(frame, schema, epsilon=1, method="rps", insecure_seed=3).records
+        assert made["x"].isna().mean() < 0.2
+
+
+# -------------------------------------------------------------------------------------------- identifiers
+
+
+def persons(column: Any, schema: Schema) -> list[str | None]:
+    frame = pd.DataFrame({"x": "1", "who": column})
+    return as_ids(read_columns(frame, schema).frame["who"], ("-999",)).to_list()
+
+
+PERSONS = Schema.from_dict(
+    {
+        "fields": [{"name": "x", **FIELDS["string"]}],
+        "unit": {"person": "who", "max_records": 2},
+        "missingValues": ["-999"],
+    }
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(VALUES, max_size=4))
+@example([2**53 + 1, None])
+@example([2**53 + 1, 2**53, None])
+def test_an_identifier_is_the_same_among_others(values: list[Any]) -> None:
+    want = [persons(column_alone(value), PERSONS)[0] for value in values]
+    for dtype in (None, object, "category"):
+        column = series_of(values, dtype)
+        assert column is None or persons(column, PERSONS) == want, dtype
+
+
+def column_alone(value: Any) -> pd.Series[Any]:
+    made = pd.Series([None], dtype=object)
+    made[0] = value
+    return made
+
+
+@pytest.mark.parametrize("value", [1, 1.0, True, "1", np.int8(1), np.float32(1), Decimal("1.0")], ids=repr)
+def test_numbers_that_are_equal_are_one_person(value: Any) -> None:
+    assert persons(pd.Series([value, "x"], dtype=object), PERSONS) == ["1", "x"]
+
+
+@pytest.mark.parametrize(
+    "value", [1.5, 2.0**53, 2**53, 2**60 + 1, float("inf"), float("nan"), None, -999, "-999", ""], ids=repr
+)
+def test_what_is_no_identifier(value: Any) -> None:
+    assert persons(pd.Series([value, "x"], dtype=object), PERSONS) == [None, "x"]
+    if isinstance(value, float | int):
+        assert persons(pd.Series([value]), PERSONS) == [None]
+
+
+NODES = GraphSchema.from_dict({"kind": "graph"})
+
+
+def nodes(source: Any) -> list[int]:
+    return sorted(read_graph(source, NODES).keys.tolist())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(VALUES, max_size=4))
+@example([2**53 + 1, 2**53, None])
+def test_a_node_is_the_same_among_others(values: list[Any]) -> None:
+    """A loop names a node and no edge."""
+    each = [nodes(pd.DataFrame({"a": column_alone(value), "b": column_alone(value)})) for value in values]
+    for dtype in (None, object):
+        column = series_of(values, dtype)
+        if column is not None:
+            assert set(nodes(pd.DataFrame({"a": column, "b": column}))) == {key for keys in each for key in keys}
+
+
+def test_one_blank_does_not_melt_nodes_together() -> None:
+    ends = [2**60 + k for k in range(300)]
+    blank = pd.DataFrame({"a": [*ends, None], "b": [*ends, 1]})
+    assert nodes(pd.DataFrame({"a": ends, "b": ends})) == nodes(blank) == []
+    assert len(nodes(blank.astype("Int64"))) == len(nodes(list(zip(ends, ends, strict=True)))) == 300
+
+
+# -------------------------------------------------------------------------------------------------- items
+
+ITEMS = {"texts": WORDS, "integers": [1, 0, 7, 20200101]}
+
+
+def taken(frame: Any, items: str, **keys: Any) -> list[list[int]]:
+    """The items of each set."""
+    made = read_baskets(frame, SetSchema.from_dict({"kind": "sets", "items": ITEMS[items], **keys}))
+    return [part.tolist() for part in np.split(made.items, made.starts[1:-1])] if len(made.starts) > 1 else []
+
+
+@pytest.mark.parametrize("items", ITEMS)
+@settings(deadline=None, max_examples=60)
+@given(st.lists(VALUES, max_size=4))
+@example([1, "x"])
+@example([1.0, "x"])
+@example(["1", 1])
+def test_an_item_is_the_same_among_others(items: str, values: list[Any]) -> None:
+    """In a long table with an id a row, however pandas holds it, and in lists of one item or of all."""
+
+    def long(column: Any) -> list[list[int]]:
+        return taken(pd.DataFrame({"id": np.arange(len(column)), "item": column}), items)
+
+    each = [one for value in values for one in long(column_alone(value))]
+    for dtype in (None, object):
+        column = series_of(values, dtype)
+        assert column is None or long(column) == each, dtype
+    column = series_of(values, "category")
+    assert column is None or long(column) == long(pd.Series(list(map(in_category, values)), dtype=object))
+    short = [value for value in values if not isinstance(value, int | np.integer) or abs(int(value)) < EXACT]
+    each = [one for value in short for one in long(column_alone(value))]
+    assert taken([[value] for value in short], items) == each
+    together = sorted({code for one in each for code in one})
+    assert taken([short], items) == ([together] if together else [])
+    assert taken(pd.DataFrame({"items": [short, None]}), items) == ([together] if together else [])
+
+
+@pytest.mark.parametrize("more", NASTY, ids=repr)
+def test_no_item_makes_a_frame_of_sets_unreadable(more: Any) -> None:
+    """An error for some values and not for others would be heard."""
+    table = pd.DataFrame({"id": [1, 2, 3], "item": series_of(["1", "7", more])})
+    assert taken(table, "texts")[:2] == [[0], [10]]
+    lists = pd.DataFrame({"items": pd.Series([["1", more], more, ["7"]], dtype=object)})
+    found = taken(lists, "texts")
+    assert (0 in found[0], found[-1]) == (True, [10])
+    one = taken(lists.iloc[1:2].infer_objects(), "texts")  # of whatever type it is now
+    assert one == found[1:-1]
