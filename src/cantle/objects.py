@@ -5,9 +5,9 @@ and Python objects for one word. So a value must mean the same in each of those 
 `meaning` is what it means everywhere: in columns of objects, in lists of items, and in typed columns of pandas, which
 are read by arrays but to the same end (cantle.pandascolumns).
 
-* A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the float of 64 bits that is nearest
-  to it; NaN is missing. Where no library can have rounded a value before (lists, polars), integers of 64 bits stay
-  exact: `exact`.
+* A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the float of 64 bits that is
+  nearest to it; NaN is missing. Where no library can have rounded a value before (lists, polars), integers of 64 bits
+  stay exact: `exact`.
 * A truth value is a truth value; text is text.
 * A date is a day. A datetime is a moment in whole microseconds; one that carries an offset is turned into UTC.
 * None, NaN, NaT, NA, half a character, and all other objects are missing.

@@ -1,7 +1,7 @@
 """Columns of pandas as polars has them, by numpy alone: pyarrow is needed only for columns that it holds.
 
-**Some types of pandas depend on the records.** int64 becomes float64 for one blank; int64, float64, bool, datetime64 and
-str become object for one word, and a datetime's unit follows the finest of its values. All of these are read to the
+**Some types of pandas depend on the records.** int64 becomes float64 for one blank; int64, float64, bool, datetime64
+and str become object for one word, and a datetime's unit follows the finest of its values. All of these are read to the
 same end, value by value as `objects.meaning` has it, so that no record changes what another one means: numbers as
 floats of 64 bits, whatever their type; what has no meaning is missing, and no such column is refused for its type.
 The categories of a categorical are such a column too, with 1 and 0 for truth values.

@@ -87,10 +87,9 @@ def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     """A column of identifiers as text, null where one is missing.
 
     An integer is its decimal text, truth values are 1 and 0. A float is the integer that it is if its amount is below
-    2**53, otherwise it is no identifier. Columns of floats come only from pandas, which makes them of integers if one is
-    blank, with integers of 2**53 and more rounded: such integers are read as those floats (cantle.pandascolumns), so
-    they are no identifiers in pandas' int64 either, and never two persons in one. Floats that are declared as such are
-    refused.
+    2**53, otherwise it is no identifier. Columns of floats come from pandas alone, which makes them of integers if one
+    is blank, and rounds those of 2**53 and more: two persons may be one float. So such integers are no identifiers in
+    pandas' int64 either (cantle.pandascolumns reads them as those floats). Columns declared to hold floats are refused.
     """
     if column.dtype == MIXED:
         text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
