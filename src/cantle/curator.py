@@ -155,12 +155,13 @@ class Curator:
         """One noisy choice a selection among the candidates of a grid: which value, and at which point.
 
         Claim 24. epsilon-DP in the region's records: for each selection as in Claim 13, the runs standing for all their
-        points (see specialise.py); several selections in one question look at disjoint records (Claim 21).
+        points (see specialise.py); several selections in one question look at disjoint records (Claim 21). Only the
+        unsplit root may be asked: every record is looked at, so the path of every record must pay.
         """
         _require_trusted(quality, TRUSTED_QUALITIES)
         _require_trusted(candidates, TRUSTED_SCORED)
-        nodes, _, engine, cost = self.__ask_table(root, epsilon)
-        if len(nodes) != 1 or not candidates.fits((engine.sizes, engine.classes), quality):
+        nodes, engine, cost = self.__ask_everyone(root, epsilon)
+        if not candidates.fits((engine.sizes, engine.classes), quality):
             raise ParameterError("the candidates are not those of this domain, or this score has no proof for them")
         rho = quality.range * self.__unit.max_records
         self.__charge(nodes, cost, why, "choose", rho)
@@ -187,11 +188,12 @@ class Curator:
         """Noisy counts of all cells of a grid by class, empty ones included; those from `at_least` on are given.
 
         Claim 25. epsilon-DP: Claim 14 on all cells (Claim 23), whose small values are withheld by a public rule; drawn
-        without listing empty cells (Claim 17). The order of the answer is that of the cells.
+        without listing empty cells (Claim 17). The order of the answer is that of the cells. Only the unsplit root may
+        be asked, as in Claim 24.
         """
         _require_trusted(query, (Cells,))
-        nodes, _, engine, cost = self.__ask_table(root, epsilon)
-        if len(nodes) != 1 or not query.key.fits((engine.sizes, engine.classes)):
+        nodes, engine, cost = self.__ask_everyone(root, epsilon)
+        if not query.key.fits((engine.sizes, engine.classes)):
             raise ParameterError("the grid is not one of this domain")
         if type(at_least) is not int or not 1 <= at_least <= 2**61:
             raise ParameterError("the threshold of cell counts is a whole number of at least 1")
@@ -362,6 +364,16 @@ class Curator:
         asked = self.__ask(nodes, epsilon)
         _require_kind(asked[2], "tables")
         return asked
+
+    def __ask_everyone(self, root: Frontier, epsilon: Any) -> tuple[Frontier, TableEngine, Ints]:
+        """The same for a question that engines answer from all records they hold, whatever the region.
+
+        A region below the root pays for its own records alone, and its sibling would pay again for the same ones.
+        """
+        nodes, _, engine, cost = self.__ask_table(root, epsilon)
+        if len(nodes) != 1 or nodes.depth:
+            raise ParameterError("a grid is counted over all records: ask about the root, before the first split")
+        return nodes, engine, cost
 
     def __ask_sets(self, nodes: Partitions, epsilon: Any) -> tuple[Partitions, Ints, SetsEngine, Ints]:
         """The same for a question that only set-valued data can answer."""

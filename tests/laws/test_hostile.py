@@ -1,7 +1,7 @@
 """A hostile method may ask anything, in any order, with forged arguments: no path pays more than epsilon.
 
-Three accounts are kept and compared: the curator's receipt, a model of the balances, and a witness beside the dice
-that adds up the loss of every draw from its rate and from sensitivities written down here.
+The game of tests/laws/hostile.py over records in memory, and every hole that was found; tests/engines plays the same
+game over all engines.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import pickle
 import types
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
-from functools import lru_cache
 from math import exp, inf, log
 from typing import Any
 
@@ -44,341 +43,33 @@ from cantle.queries import Cells, Children, Histogram, ItemSets, Marginals, Size
 from cantle.regions import Cuts, Frontier
 from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
 from cantle.tally import OneWays
-from tests.laws.strategies import Table, able, cuts_of
-
-EPSILON = 10**6
-SIZES, CLASSES = (4, 3), 2
-DATA = Table(SIZES, CLASSES, ((0, 0, 0), (1, 0, 1), (1, 2, 1), (3, 1, 0), (3, 2, 1)))
-STOP = PrivTree(2, 300, 90_000)
-
-
-@lru_cache
-def lifetime(epsilon: float, delta: int) -> float:
-    """L of privacy.md 2.4, in plain floats."""
-    a, tail = exp(-epsilon), range(1, int(60 / (epsilon * delta)) + 2)
-    return 2 * epsilon + sum(log((1 + a - a ** (1 + j * delta)) / (1 + a - a ** (j * delta))) for j in tail)
-
-
-class Witness(Seeded):
-    """Seeded dice that note, for every region, the loss of each draw: rate times what one unit can move."""
-
-    def __init__(self, *, answer: bool | None = None) -> None:
-        super().__init__(5)
-        self.moves = Fraction(0)  # the true range or sensitivity of the question being asked
-        self.loss: dict[int, list[Fraction]] = {}
-        self.tests: list[tuple[int, Fraction]] = []
-        self.answer = answer
-
-    def _note(self, keys: np.ndarray, rate: Rate) -> None:
-        for key, i in {int(key): i for i, key in enumerate(keys)}.items():  # once a region, not once a cell
-            self.loss.setdefault(key, []).append(Fraction(*rate.exact(i)) * self.moves)
-
-    def laplace(self, lanes: Lanes, counts: np.ndarray, rate: Rate) -> np.ndarray:
-        self._note(lanes.keys, rate)
-        return super().laplace(lanes, counts, rate)
-
-    def select(self, lanes: Lanes, scores: Any, starts: Any, rate: Rate, *weights: Any) -> np.ndarray:
-        self._note(lanes.keys, rate)
-        return super().select(lanes, scores, starts, rate, *weights)
-
-    def above(self, lanes: Lanes, counts: np.ndarray, thresholds: np.ndarray, rate: Rate) -> np.ndarray:
-        self.tests += [(int(b - t), Fraction(*rate.exact(0))) for b, t in zip(counts, thresholds, strict=True)]
-        if self.answer is not None:
-            return np.full(len(lanes), self.answer)
-        return Seeded.laplace(self, lanes, counts, rate) > thresholds
-
-
-class MyQuality:
-    """Without a proof: sees the exact counts."""
-
-    range = 1
-
-    def scores(self, children: Any) -> np.ndarray:  # noqa: ARG002
-        raise AssertionError("an unproved score saw exact counts")
-
-
-class MyMix(Mix):
-    """A subclass with a range of its own."""
-
-    range = 1
-
-    def scores(self, children: Any) -> np.ndarray:  # noqa: ARG002
-        raise AssertionError("an unproved score saw exact counts")
-
-
-class MySize(Size):
-    """A query that says it is insensitive."""
-
-    def sensitivity(self, unit: Unit) -> int:
-        return 10**-9 * unit.max_records
-
-
-class MyCuts(AllCuts):
-    """Candidates that look at the counts."""
-
-    def sides(self, nodes: Frontier, first: int, exact_counts: np.ndarray) -> Any:  # noqa: ARG002
-        raise AssertionError("unproved candidates saw exact counts")
-
-
-# Questions by name, with what one record can move: written down here, not taken from the code under test.
-QUALITIES = [(BALANCE, 1), (CLASS_AWARE, 3), (Mix(3, 2), 5), (Max(), 1), (InfoGain(), 2050), (Gini(), 2050)]
-PRICES = [1, 1000, 90_000, 250_000, EPSILON, np.int64(77), np.uint16(500), np.int8(3)]
-BAD_PRICES = [0, -1, 0.25, 1e-9, True, np.True_, np.float32(5), None, "5", EPSILON + 1, 10**17, 2**63, 2**64, -(2**70)]
-
-
-@dataclass
-class Node:
-    """What the model knows of a region: its charges so far, its tests, whether it may be asked."""
-
-    spent: int
-    losses: list[Fraction]
-    tests: int
-    told_to_stop: bool = False
-    open: bool = True
-    inner: bool = False
-
-
-class Game:
-    """A curator, and everything that is true of it by our own count."""
-
-    def __init__(self, draw: st.DrawFn, unit: Unit) -> None:
-        self.draw, self.unit = draw, unit
-        self.witness = Witness()
-        self.curator = DATA.curator(EPSILON, unit=unit, noise=self.witness)
-        self.frontier = self.curator.root()
-        self.nodes = {0: Node(0, [], 0)}
-        self.everyone = [self.frontier]
-        self.sealed = self.tested = False
-
-    # ---- what is asked about
-
-    def regions(self) -> tuple[Frontier, bool]:
-        """Regions to ask about, and whether that is allowed."""
-        draw, here = self.draw, self.frontier
-        if not len(here):
-            old = draw(st.sampled_from(self.everyone))
-            return old, all(self.nodes[i].open for i in old.ids.tolist())
-        mask = np.array([draw(st.booleans()) for _ in range(len(here))], dtype=bool)
-        good = here.take(mask if mask.any() else np.ones(len(here), bool))
-        match draw(st.integers(0, 11)):
-            case 0:
-                return forged(good, ids=good.ids + 1000), False
-            case 1:
-                return forged(good, ids=good.ids - len(self.nodes) - 1), False
-            case 2:
-                return forged(good, ids=np.repeat(good.ids, 2)), False
-            case 3 if len(good) > 1:
-                return forged(good, ids=good.ids[::-1]), False
-            case 4:
-                old = draw(st.sampled_from(self.everyone))
-                return old, all(self.nodes[i].open for i in old.ids.tolist())
-            case 5:
-                # The right regions with a wrong story: boxes, parents and depth are not believed.
-                wide = np.full_like(good.lo, 99)
-                return Frontier(good.ids.copy(), good.ids - 7, 12345, -wide, wide), True
-            case 6:
-                return forged(good, ids=np.zeros(0, np.int64)), True
-            case _:
-                return good, True
-
-    def price(self, n: int) -> tuple[Any, list[int] | None]:
-        """A price, and what it comes to for n regions; None if it is not one."""
-        price = self.draw(st.sampled_from(PRICES + BAD_PRICES))
-        if any(price is bad for bad in BAD_PRICES[:-5]) or any(price is bad for bad in BAD_PRICES[-4:]):
-            return price, None
-        if self.draw(st.booleans()):
-            price = np.array([self.draw(st.integers(1, 400_000)) for _ in range(n)], dtype=np.int64)
-        return price, np.broadcast_to(price, (n,)).tolist()
-
-    # ---- what may be asked
-
-    def ask(self, question: Any, nodes: Frontier, fine: bool, costs: list[int] | None, moves: int) -> Any:
-        """Asks; the answer must be one exactly if our own count allows it."""
-        ids = nodes.ids.tolist()
-        affordable = fine and costs is not None
-        if affordable:
-            affordable = all(self.nodes[i].spent + c <= EPSILON for i, c in zip(ids, costs, strict=True))
-        self.witness.moves = Fraction(moves * self.unit.max_records)
-        before = len(self.witness.tests), {k: len(v) for k, v in self.witness.loss.items()}
-        try:
-            answer = question()
-        except CantleError:
-            assert self.sealed or not affordable or not ids
-            assert before == (len(self.witness.tests), {k: len(v) for k, v in self.witness.loss.items()})
-            return None
-        assert not self.sealed
-        assert fine
-        assert affordable or not ids
-        for i, cost in zip(ids, costs or [], strict=bool(costs)):
-            self.nodes[i].spent += cost
-            self.nodes[i].losses.append(self.witness.loss[i][-1])
-            assert self.witness.loss[i][-1] <= Fraction(cost, NANO)
-        return answer
-
-    def choose(self) -> None:
-        nodes, fine = self.regions()
-        price, costs = self.price(len(nodes))
-        quality, rho = self.draw(st.sampled_from(QUALITIES))
-        own = [self.at(i) for i in nodes.ids.tolist()] if fine else []
-        possible = all((hi - lo > 1).any() for lo, hi in own)
-        candidates: Any = AllCuts(SIZES, self.draw(st.sampled_from([1, CLASSES])))
-        if self.draw(st.booleans()) and own and possible:
-            attribute = [int(np.flatnonzero(hi - lo > 1)[-1]) for lo, hi in own]
-            candidates = CutsOf(np.array(attribute, dtype=np.int64), max(SIZES), CLASSES)
-        match self.draw(st.integers(0, 5)):
-            case 0:
-                quality, possible = self.draw(st.sampled_from([MyQuality(), MyMix(1, 0), Mix, None])), False
-            case 1:
-                candidates, possible = MyCuts(SIZES, 1), False
-            case 2:
-                strange = [AllCuts((4, 2), 1), AllCuts(SIZES, 5), CutsOf(np.zeros(len(nodes) + 1, np.int64), 4, 1)]
-                candidates, possible = self.draw(st.sampled_from(strange)), False
-        cuts = self.ask(
-            lambda: self.curator.choose(nodes, candidates, quality, price, why="c"),
-            nodes, fine and possible, costs, rho,
-        )  # fmt: skip
-        if cuts is not None and len(nodes):
-            assert cuts.fits(self.frontier.take(np.searchsorted(self.frontier.ids, nodes.ids)))
-
-    def measure(self) -> None:
-        nodes, fine = self.regions()
-        price, costs = self.price(len(nodes))
-        n = len(nodes)
-        query, moves = self.draw(st.sampled_from([
-            (Size(), 1), (Histogram(CLASSES), 1), (Marginals(OneWays((0, 1), SIZES, 1)), 2),
-            (Marginals(OneWays((0, 1, 0), (*SIZES, 4), CLASSES)), 3),
-            (Children(Cuts(np.zeros(n, np.int64), np.full(n, 2))), 1), (MySize(), None), (DATA, None),
-            (Histogram(1), None), (Marginals(OneWays((1,), SIZES, 1)), None), (Marginals(OneWays((0,), (3,), 1)), None),
-        ]))  # fmt: skip
-        if isinstance(query, Children) and fine:
-            fine = all(lo[0] < 2 < hi[0] for lo, hi in map(self.at, nodes.ids.tolist()))
-        noisy = self.ask(
-            lambda: self.curator.measure(nodes, query, price, why="m"),
-            nodes, fine and moves is not None, costs, moves or 0,
-        )  # fmt: skip
-        if noisy is not None:
-            assert noisy.value.shape == (n, query.key.cells)
-
-    def test(self) -> None:
-        nodes, fine = self.regions()
-        records, ids = self.unit.max_records, nodes.ids.tolist()
-        if fine:
-            fine = not any(self.nodes[i].told_to_stop for i in ids)
-        done = [self.nodes[i].tests for i in ids] if fine else []
-        costs = [self.test_cost(tests + 1) - self.test_cost(tests) for tests in done]
-        fine = fine and all(self.nodes[i].spent + c <= EPSILON for i, c in zip(ids, costs, strict=True))
-        other = self.tested and self.draw(st.integers(0, 4)) == 0
-        before = len(self.witness.tests)
-        try:
-            answer = self.curator.test(nodes, PrivTree(9, 9, 9) if other else STOP, why="t")
-        except CantleError:
-            assert self.sealed or not fine or other
-            assert len(self.witness.tests) == before
-            return
-        assert fine
-        assert not other
-        assert not self.sealed
-        self.tested = True
-        rates = [rate for _, rate in self.witness.tests[before:]]
-        assert rates == [Fraction(STOP.epsilon_nano, NANO * records)] * len(ids)
-        for i, cost, yes in zip(ids, costs, answer.tolist(), strict=True):
-            self.nodes[i].spent += cost
-            self.nodes[i].tests += 1
-            self.nodes[i].told_to_stop = not yes
-
-    def test_cost(self, tests: int) -> int:
-        return int(STOP.cost(np.array([tests]), self.unit.max_records)[0])
-
-    def split(self) -> None:
-        nodes, fine = self.regions()
-        own = self.frontier.take(np.isin(self.frontier.ids, nodes.ids))
-        if fine and len(nodes) and able(own).all() and self.draw(st.integers(0, 3)):
-            cuts = cuts_of(self.draw, own)
-        else:
-            number = self.draw(st.integers(0, 3))
-            attribute = [self.draw(st.integers(-1, 2)) for _ in range(number)]
-            point = [self.draw(st.integers(-1, 5)) for _ in range(number)]
-            cuts = Cuts(np.array(attribute, dtype=np.int64), np.array(point, dtype=np.int64))
-            fine = fine and number == len(own) == len(nodes) and cuts.fits(own)
-        try:
-            children = self.curator.split(nodes, cuts)
-        except CantleError:
-            assert self.sealed or not fine
-            return
-        assert fine
-        assert not self.sealed
-        for node in self.nodes.values():
-            node.open = False
-        for i, child in zip(np.repeat(nodes.ids, 2).tolist(), children.ids.tolist(), strict=True):
-            mother = self.nodes[i]
-            mother.inner = True
-            self.nodes[child] = Node(mother.spent, list(mother.losses), mother.tests, mother.told_to_stop)
-        self.frontier = children
-        self.everyone.append(children)
-
-    def coin(self) -> None:
-        nodes, fine = self.regions()
-        try:
-            toss = self.curator.coin(nodes, np.full(len(nodes), 6))
-        except CantleError:
-            assert self.sealed or not fine
-            return
-        assert fine
-        assert not self.sealed
-        assert ((toss >= 0) & (toss < 6)).all()
-
-    def seal(self) -> None:
-        if self.draw(st.integers(0, 5)) == 0:
-            if self.sealed:
-                with pytest.raises(Sealed):
-                    self.curator.seal()
-                return
-            self.receipt = self.curator.seal()
-            self.sealed = True
-
-    def at(self, node: int) -> tuple[np.ndarray, np.ndarray]:
-        i = int(np.searchsorted(self.frontier.ids, node))
-        return self.frontier.lo[i], self.frontier.hi[i]
-
-    # ---- what must hold, always
-
-    def check(self) -> None:
-        ids = np.array(sorted(self.nodes), dtype=np.int64)
-        left = self.curator.left(forged(self.frontier, ids=ids))
-        k = self.unit.max_records
-        lost_by_tests = k * NANO * lifetime(STOP.epsilon_nano / NANO / k, STOP.delta)
-        for i, balance in zip(ids.tolist(), left.tolist(), strict=True):
-            node = self.nodes[i]
-            assert balance == EPSILON - node.spent >= 0
-            tested = min(node.tests * STOP.epsilon_nano, lost_by_tests) if node.tests else 0
-            assert float(sum(node.losses)) * NANO + tested <= EPSILON * (1 + 1e-12)
-
-    def finish(self) -> None:
-        if not self.sealed:
-            self.receipt = self.curator.seal()
-        paths = {path["path"]: path for path in self.receipt["paths"]}
-        for path in paths.values():
-            assert sum(charge["epsilon_nano"] for charge in path["charges"]) == path["epsilon_nano"] <= EPSILON
-        ids = np.array(sorted(self.nodes), dtype=np.int64)
-        kinds = self.curator.path(forged(self.frontier, ids=ids)).tolist()
-        for i, kind in zip(ids.tolist(), kinds, strict=True):
-            if not self.nodes[i].inner:
-                assert paths[kind]["epsilon_nano"] == self.nodes[i].spent
-
-
-def forged(nodes: Frontier, *, ids: np.ndarray) -> Frontier:
-    return Frontier(ids, nodes.parent, nodes.depth, nodes.lo, nodes.hi)
+from tests.laws.hostile import (
+    CLASSES,
+    DATA,
+    EPSILON,
+    FIXED,
+    MOVES,
+    NUMBER,
+    SIZES,
+    STOP,
+    TOP,
+    Game,
+    MyCuts,
+    MyQuality,
+    MySize,
+    Witness,
+    forged,
+    joint,
+    points,
+)
+from tests.laws.strategies import Table
 
 
 @settings(max_examples=400)
 @given(st.data())
 def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(data) -> None:
-    game = Game(data.draw, Unit(data.draw(st.integers(1, 2))))
-    for _ in range(data.draw(st.integers(1, 14))):
-        move = data.draw(st.sampled_from(["choose", "measure", "measure", "test", "split", "split", "coin", "seal"]))
-        getattr(game, move)()
-        game.check()
-    game.finish()
+    game = Game(data.draw, DATA.engine(), Unit(data.draw(st.integers(1, 2))))
+    game.play(MOVES)
 
 
 # ---- what a curator may never give away ----------------------------------------------------------------------
@@ -816,19 +507,6 @@ def column_curator(records: Any = DATA.records, noise: Noise | None = None, epsi
     table = Table(SIZES, CLASSES, tuple(records))
     engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
     return Curator(engine, Budget(epsilon, Unit()), noise or Seeded(1))
-
-
-TOP = Grid.top(SIZES)
-NUMBER = Value(0, (0, 4), None)
-FIXED = Value(1, (0, 3), ((0, 1), (1, 3)))
-
-
-def joint(**given: Any) -> JointSplits:
-    return JointSplits(**({"grid": TOP, "values": (NUMBER,), "handicaps": (0,), "points": 9, "classes": 2} | given))
-
-
-def points(*values: Value, size: Any = 4, classes: Any = 2) -> SplitPoints:
-    return SplitPoints(values or (NUMBER,), size, classes)
 
 
 class MyJoint(JointSplits):
