@@ -7,6 +7,10 @@ The `range` of a score is rho = sup over neighbours of (max_i d(i) - min_i d(i))
 candidate i's score. Selection with weight exp(epsilon * score / rho), or permute-and-flip at that rate, is
 epsilon-DP (docs/privacy.md, Claim 1). If no record ever lowers a score (monotone), rho is at most the largest
 change. Every range here is also checked by brute force over all small tables in tests/laws.
+
+Scores are 64-bit integers, and a sum that wraps around would have no range. The claims hold for up to MOST_RECORDS =
+2^52 records (4.5 * 10^15, at least 36 petabytes as words): no score is then larger than 3/2 * 2^10 * 2^52 < 2^63,
+handicaps of up to 2^60 included, and every count is exact as a float. Sums of counts themselves fit up to 2^63.
 """
 
 from __future__ import annotations
@@ -21,8 +25,11 @@ import numpy.typing as npt
 from cantle.errors import ParameterError
 from cantle.regions import Ints
 
-MOST_WEIGHT = 1 << 20
-"""Weights above it could take a score of 2^40 records past 64 bits."""
+MOST_RECORDS = 1 << 52
+"""The proofs of all scores hold up to so many records."""
+
+MOST_WEIGHT = 1 << 10
+"""Weights above it could take a score of MOST_RECORDS past 64 bits."""
 
 SCALE = 1 << 10
 """Real scores become integers by floor(SCALE * q)."""
@@ -58,7 +65,8 @@ class Mix:
 
     Claim 2. Range even + apart. min(r1, r2) gains 1 when the record joins the strictly smaller side and else
     stays; g = max over c != c' of x_c + y_c' is a maximum of counting functions, each gaining 0 or 1. So the
-    score gains between 0 and even + apart: monotone.   RPS 3.2 eq. (2), 4.2 eq. (3)
+    score gains between 0 and even + apart: monotone. As min(r1, r2) <= n/2, g <= n and weights are at most 2^10, 64
+    bits hold the score of n <= 2^52 records: 2^9 n + 2^10 n < 2^63.   RPS 3.2 eq. (2), 4.2 eq. (3)
     """
 
     even: int
@@ -105,6 +113,7 @@ class Max(Additive):
     """Sum over children of the largest class count (DiffGen's Max).
 
     Claim 3. Range 1: one class count of one child gains 1, so one maximum gains 0 or 1, the others stay. Monotone.
+    The score is at most the number of records, so 64 bits hold it.
     """
 
     @property
@@ -129,7 +138,7 @@ class WeightedMajority(Additive):
     """Joint-cell majority with a public whole weight for each class.
 
     Claim 18. Range max(weights): one class count of one part gains 1, so that part's max_c w_c n_c gains between 0
-    and the record's weight, the others stay. Monotone.
+    and the record's weight, the others stay. Monotone. Weights of at most 2^10 keep it below 2^62 up to 2^52 records.
     """
 
     weights: tuple[int, ...]
@@ -147,13 +156,49 @@ class WeightedMajority(Additive):
         return (part * np.array(self.weights, dtype=np.int64)).max(axis=-1)
 
 
+_PLAIN = 1 << 31  # records of a part whose square is below 2^62
+_DIGIT = 11  # binary digits of a factor at a time
+
+
+def _impurity(part: Ints) -> tuple[Ints, Ints, Ints]:
+    """(whole, rest, n) with n^2 - S = whole * n + rest and 0 <= rest < n, S = sum_c n_c^2; n is 1 where it is 0.
+
+    Exact up to MOST_RECORDS, though n^2 has 104 binary digits: n^2 - S = sum_c n_c (n - n_c), and each product is
+    divided by n as on paper. There every rest is below n, so the rests of up to 2^10 classes add up to less than 2^62.
+    """
+    n = part.sum(axis=-1)
+    divisor = np.maximum(n, 1)
+    if n.max(initial=0) < _PLAIN:  # both ways are exact here, this one is faster
+        whole, rest = np.divmod(n * n - (part * part).sum(axis=-1), divisor)
+        return whole, rest, divisor
+    wholes, rests = _divided_product(part, n[..., None] - part, divisor[..., None])
+    more, rest = np.divmod(rests.sum(axis=-1), divisor)
+    return wholes.sum(axis=-1) + more, rest, divisor
+
+
+def _divided_product(a: Ints, b: Ints, n: Ints) -> tuple[Ints, Ints]:
+    """divmod(a * b, n) for 0 <= a, b <= n <= 2^52, by the digits of b: no number on the way reaches 2^64.
+
+    A rest r < n takes in the next digit d < 2^11 as 2^11 r + a d <= 2^11 (n - 1) + n (2^11 - 1) < 2^64, and the
+    quotient so far is at most a b / n <= 2^52.
+    """
+    first, second, divisor = (np.asarray(x, dtype=np.uint64) for x in (a, b, n))
+    quotient, rest = np.zeros_like(first), np.zeros_like(first)
+    for shift in range(4 * _DIGIT, -1, -_DIGIT):  # five digits: 55 binary ones
+        digit = (second >> np.uint64(shift)) & np.uint64((1 << _DIGIT) - 1)
+        more, rest = np.divmod((rest << np.uint64(_DIGIT)) + first * digit, divisor)
+        quotient = (quotient << np.uint64(_DIGIT)) + more
+    return quotient.astype(np.int64), rest.astype(np.int64)
+
+
 @dataclass(frozen=True)
 class HalfGini(Additive):
     """Joint-cell half Gini: minus the sum over parts of floor(SCALE (n - S/n) / 2), S = sum_c n_c^2; integers only.
 
     Claim 19. Range SCALE. Adding to class c (k records) of a part changes (n - S/n)/2 by
     [1 + S/(n(n+1)) - (2k+1)/(n+1)]/2, which k^2 <= S <= n^2 puts in [0, 1); the other parts stay. So one floor rises
-    by between 0 and SCALE, and every candidate's score falls by between 0 and SCALE. Monotone.
+    by between 0 and SCALE, and every candidate's score falls by between 0 and SCALE. Monotone. Every floor is exact
+    (`_impurity`), and all parts together are at most SCALE/2 times the number of records: below 2^61 for 2^52 records.
     """
 
     @property
@@ -161,10 +206,8 @@ class HalfGini(Additive):
         return SCALE
 
     def value(self, part: Ints) -> Ints:
-        # floor((n^2 - S) SCALE/2 / n) in two steps, so that 64 bits hold up to 2^31 records.
-        n = part.sum(axis=-1)
-        whole, rest = np.divmod(n * n - (part * part).sum(axis=-1), np.maximum(n, 1))
-        return -(whole * (SCALE // 2) + rest * (SCALE // 2) // np.maximum(n, 1))
+        whole, rest, n = _impurity(part)
+        return -(whole * (SCALE // 2) + rest * (SCALE // 2) // n)
 
 
 def _entropy_term(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -180,8 +223,10 @@ class InfoGain:
     Claim 5. Range 2 (SCALE + 1). The gain changes within [-1, 1] for any number of classes: up by at most
     h(1/(n+1)) <= 1, down by at most (H(C) + phi(n_c)) / (n+1) <= 1 with phi(t) = (t+1)log2(t+1) - t log2 t
     (docs/privacy.md). Not monotone. Rounding: floors of numbers that are each within 1/2 of true values at
-    most SCALE apart differ by less than SCALE + 2, so by at most SCALE + 1; float error is below 1/2 up to
-    2^36 records.
+    most SCALE apart differ by less than SCALE + 2, so by at most SCALE + 1. The float error is below 1/2 up to 2^52
+    records: counts are exact floats; the terms t log2 t add up to at most 4 n log2 n <= 208 n in size, each is within
+    8 roundings and each of m additions adds one, so SCALE gain / n is off by less than 208 (m + 9) 2^-53 SCALE, which
+    is below 1/2 for up to m = 2^30 classes times children.
     """
 
     @property
@@ -199,23 +244,22 @@ class InfoGain:
 
 
 @dataclass(frozen=True)
-class Gini:
-    """floor(SCALE * sum over children of sum_c n_c^2 / n), the n-weighted Gini purity.
+class Gini(Additive):
+    """The n-weighted Gini purity: sum over children of floor(SCALE S / n), S = sum_c n_c^2; integers only.
 
-    Claim 6. Range 2 (SCALE + 1). Adding to class c (k records) of a child with n records and S = sum n_c^2
-    changes the sum by (2k+1)/(n+1) - S/(n(n+1)), and k^2 <= S <= n^2 puts this in (-1, 1]. Rounding as in Claim 5.
+    Claim 6. Range 2 (SCALE + 1), of which 2 SCALE is needed. Adding to class c (k records) of a child with n records
+    changes S/n by (2k+1)/(n+1) - S/(n(n+1)), and k^2 <= S <= n^2 puts this in (-1, 1]; the other children stay. So one
+    floor changes by at most SCALE either way. Every floor is exact (`_impurity`, as S/n = n - (n^2 - S)/n), and all
+    together are at most SCALE times the number of records: 2^62 for 2^52 records.
     """
 
     @property
     def range(self) -> int:
         return 2 * (SCALE + 1)
 
-    def scores(self, children: Sequence[Ints]) -> Ints:
-        purity = np.zeros(children[0].shape[:-1], dtype=np.float64)
-        for child in children:
-            squares = (child.astype(np.float64) ** 2).sum(axis=-1)
-            purity = purity + squares / np.maximum(child.sum(axis=-1), 1)
-        return np.floor(SCALE * purity).astype(np.int64)
+    def value(self, part: Ints) -> Ints:
+        whole, rest, n = _impurity(part)
+        return SCALE * (part.sum(axis=-1) - whole) + -SCALE * rest // n
 
 
 TRUSTED_QUALITIES = (Mix, Max, JointMajority, WeightedMajority, HalfGini, InfoGain, Gini)

@@ -1,7 +1,8 @@
 """What may be counted, each with its L1 sensitivity and the proof of it. Trusted.
 
 `sensitivity(unit)` bounds how far the whole vector of a region's cells moves, in L1, when one unit (all the
-records of one protected person) is added or removed. tests/laws checks every bound by brute force.
+records of one protected person) is added or removed. tests/laws checks every bound by brute force. Counts are 64-bit
+integers that only ever add up records, so none wraps around below 2^62 records, the limit of noise/verbs.py.
 """
 
 from __future__ import annotations

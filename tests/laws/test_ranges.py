@@ -15,7 +15,21 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.quality import BALANCE, CLASS_AWARE, SCALE, TRUSTED_QUALITIES, InfoGain, Mix
+from cantle.quality import (
+    BALANCE,
+    CLASS_AWARE,
+    MOST_RECORDS,
+    MOST_WEIGHT,
+    SCALE,
+    TRUSTED_QUALITIES,
+    Gini,
+    HalfGini,
+    InfoGain,
+    JointMajority,
+    Max,
+    Mix,
+    WeightedMajority,
+)
 
 INSTANCES = {
     "Mix": [(1, 0), (2, 1), (1, 1), (0, 1), (3, 2)],
@@ -182,3 +196,76 @@ def test_weights_without_a_proof_are_refused(even, apart) -> None:
     """Claim 2 is about natural numbers, small enough for the score to stay in 64 bits."""
     with pytest.raises(ParameterError):
         Mix(even, apart)
+
+
+# ---- many records ---------------------------------------------------------------------------------------------
+
+LARGE = [2**31 - 1, 2**31, 3_050_000_000, 3_700_000_000, 2**32 - 1, 2**32, 2**33 + 1, 10**12, 2**44 + 7, 2**50, 2**52]
+"""Up to the limit of the proofs. Squares leave 64 bits from 3.05e9 records on, with two classes from 4.3e9 on."""
+
+
+def shared_out(records: int) -> list[tuple[int, ...]]:
+    """Two, three and a thousand classes, from pure to even, with odd rests."""
+    third, part = records // 3, records // 1000
+    return [
+        (records, 0), (records - 1, 1), (records // 2, records - records // 2), (third + 1, records - third - 1),
+        (third, third, records - 2 * third), (records - 2, 1, 1), (0, records // 7, records - records // 7),
+        (part,) * 999 + (records - 999 * part,),
+    ]  # fmt: skip
+
+
+def half_gini(counts: tuple[int, ...]) -> int:
+    """By whole numbers of any length."""
+    n = sum(counts)
+    return -(SCALE * (n * n - sum(c * c for c in counts)) // (2 * n))
+
+
+def purity(counts: tuple[int, ...]) -> int:
+    return SCALE * sum(c * c for c in counts) // sum(counts)
+
+
+@pytest.mark.parametrize("records", LARGE)
+@pytest.mark.parametrize(("quality", "exact"), [(HalfGini(), half_gini), (Gini(), purity)], ids=["half", "whole"])
+def test_gini_is_exact_for_many_records(quality, exact, records: int) -> None:
+    for counts in shared_out(records):
+        small = (2, 5, *range(len(counts) - 2))
+        table = np.array([counts, small], dtype=np.int64)  # a small part beside a large one
+        assert quality.value(table).tolist() == [exact(counts), exact(small)]
+
+
+def all_qualities(classes: int) -> list:
+    mixes = [Mix(MOST_WEIGHT, MOST_WEIGHT), Mix(1, 0), Mix(2, 1)]
+    weighted = WeightedMajority((MOST_WEIGHT, 3, MOST_WEIGHT)[:classes])
+    return [*mixes, Max(), JointMajority(), weighted, HalfGini(), InfoGain(), Gini()]
+
+
+def test_every_trusted_score_is_tried_with_many_records() -> None:
+    assert {type(quality) for quality in all_qualities(2)} == set(TRUSTED_QUALITIES)
+
+
+@pytest.mark.parametrize("records", LARGE)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_range_holds_for_many_records(records: int, classes: int) -> None:
+    """One record more, in any class of either side: candidates that share the class totals move within the range."""
+    shares = [counts for counts in shared_out(records - 1) if len(counts) == classes]
+    for counts in shares:
+        cuts = [counts, tuple(c // 2 for c in counts), tuple(c // 3 + c % 2 for c in counts), (0,) * classes]
+        left = np.array(cuts, dtype=np.int64)
+        right = np.array(counts, dtype=np.int64) - left
+        for quality in all_qualities(classes):
+            before = quality.scores([left, right])
+            for label in range(classes):
+                more = np.eye(classes, dtype=np.int64)[label]
+                moved = [quality.scores([left + more, right]) - before, quality.scores([left, right + more]) - before]
+                assert np.ptp(np.concatenate(moved)) <= quality.range
+
+
+def test_the_limit_of_records_keeps_every_score_within_64_bits() -> None:
+    """The largest scores there are: both sides even and all told apart, one class, classes that are even."""
+    half = MOST_RECORDS // 2
+    apart = [np.array([half, 0]), np.array([0, half])]
+    assert Mix(MOST_WEIGHT, MOST_WEIGHT).scores(apart) == MOST_WEIGHT * (half + MOST_RECORDS) < 2**63
+    pure = [np.array([MOST_RECORDS, 0]), np.array([0, 0])]
+    assert WeightedMajority((MOST_WEIGHT, 1)).scores(pure) == MOST_WEIGHT * MOST_RECORDS < 2**63 - 2**60
+    assert Gini().scores(pure) == SCALE * MOST_RECORDS < 2**63
+    assert HalfGini().scores([np.array([half, half]), np.array([0, 0])]) == -(SCALE // 4) * MOST_RECORDS
