@@ -323,6 +323,16 @@ def test_secure_words_are_never_reused() -> None:
     assert str(987654321) not in repr(Seeded(987654321))
 
 
+def test_a_machine_put_back_to_a_snapshot_draws_other_words() -> None:
+    """All that the process holds is as it was; what it draws then must come from the operating system anew."""
+    noise, lanes = Secure(), Lanes(0, np.zeros(4))
+    noise.words(lanes, 0)
+    snapshot = dict(vars(noise))
+    first = noise.words(lanes, 0)
+    vars(noise).update(snapshot)
+    assert not set(first.tolist()) & set(noise.words(lanes, 0).tolist())
+
+
 @pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_secure_noise_cannot_be_copied(copier: Callable[[Any], Any]) -> None:
     with pytest.raises(TypeError, match="never be used twice"):

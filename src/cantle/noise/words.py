@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from threading import Lock
 from typing import ClassVar, NoReturn, SupportsIndex
 
 import numpy as np
@@ -12,31 +11,15 @@ import numpy as np
 from cantle.noise.samplers import Sampler
 from cantle.noise.verbs import Lanes, Words, scramble
 
-_REFILL = 1 << 14  # words: 128 KiB, which stay in the cache
-
 
 class Secure(Sampler):
     """Words of the operating system, each used once; the only source that makes a release private."""
 
     private: ClassVar[bool] = True
 
-    def __init__(self) -> None:
-        self._lock = Lock()  # two threads must not be given the same word
-        self._pool = np.empty(0, dtype=np.uint64)
-        self._owner = os.getpid()
-
     def words(self, lanes: Lanes, round: int) -> Words:  # noqa: ARG002 (every word is new)
-        with self._lock:
-            if self._owner != os.getpid():  # a forked child must not repeat its parent's words
-                self._pool, self._owner = np.empty(0, dtype=np.uint64), os.getpid()
-            parts, missing = [self._pool[: len(lanes)]], len(lanes) - len(self._pool)
-            self._pool = self._pool[len(lanes) :]
-            while missing > 0:
-                fresh = np.frombuffer(os.urandom(8 * _REFILL), dtype=np.uint64)
-                parts.append(fresh[:missing])
-                self._pool = fresh[missing:]
-                missing -= _REFILL
-            return np.concatenate(parts)
+        # Nothing is kept for later: words held here would come twice after a fork, or from the snapshot of a machine.
+        return np.frombuffer(os.urandom(8 * len(lanes)), dtype=np.uint64).copy()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("secure noise cannot be copied or pickled: random words must never be used twice")
