@@ -303,6 +303,7 @@ def edits(times: int, folder: Path) -> list[str]:
     write_people(folder, 300)
     dice, unnoticed = random.Random(3), []
     options = [{"method": "rps"}, {"method": "diffgen"}, {"insecure_seed": 1}]
+    cantle.Ledger(folder / "ledger.db").create()
     charged = {"ledger": folder / "ledger.db", "dataset": NAME}
     made = [
         cantle.publish(folder / "people.csv", folder / "schema.json", epsilon=1, **charged, **one).save(

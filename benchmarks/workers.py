@@ -40,6 +40,7 @@ def charges(where: str) -> None:
 
     ledger = Ledger(where)
     ready()
+    ledger.create()
     while True:
         print(ledger.charge(NAME, epsilon_nano=1, **WHAT).line["sequence"], flush=True)
 
@@ -69,6 +70,7 @@ def publish(where: str, epsilon: str, out: str, limit: str = "0", dies_at: str =
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     try:
+        cantle.Ledger(where).create()
         release = cantle.publish("people.csv", "schema.json", epsilon=epsilon, ledger=where, dataset=NAME, method="rps")
         release.save(out)
         print("published", flush=True)

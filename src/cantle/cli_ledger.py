@@ -1,4 +1,4 @@
-"""The commands `cantle ledger show | cap | history`."""
+"""The commands `cantle ledger create | show | cap | history`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,18 @@ Name = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The data s
 AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
 
 _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "not recorded")
+
+
+@ledger_app.command("create")
+def create_command(ledger: Where, as_json: Json = False) -> None:
+    """Make a ledger without caps; one that exists stays as it is. `publish` charges only a ledger that exists.
+
+    Example: cantle ledger create --ledger ledger.db
+    """
+    from cantle.ledger import Ledger
+
+    Ledger(ledger).create()
+    tell(as_json, {"ledger": "ready"}, lambda: print("the ledger is ready"))
 
 
 @ledger_app.command("show")

@@ -128,6 +128,12 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._store.where!r})"
 
+    def create(self) -> None:
+        """Makes the ledger; one that is there already stays as it is. Nothing but this and `cap` makes one: a charge to
+        a misspelt place must not open a second account."""
+        with self._store.writing(create=True):
+            pass
+
     def charge(
         self,
         dataset: str,
@@ -139,7 +145,8 @@ class Ledger:
         guarantee: str,
         software: str,
     ) -> Ticket:
-        """Takes epsilon from the data set, durably, or raises and takes nothing. The first charge fixes the unit.
+        """Takes epsilon from the data set, durably, or raises and takes nothing. The first charge fixes the unit. The
+        ledger must be there (`create`, `cap`).
 
         A new data set may go without a cap as long as no other in the ledger has one: where caps are used, a misspelt
         name must not open an account of its own.
@@ -198,9 +205,10 @@ class Ledger:
             sql(first, sha256, name, sequence)
 
     def cap(self, dataset: str, epsilon: Any) -> Account:
-        """Sets the most that the data set may ever spend; what is spent stays spent, whatever the cap."""
+        """Sets the most that the data set may ever spend; what is spent stays spent, whatever the cap. Makes the ledger
+        if it is not there yet."""
         name, nano = check_name(dataset), nano_of(epsilon, "a cap of 3")
-        with self._store.writing() as sql:
+        with self._store.writing(create=True) as sql:
             number = len(_account(sql, name).caps) + 1
             sql("INSERT INTO cantle_dataset (name) VALUES (?) ON CONFLICT (name) DO NOTHING", name)
             row = (name, number, now(), nano)

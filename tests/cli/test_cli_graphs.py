@@ -140,6 +140,7 @@ def test_bad_calls_cost_nothing(folder: Path, cantle: Cantle, arguments: list[An
 
 
 def test_units_do_not_add_up_in_a_ledger(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+    assert cantle("ledger", "create", "--ledger", "ledger.db").code == 0
     paid = ("--epsilon", "1", "--ledger", "ledger.db", "--dataset", "friends")
     assert cantle("publish", "friends.txt", "--schema", "node.yaml", *paid, "-o", "a").code == 0
     other = cantle("publish", "friends.txt", "--schema", "edge.yaml", *paid, "-o", "b")

@@ -1,4 +1,4 @@
-"""`publish --ledger` and `cantle ledger show | cap | history`, end to end."""
+"""`publish --ledger` and `cantle ledger create | show | cap | history`, end to end."""
 
 from __future__ import annotations
 
@@ -54,9 +54,22 @@ def test_nothing_is_charged_for_what_can_be_refused_at_the_door(folder: Path) ->
 
 
 def test_help_and_bad_calls(folder: Path) -> None:  # noqa: F811
-    for command in ("show", "cap", "history"):
+    for command in ("create", "show", "cap", "history"):
         assert f"Example: cantle ledger {command}" in cantle("ledger", command, "--help", cwd=folder).stdout
     assert cantle("ledger", "cap", "much", *BOOK, cwd=folder).returncode == 2
     assert cantle("ledger", "cap", "1", "--ledger", "ledger.db", "--dataset", "a|b", cwd=folder).returncode == 2
     assert cantle("ledger", "history", "--ledger", "people.csv", "--dataset", "people", cwd=folder).returncode == 1
     assert not (folder / "ledger.db").exists()
+
+
+def test_a_misspelt_ledger_is_refused_before_anything(folder: Path) -> None:  # noqa: F811
+    assert cantle("ledger", "cap", "1", *BOOK, cwd=folder).returncode == 0
+    before = sorted(path.name for path in folder.iterdir())
+    wrong = ("--ledger", "legder.db", "--dataset", "people")
+    refused = cantle(*PUBLISH, "--epsilon", "5", *wrong, "-o", "out", cwd=folder)
+    assert refused.returncode == 1
+    assert "there is no ledger legder.db; correct the path, or make it with `cantle ledger create" in refused.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert cantle("ledger", "create", "--ledger", "other.db", cwd=folder).returncode == 0
+    paid = ("--ledger", "other.db", "--dataset", "people")
+    assert cantle(*PUBLISH, "--epsilon", "0.5", *paid, "-o", "out", cwd=folder).returncode == 0

@@ -119,6 +119,7 @@ def test_bad_calls_cost_nothing(folder: Path, cantle: Cantle, arguments: list[An
 
 @pytest.mark.usefixtures("folder")
 def test_a_ledger_counts_sets_as_well(cantle: Cantle) -> None:  # noqa: F811
+    assert cantle("ledger", "create", "--ledger", "ledger.db").code == 0
     done = cantle(*PUBLISH, "--ledger", "ledger.db", "--dataset", "baskets", "-o", "out")
     assert "baskets, release 1: epsilon 2 spent" in done.out
     assert cantle("verify", "out").code == 0

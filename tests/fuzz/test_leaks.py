@@ -112,6 +112,8 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     # tables, and what is made of their releases
     (("init", "t.csv"), GOOD), (("init", "t.parquet", "--json"), GOOD), (("init", "empty.csv"), BAD),
     (("init", "cut.parquet"), BAD),
+    (publish("t.csv", "table", "a", "--ledger", "l.db", "--dataset", "people"), BAD),  # no such ledger yet
+    (("ledger", "create", "--ledger", "l.db"), GOOD),
     (publish("t.csv", "table", "a", "--method", "rps", "--ledger", "l.db", "--dataset", "people"), GOOD),
     (publish("t.parquet", "table", "b", "--json"), GOOD), (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
     (publish("t.csv", "person", "d"), GOOD), (publish("t.csv", "table", "e", *SEEDED), GOOD),

@@ -35,10 +35,23 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty place for a ledger."""
-    if request.param == "sqlite":
-        return str(tmp_path / "ledger.db")
-    return database(request.getfixturevalue("server"))
+    """A place where a ledger was created."""
+    place = str(tmp_path / "ledger.db") if request.param == "sqlite" else database(request.getfixturevalue("server"))
+    Ledger(place).create()
+    return place
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place without a ledger."""
+    return str(tmp_path / "none.db") if request.param == "sqlite" else database(request.getfixturevalue("server"))
+
+
+def created(path: Path) -> Ledger:
+    """A new ledger in a file."""
+    ledger = Ledger(path)
+    ledger.create()
+    return ledger
 
 
 def database(url: str, *settings: str) -> str:
@@ -148,10 +161,33 @@ def test_no_data_set_spends_more_than_a_manifest_can_say(where: str) -> None:
         charge(ledger, nano=1)
 
 
+def test_a_misspelt_place_opens_no_ledger(empty: str, tmp_path: Path) -> None:
+    """A charge there would pass no cap: it is refused, the fix is named, and nothing is made."""
+    ledger = Ledger(empty)
+    for ask in (
+        ledger.accounts,
+        lambda: ledger.account("patients"),
+        lambda: charge(ledger),
+        lambda: ledger.record("patients", 1, HASH),
+        lambda: cantle.publish(Trap(), SCHEMA, epsilon=1, ledger=empty, dataset="patients"),
+    ):
+        with pytest.raises(LedgerError, match="no ledger.*cantle ledger create --ledger.*cantle ledger cap N"):
+            ask()
+    assert list(tmp_path.iterdir()) == []
+    ledger.create()
+    assert ledger.accounts() == []
+    charge(ledger)
+    ledger.create()  # changes nothing
+    assert ledger.account("patients").spent_nano == 100_000_000
+
+
+def test_a_cap_makes_the_ledger(empty: str) -> None:
+    Ledger(empty).cap("patients", 1)
+    assert charge(Ledger(empty)).line["cap_nano"] == 10**9
+
+
 def test_what_is_not_in_the_ledger_is_said(where: str) -> None:
     ledger = Ledger(where)
-    with pytest.raises(LedgerError, match="no ledger|holds no ledger"):
-        ledger.accounts()
     ledger.cap("patients", 1)
     with pytest.raises(LedgerError, match="does not know data set 'people'; it knows 'patients'"):
         ledger.account("people")
@@ -201,13 +237,13 @@ def test_threads_cannot_both_take_the_last_budget(where: str) -> None:
 
 
 def test_the_file_has_a_write_ahead_log(tmp_path: Path) -> None:
-    charge(Ledger(tmp_path / "l.db"))
+    charge(created(tmp_path / "l.db"))
     assert (tmp_path / "l.db").read_bytes()[18:20] == b"\x02\x02"  # file format versions: write-ahead log
 
 
 def test_a_path_with_odd_characters(tmp_path: Path) -> None:
     path = tmp_path / "100% odd #?&.db"
-    charge(Ledger(path))
+    charge(created(path))
     assert path.is_file()
 
 
@@ -215,13 +251,14 @@ def test_places_where_no_ledger_can_be(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="is a folder"):
         charge(Ledger(tmp_path))
     with pytest.raises(LedgerError, match="cannot be opened or made"):
-        charge(Ledger(tmp_path / "no" / "l.db"))
+        Ledger(tmp_path / "no" / "l.db").create()
     (tmp_path / "text.db").write_text("this is not a ledger, it is a text that is long enough to have a header" * 20)
     with pytest.raises(LedgerError, match="it is not a ledger"):
         charge(Ledger(tmp_path / "text.db"))
     (tmp_path / "empty.db").touch()
-    with pytest.raises(LedgerError, match="an empty ledger"):
-        Ledger(tmp_path / "empty.db").accounts()
+    for ask in (Ledger(tmp_path / "empty.db").accounts, lambda: charge(Ledger(tmp_path / "empty.db"))):
+        with pytest.raises(LedgerError, match="holds no ledger"):
+            ask()
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("CREATE TABLE songs (title TEXT)")
     other.close()
@@ -237,6 +274,7 @@ def _changed(path: Path, statement: str) -> None:
 
 def test_a_damaged_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "l.db"
+    created(path)
     for _ in range(40):
         charge(Ledger(path))
     _changed(path, "DELETE FROM cantle_release WHERE sequence = 7")
@@ -256,7 +294,7 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     """Root may write anywhere, so it becomes nobody for a while."""
     folder = tmp_path / "fixed"
     folder.mkdir()
-    charge(Ledger(folder / "l.db"))
+    charge(created(folder / "l.db"))
     for path in (*tmp_path.parents, tmp_path):
         if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o777 == 0o700:
             path.chmod(0o711)
@@ -270,7 +308,7 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match="read-only|cannot be opened"):
             charge(Ledger(folder / "l.db"))
         with pytest.raises(LedgerError, match="cannot be opened"):
-            charge(Ledger(folder / "new.db"))
+            Ledger(folder / "new.db").create()
         with pytest.raises(OutputError, match="cannot write in"):
             release.save(folder / "out")
     finally:
@@ -382,7 +420,7 @@ def test_what_is_charged_and_what_is_not(tmp_path: Path) -> None:
 
 
 def test_a_release_that_is_not_private_is_listed_as_such(tmp_path: Path) -> None:
-    paid = {"ledger": tmp_path / "l.db", "dataset": "people"}
+    paid = {"ledger": created(tmp_path / "l.db"), "dataset": "people"}
     cantle.publish(people(50), SCHEMA, epsilon=1, insecure_seed=1, **paid).save(tmp_path / "a")
     cantle.publish(people(50), SCHEMA, epsilon=1, **paid).save(tmp_path / "b")
     assert verify_folder(tmp_path / "a") == verify_folder(tmp_path / "b") == []
@@ -392,6 +430,7 @@ def test_a_release_that_is_not_private_is_listed_as_such(tmp_path: Path) -> None
 
 
 def test_a_pickled_release_does_not_carry_the_ledger(tmp_path: Path) -> None:
+    created(tmp_path / "secret.db")
     release = cantle.publish(people(20), SCHEMA, epsilon=1, ledger=tmp_path / "secret.db", dataset="people")
     text = pickle.dumps(release)
     assert b"secret" not in text
@@ -401,6 +440,7 @@ def test_a_pickled_release_does_not_carry_the_ledger(tmp_path: Path) -> None:
 
 def test_a_ledger_that_cannot_be_written_any_more_does_not_take_the_release_away(tmp_path: Path) -> None:
     where = tmp_path / "l.db"
+    created(where)
     release = cantle.publish(people(20), SCHEMA, epsilon=1, ledger=where, dataset="people")
     where.write_text("damaged" * 1000)
     with pytest.raises(LedgerError, match="is written and paid for, but its hash is not recorded"):

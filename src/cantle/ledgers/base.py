@@ -31,13 +31,22 @@ class Store(Protocol):
     where: str
     """The place in words for messages, without a password."""
 
-    def writing(self) -> AbstractContextManager[Sql]:
+    def writing(self, *, create: bool = False) -> AbstractContextManager[Sql]:
         """A transaction that no other `writing` overlaps, durable when it ends, undone if it raises.
 
-        Makes the tables when the place is empty, and refuses tables of another form.
+        With `create` it makes the tables when the place is empty; without, it refuses a place without a ledger and
+        makes nothing, so that a misspelt place opens no second account. Refuses tables of another form.
         """
         ...
 
     def reading(self) -> AbstractContextManager[Sql]:
         """A transaction that sees one moment; refuses a place without a ledger, and makes nothing."""
         ...
+
+
+def how_to_create(address: str) -> str:
+    """The commands that make a ledger, for messages about a place without one."""
+    return (
+        f"make it with `cantle ledger create --ledger {address}`, "
+        f"or together with a cap: `cantle ledger cap N --ledger {address} --dataset NAME`"
+    )

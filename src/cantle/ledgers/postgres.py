@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cantle.errors import LedgerError, MissingExtra
-from cantle.ledgers.base import FORM, TABLES, Sql
+from cantle.ledgers.base import FORM, TABLES, Sql, how_to_create
 
 SCHEMES = ("postgresql://", "postgres://")
 PATIENCE = 120
@@ -41,7 +41,7 @@ class PostgresStore:
         self.where = f"PostgreSQL database {parts.get('dbname') or '(default)'} at {host}"
 
     @contextmanager
-    def writing(self) -> Iterator[Sql]:
+    def writing(self, *, create: bool = False) -> Iterator[Sql]:
         with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE") as sql:
             sql("SET LOCAL synchronous_commit = on")
             sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
@@ -49,6 +49,8 @@ class PostgresStore:
                 raise LedgerError(f"{self.where} runs with fsync=off: a charge could be lost; switch fsync on")
             sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             if not self._has_tables(sql):
+                if not create:
+                    raise self._empty()
                 for statement in TABLES:
                     sql(statement)
             yield sql
@@ -57,8 +59,11 @@ class PostgresStore:
     def reading(self) -> Iterator[Sql]:
         with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as sql:
             if not self._has_tables(sql):
-                raise LedgerError(f"{self.where} holds no ledger; check the URL, or make it with cantle ledger cap")
+                raise self._empty()
             yield sql
+
+    def _empty(self) -> LedgerError:
+        return LedgerError(f"{self.where} holds no ledger; correct the URL, or {how_to_create('URL')}")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Sql]:

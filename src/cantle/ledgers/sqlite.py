@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cantle.errors import LedgerError
-from cantle.ledgers.base import FORM, TABLES, Sql
+from cantle.ledgers.base import FORM, TABLES, Sql, how_to_create
 
 PATIENCE = 120.0
 """Seconds to wait for other processes; their transactions take milliseconds."""
@@ -42,12 +42,16 @@ class SqliteStore:
         self.where = str(self._path)
 
     @contextmanager
-    def writing(self) -> Iterator[Sql]:
-        with self._connected("rwc") as connection:
+    def writing(self, *, create: bool = False) -> Iterator[Sql]:
+        if not create:
+            self._require_file()
+        with self._connected("rwc" if create else "rw") as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 sql = _runner(connection)
                 if not self._has_tables(sql):
+                    if not create:
+                        raise self._empty()
                     for statement in TABLES:
                         sql(statement)
                 yield sql
@@ -59,14 +63,20 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[Sql]:
-        if not os.path.exists(self._path):
-            raise LedgerError(f"there is no ledger {self.where}; check the path, or make it with cantle ledger cap")
+        self._require_file()
         with self._connected("rw") as connection:
             connection.execute("BEGIN")
             sql = _runner(connection)
             if not self._has_tables(sql):
-                raise LedgerError(f"{self.where} is an empty ledger; check the path, or begin with cantle ledger cap")
+                raise self._empty()
             yield sql
+
+    def _require_file(self) -> None:
+        if not os.path.exists(self._path):
+            raise LedgerError(f"there is no ledger {self.where}; correct the path, or {how_to_create(self.where)}")
+
+    def _empty(self) -> LedgerError:
+        return LedgerError(f"{self.where} holds no ledger; correct the path, or {how_to_create(self.where)}")
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
