@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +17,7 @@ from cantle.cli_bench import bench_command
 from cantle.cli_ledger import ledger_app
 from cantle.cli_output import Json, progress, speak_utf8, table, tell
 from cantle.cli_release import apply_command, graph_command, sample_command, show_command, verify_command
-from cantle.errors import CantleError, ParameterError
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError
 
 app = typer.Typer(
     name="cantle",
@@ -29,7 +31,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Runs a command; exit codes: 0 done, 1 refused or failed, 2 usage."""
+    """Runs a command; exit codes: 0 done, 1 refused or failed, 2 usage, 130 by Ctrl-C, 143 by SIGTERM."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that private folders are deleted
     speak_utf8()
     try:
@@ -41,8 +43,31 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - whatever it says may quote a record, so it is not shown
-        print(f"error: unexpected {type(error).__name__}; nothing was released", file=sys.stderr)
+        words = [f"unexpected {type(error).__name__}", "nothing was released", *_charge_notes(error)]
+        print(f"error: {'; '.join(words)}", file=sys.stderr)
         sys.exit(1)
+
+
+def _charge_notes(error: BaseException) -> list[str]:
+    """Our own notes that a ledger was charged; those of libraries may quote a record."""
+    return [note for note in getattr(error, "__notes__", []) if note.startswith(CHARGE_NOTE)]
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Says what stands when a command is stopped; click would print "Aborted!" and no more."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        words, code = ["interrupted", *_charge_notes(stop)], 130
+    except SystemExit as stop:
+        if not _charge_notes(stop):
+            raise
+        words, code = ["ended by a signal", *_charge_notes(stop)], 143
+    else:
+        return
+    print(f"error: {'; '.join(words)}", file=sys.stderr)
+    sys.exit(code)
 
 
 def _complain(error: CantleError, code: int) -> None:
@@ -181,7 +206,7 @@ def publish_command(
     Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
     """
     from cantle.forms import require_storable
-    from cantle.publishing import publish
+    from cantle.publishing import noting_the_charge, publish
     from cantle.release import check_free, check_writable
     from cantle.schema import Schema
 
@@ -193,7 +218,7 @@ def publish_command(
     reserved = (own | {"insecure_seed"}) & set(parameters)
     if reserved:
         raise ParameterError(f"--set {min(reserved)}: this is an option of its own, not a parameter of the method")
-    with progress():
+    with _stoppable(), progress():
         options: dict[str, Any] = {
             "engine": engine,
             "memory": memory,
@@ -204,7 +229,8 @@ def publish_command(
             "insecure_seed": insecure_seed,
         }
         release = publish(data, declared, epsilon=epsilon, method=method, **options, **parameters)
-        release.save(output, data=form)
+        with noting_the_charge(release.ticket):
+            release.save(output, data=form)
     from cantle.show import overview
 
     facts = overview(release)

@@ -16,6 +16,9 @@ CantleError
 
 from __future__ import annotations
 
+CHARGE_NOTE = "the charge to data set"
+"""How the note begins that an exception gets when a ledger was charged before it."""
+
 
 class CantleError(Exception):
     """Base of all errors raised on purpose."""

@@ -19,7 +19,7 @@ import polars as pl
 from cantle.budget import Budget, Unit, nano_of, words_of
 from cantle.curator import Curator
 from cantle.engines.base import Engine
-from cantle.errors import CantleError, ParameterError, SchemaError
+from cantle.errors import CHARGE_NOTE, LedgerError, OutputError, ParameterError, SchemaError
 from cantle.frames import check_names
 from cantle.graphschema import GraphSchema
 from cantle.ledger import Ledger, Ticket, now
@@ -81,14 +81,14 @@ def publish(
     ticket = _charge(ledger, dataset, nano, unit, plan, guarantee)
     log = logging.getLogger("cantle")
     log.info("reading")
-    with _charged(ticket):
+    with noting_the_charge(ticket):
         form, store = open_data(data, public, plan, nodes, place)
         receipt = run(plan, store, epsilon_nano=nano, unit=unit, noise=noise)
-    log.info("drawing records")
-    release = _release(plan, public, receipt, form, insecure_seed, ticket)
-    release.manifest["created"] = None if insecure_seed is not None else started
-    release.manifest["ledger"] = None if ticket is None else ticket.line
-    return release
+        log.info("drawing records")
+        release = _release(plan, public, receipt, form, insecure_seed, ticket)
+        release.manifest["created"] = None if insecure_seed is not None else started
+        release.manifest["ledger"] = None if ticket is None else ticket.line
+        return release
 
 
 def _charge(ledger: Any, dataset: str | None, nano: int, unit: Unit, plan: Plan, guarantee: str) -> Ticket | None:
@@ -98,25 +98,30 @@ def _charge(ledger: Any, dataset: str | None, nano: int, unit: Unit, plan: Plan,
     if ledger is None or dataset is None:
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-    return book.charge(
-        dataset,
-        epsilon_nano=nano,
-        unit=unit.describe(),
-        method=plan.name,
-        parameters=plan.parameters(),
-        guarantee=guarantee,
-        software=f"cantle {version('cantle')}",
-    )
+    try:
+        return book.charge(
+            dataset,
+            epsilon_nano=nano,
+            unit=unit.describe(),
+            method=plan.name,
+            parameters=plan.parameters(),
+            guarantee=guarantee,
+            software=f"cantle {version('cantle')}",
+        )
+    except (KeyboardInterrupt, SystemExit) as stop:
+        stop.add_note(f"{CHARGE_NOTE} {dataset!r} may stand: look with cantle ledger history")
+        raise
 
 
 @contextmanager
-def _charged(ticket: Ticket | None) -> Iterator[None]:
-    """Says so when a run that was paid for fails."""
+def noting_the_charge(ticket: Ticket | None) -> Iterator[None]:
+    """Adds a note to whatever ends a run that was paid for: an error, Ctrl-C, a signal to end."""
     try:
         yield
-    except CantleError as error:
-        if ticket is not None:
-            error.add_note(f"the charge to data set {ticket.line['dataset']!r} stands: the data was opened")
+    except BaseException as error:
+        mentions_it = isinstance(error, OutputError | LedgerError)  # what `save` raises
+        if ticket is not None and not mentions_it:
+            error.add_note(f"{CHARGE_NOTE} {ticket.line['dataset']!r} stands: the data was opened")
         raise
 
 

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from cantle import publishing
+from cantle.ledger import Ledger
+from cantle.release import Release
+from tests.cli.inside import Cantle
+from tests.cli.inside import cantle as inside  # noqa: F401 - a fixture
 from tests.cli.test_cli import cantle, folder  # noqa: F401 - a fixture
 
 PUBLISH = ("publish", "people.csv", "--schema", "schema.yaml", "--method", "rps")
@@ -73,3 +85,74 @@ def test_a_misspelt_ledger_is_refused_before_anything(folder: Path) -> None:  # 
     assert cantle("ledger", "create", "--ledger", "other.db", cwd=folder).returncode == 0
     paid = ("--ledger", "other.db", "--dataset", "people")
     assert cantle(*PUBLISH, "--epsilon", "0.5", *paid, "-o", "out", cwd=folder).returncode == 0
+
+
+def stopping(kind: type[BaseException], *code: int) -> Any:
+    def stop(*_: Any, **__: Any) -> Any:
+        raise kind(*code)
+
+    return stop
+
+
+@pytest.mark.parametrize(("stop", "code", "words"), [
+    (stopping(KeyboardInterrupt), 130, "interrupted"), (stopping(SystemExit, 143), 143, "ended by a signal"),
+    (stopping(MemoryError), 1, "unexpected MemoryError; nothing was released"),
+])  # fmt: skip
+@pytest.mark.parametrize("moment", ["reading", "drawing", "saving"])
+def test_a_run_that_is_stopped_says_that_its_charge_stands(
+    stop: Any, code: int, words: str, moment: str, inside: Cantle, folder: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    assert inside("ledger", "cap", "1", *BOOK).code == 0
+    monkeypatch.setattr(*{
+        "reading": (publishing, "open_data", stop), "drawing": (publishing, "_release", stop),
+        "saving": (Release, "_write", stop),
+    }[moment])  # fmt: skip
+    done = inside(*PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "out")
+    assert done.code == code
+    assert done.out == ""
+    assert done.err == f"error: {words}; the charge to data set 'people' stands: the data was opened\n"
+    assert Ledger(folder / "ledger.db").account("people").to_dict()["unrecorded"] == 1
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_that_is_stopped_while_it_charges_says_where_to_look(
+    inside: Cantle, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    assert inside("ledger", "cap", "1", *BOOK).code == 0
+    monkeypatch.setattr(Ledger, "charge", stopping(KeyboardInterrupt))
+    done = inside(*PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "out")
+    assert done.code == 130
+    assert "the charge to data set 'people' may stand: look with cantle ledger history" in done.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_without_a_ledger_is_just_interrupted(
+    inside: Cantle, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    monkeypatch.setattr(publishing, "open_data", stopping(KeyboardInterrupt))
+    done = inside(*PUBLISH, "--epsilon", "0.5", "-o", "out")
+    assert (done.code, done.err) == (130, "error: interrupted\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_real_signal_after_the_charge(sent: signal.Signals, code: int, folder: Path) -> None:  # noqa: F811
+    """The run is charged, then waits for its data."""
+    book = Ledger(folder / "ledger.db")
+    book.cap("people", 1)
+    waits = (
+        "import sys, time; from cantle import publishing; from cantle.cli import main; "
+        "publishing.open_data = lambda *_: time.sleep(60); main()"
+    )
+    command = [sys.executable, "-c", waits, *PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "out"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as run:
+        end = time.monotonic() + 60
+        while not book.account("people").entries and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.2)
+        run.send_signal(sent)
+        _, told = run.communicate(timeout=60)
+    assert run.returncode == code
+    assert told.endswith("the charge to data set 'people' stands: the data was opened\n")
+    assert "Traceback" not in told
