@@ -26,6 +26,7 @@ from cantle.methods.rps import RPS
 from cantle.persons import person_numbers, within_bound
 from cantle.readers import as_ids, read_batches
 from cantle.sources import IN_MEMORY, Place, open_table
+from cantle.sparkfiles import require_readable
 
 Plan = RPS | DiffGen | DiffPart | DegreeSequence
 Form = dict[str, str]
@@ -37,6 +38,8 @@ def require_fitting(data: Any, schema: Any, nodes: Any, place: Place = IN_MEMORY
     their records, a node list where none can be used, and FIMI lines that cannot hold the declared items."""
     if schema.kind == "table" and schema.person is not None and place.engine != "memory":
         raise ParameterError(f"engine {place.engine} cannot bound the records of a person yet; use engine memory")
+    if place.engine == "spark":
+        require_readable(data, schema)
     if nodes is not None:
         if schema.kind != "graph":
             raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")

@@ -26,6 +26,7 @@ from cantle.engines.base import TableEngine
 from cantle.errors import CantleError, DataError, EngineError, ParameterError
 from cantle.readers import CSV, PARQUET
 from cantle.schema import Schema
+from cantle.sparkfiles import read_path
 from cantle.sqlcodes import code_table, load_ibis
 
 ENGINES = ("memory", "duckdb", "spark", "database")
@@ -204,23 +205,10 @@ def _spark_frame(session: Any, data: Any, schema: Schema) -> Any:
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
         raise DataError("the spark engine reads a path, spark:TABLE or a Spark data frame; give one of these.")
-    dialect = schema.dialect
-    ending = Path(text.rstrip("/")).suffix.lower()
+    if not text.startswith("spark:"):
+        return read_path(session, text, schema, _wanted(schema))
     with spark.reading(Path(text).name):
-        if text.startswith("spark:"):
-            return session.table(text.removeprefix("spark:"))
-        if ending not in CSV:
-            return session.read.format({".orc": "orc", ".json": "json"}.get(ending, "parquet")).load(text)
-        options = {
-            "header": dialect.header,
-            "sep": dialect.delimiter or ("\t" if ending == ".tsv" else ","),
-            "quote": dialect.quote_char or "",
-            "escape": dialect.quote_char or "",
-            "encoding": dialect.encoding,
-            "ignoreLeadingWhiteSpace": dialect.skip_initial_space,
-        }
-        frame = session.read.options(**options).csv(text)
-        return frame if dialect.header else frame.toDF(*[one.name for one in schema.fields][: len(frame.columns)])
+        return session.table(text.removeprefix("spark:"))
 
 
 # ---- databases ------------------------------------------------------------------------------------------------

@@ -136,8 +136,9 @@ PICTURE: dict[str, str] = {
     "ledger": "budget errors ledgers.*",
     # the front door and those outside it
     "sqlcodes": "domain errors",
-    "sources": "domain encoding fast jit engines.* errors readers schema sqlcodes",
-    "opening": "persons baskets encoding engines.* errors graphs methods.* readers sources",
+    "sparkfiles": "csvgrammar engines.* errors readers schema",
+    "sources": "domain encoding fast jit engines.* errors readers schema sparkfiles sqlcodes",
+    "opening": "persons baskets encoding engines.* errors graphs methods.* readers sources sparkfiles",
     "publishing": f"{CORE} {PUBLIC} {RELEASED} readers ledger curator tree grow methods.* noise engines.* opening "
     "sources",
     "estimators": "errors publishing release",
