@@ -54,10 +54,9 @@ def read_path(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any
             return session.read.format("orc" if ending == ".orc" else "parquet").load(path)
 
 
-def _text_columns(names: list[str]) -> Any:
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    return StructType([StructField(name, StringType()) for name in names])
+def _text_columns(names: list[str]) -> str:
+    """The columns in Spark's words, all of them text."""
+    return ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
 
 
 @contextmanager

@@ -240,7 +240,7 @@ def test_engines_are_opened_by_few(name: str) -> None:
     if name in ("curator", "scoring"):
         assert used == {"engines.base"}
     elif used:
-        assert any_of(name, "opening sources publishing audit audit.* evaluate.* engines.*")
+        assert any_of(name, "opening sources sparkfiles publishing audit audit.* evaluate.* engines.*")
 
 
 @pytest.mark.parametrize("name", NAMES)
