@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 
@@ -21,6 +22,42 @@ class Settled:
 
 
 BLANK_LINES = re.compile(rb"^\r?\n", re.MULTILINE)
+_MARK = codecs.BOM_UTF8
+_LINE_MARK = re.compile(rb"(?:\A|(?<=[\r\n]))" + _MARK)
+_BLANK_LINE = re.compile(rb"(?:" + _MARK + rb")?(?:\r\n?|\n)")
+_LF, _CR = b"\n\r"
+
+
+def without_marks(lines: bytes) -> bytes:
+    """Whole lines that hold no quotes, without the byte order mark that a line may start with.
+
+    Every line, not the first alone: what a record means must not depend on where it stands in the file.
+    """
+    return _LINE_MARK.sub(b"", lines) if _MARK in lines else lines
+
+
+def with_line_feeds(text: bytes) -> bytes:
+    """A text without quotes in which every line end (CR LF, CR or LF) is a line feed."""
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+
+
+def well_formed(text: bytes, dialect: Settled) -> bytes:
+    """The same records, written so that all parsers agree about quotes and line ends."""
+    assert dialect.quote is not None
+    quote = dialect.quote.encode()
+    if _MARK in text or not is_well_quoted(text, quote, dialect.separator.encode()):
+        return Grammar(dialect).mend(text)
+    alone = text.count(b"\r") > text.count(b"\r\n")
+    return _line_feeds_outside(text, quote[0]) if alone else text
+
+
+def _line_feeds_outside(text: bytes, quote: int) -> bytes:
+    """A well-quoted text in which each carriage return outside of quotes that ends a line is a line feed."""
+    data = np.frombuffer(text + b"\n", dtype=np.uint8).copy()
+    returns = np.flatnonzero(data == _CR)
+    outside = np.searchsorted(np.flatnonzero(data == quote), returns) % 2 == 0
+    data[returns[outside & (data[returns + 1] != _LF)]] = _LF
+    return data[:-1].tobytes()
 
 
 def is_well_quoted(text: bytes, quote: bytes, separator: bytes) -> bool:
@@ -29,16 +66,14 @@ def is_well_quoted(text: bytes, quote: bytes, separator: bytes) -> bool:
     Quotes open and close in turn; a doubled quote closes and opens again at once. So an opening quote comes after
     a separator, a line end or a quote, and a closing one before the same.
     """
-    data = np.frombuffer(b"\n" + text + b"\n\n", dtype=np.uint8)
+    data = np.frombuffer(b"\n" + text + b"\n", dtype=np.uint8)
     neighbour = np.zeros(256, dtype=bool)
-    neighbour[[quote[0], separator[0], ord("\n")]] = True
+    neighbour[[quote[0], separator[0], _LF, _CR]] = True
     opens = True
     for at in range(0, len(data), _PIECE):
         places = np.flatnonzero(data[at : at + _PIECE] == quote[0]) + at
         opening, closing = (places[::2], places[1::2]) if opens else (places[1::2], places[::2])
-        after = data[closing + 1]
-        ends = neighbour[after] | ((after == ord("\r")) & (data[closing + 2] == ord("\n")))
-        if not (neighbour[data[opening - 1]].all() and ends.all()):
+        if not (neighbour[data[opening - 1]].all() and neighbour[data[closing + 1]].all()):
             return False
         opens ^= len(places) % 2 == 1
     return opens
@@ -51,18 +86,19 @@ class Grammar:
         self.separator, self.quote = dialect.separator.encode(), (dialect.quote or "").encode()
         s, q = re.escape(self.separator), re.escape(self.quote)
         space = b" *" if dialect.skip_initial_space else b""
-        self._plain = re.compile(rb"([^" + s + rb"\n]*)(" + s + rb"|\n|\Z)")
+        self._plain = re.compile(rb"([^" + s + rb"\r\n]*)(" + s + rb"|\r\n?|\n|\Z)")
         if q:
             inner = (
                 rb"(?:[^" + q + rb"]++|" + q + q + rb")*+"
             )  # possessive: the first quote that is not doubled ends it
-            self._quoted = re.compile(space + q + rb"(" + inner + rb")" + q + rb"(" + s + rb"|\r?\n|\Z)")
-            strict = rb"(?:" + q + inner + q + rb"|[^" + q + s + rb"\n]*+)"
-            self._strict = re.compile(rb"(?!\r?\n)" + strict + rb"(?:" + s + strict + rb")*+\r?\n")
+            self._quoted = re.compile(space + q + rb"(" + inner + rb")" + q + rb"(" + s + rb"|\r\n?|\n|\Z)")
+            strict = rb"(?:" + q + inner + q + rb"|[^" + q + s + rb"\r\n]*+)"
+            self._strict = re.compile(rb"(?!\r?\n|" + _MARK + rb")" + strict + rb"(?:" + s + strict + rb")*+\r?\n")
 
     def record(self, data: bytes, at: int) -> tuple[list[bytes], int]:
         """Fields of the record that starts at `at`, and where the next one starts."""
         fields = []
+        at += len(_MARK) if data.startswith(_MARK, at) else 0
         while True:
             found = self._quoted.match(data, at) if self.quote else None
             if found:
@@ -70,7 +106,7 @@ class Grammar:
             else:
                 found = self._plain.match(data, at)
                 assert found  # the pattern matches anything
-                fields.append(found[1] if found[2] == self.separator else found[1].removesuffix(b"\r"))
+                fields.append(found[1])
             at = found.end()
             if found[2] != self.separator:
                 return fields, at
@@ -83,8 +119,8 @@ class Grammar:
             while found := self._strict.match(text, at):
                 at = found.end()
             made.append(text[start:at])
-            if blank := BLANK_LINES.match(text, at):
-                made.append(b"" if drop_blank else blank[0])
+            if blank := _BLANK_LINE.match(text, at):
+                made.append(b"" if drop_blank else b"\n")
                 at = blank.end()
             elif at < len(text):
                 fields, at = self.record(text, at)

@@ -13,7 +13,6 @@ of up to 16 digits are given as bytes.
 from __future__ import annotations
 
 import bz2
-import codecs
 import gzip
 import lzma
 import os
@@ -28,6 +27,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle.csvgrammar import without_marks
 from cantle.errors import DataError
 from cantle.nodeids import Ints
 
@@ -66,21 +66,21 @@ def check_file(path: Path) -> None:
 
 
 def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The file in pieces of whole lines, unpacked (.gz, .xz, .bz2) and without byte order mark."""
-    path, rest, mark = Path(source), b"", codecs.BOM_UTF8
+    """The file in pieces of whole lines, unpacked (.gz, .xz, .bz2) and without byte order marks."""
+    path, rest = Path(source), b""
     check_file(path)
     try:
         with _open(path) as file:
             while piece := file.read(_PIECE):
-                rest, mark = rest + piece.removeprefix(mark), b""
+                rest += piece
                 end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
                 if end:
-                    yield rest[:end]
+                    yield without_marks(rest[:end])
                     rest = rest[end:]
     except (OSError, EOFError, zlib.error, lzma.LZMAError):
         raise DataError(f"{path.name!r} cannot be read or is truncated; check it and its permissions.") from None
     if rest:
-        yield rest
+        yield without_marks(rest)
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -97,10 +97,12 @@ def matrix_market(source: str | os.PathLike[str]) -> tuple[int, Iterator[bytes]]
     """The number of rows of a square coordinate matrix, and its entries in pieces of whole lines."""
     parts = pieces(source)
     first = next(parts, b"")
-    banner = first.split(b"\n", 1)[0].lower().split()
+    banner = re.split(rb"[\r\n]", first, maxsplit=1)[0].lower().split()
     if banner[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
         raise _no_matrix(source)
-    size = re.match(rb"(?:[ \t]*(?:%[^\n]*)?\r?\n)*[ \t]*(\d{1,10})[ \t]+(\d{1,10})[ \t]+\d+[ \t]*\r?(?:\n|\Z)", first)
+    size = re.match(
+        rb"(?:[ \t]*(?:%[^\r\n]*)?[\r\n])*[ \t]*(\d{1,10})[ \t]+(\d{1,10})[ \t]+\d+[ \t]*(?:[\r\n]|\Z)", first
+    )
     if not size or int(size[1]) != int(size[2]) or int(size[1]) >= 2**31:
         raise _no_matrix(source)
     return int(size[1]), chain([first[size.end() :]], parts)

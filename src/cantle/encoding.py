@@ -143,7 +143,7 @@ class _Tables:
         from cantle import scan
 
         self._scan, self._dialect = scan, lines.dialect
-        self._signs = [ord(lines.dialect.separator), int(lines.dialect.skip_initial_space), len(lines.columns)]
+        self._signs = [ord(lines.dialect.separator), int(lines.dialect.skip_initial_space)]
         self._kinds: list[int] = []
         self._infos: list[list[int]] = []
         self._places: list[tuple[int, int, int, int, int]] = []

@@ -1,7 +1,7 @@
-"""FIMI lines: one record a line, its items separated by spaces.
+"""FIMI lines: one record per line, its items separated by spaces.
 
-Every byte up to the space (tabs, carriage returns, NUL) separates items, and a line feed ends a record; so CRLF files
-and blank lines need no care. Bytes that are not UTF-8 are no item.
+Every byte up to the space (tabs, NUL) separates items, and a line feed or a carriage return ends a record; an empty
+line is no record, so CR LF needs no care. Bytes that are not UTF-8 are no item.
 
 A block of whole lines is cut into tokens with numpy, each token by itself. 1,210,096 records of 4.8 unsorted items
 (23 MB) become clean, sorted baskets in 0.35 s of CPU, cold, on two busy cores; in blocks of 16 MiB it takes 0.7 s.
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle.csvgrammar import without_marks
 from cantle.readers import _pieces
 from cantle.universe import Codes, Universe
 
@@ -28,7 +29,7 @@ _TO_SPACE = bytes(max(byte, 32) for byte in range(256))
 def read_tokens(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, Codes]]:
     """Blocks of whole lines, as what `tokens` gives of each."""
     for block in _blocks(_pieces(path, encoding)):
-        yield tokens(block, universe)
+        yield tokens(without_marks(block), universe)
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -37,7 +38,7 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         start = 0
         while start < len(piece):
-            end = piece.rfind(b"\n", start, start + _BLOCK) + 1 or piece.find(b"\n", start) + 1
+            end = _last_line_end(piece, start, start + _BLOCK) or _first_line_end(piece, start)
             if not end:
                 open_line.append(piece[start:])
                 break
@@ -47,17 +48,28 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join([*open_line, b"\n"])
 
 
+def _last_line_end(piece: bytes, start: int, stop: int) -> int:
+    """The place behind the last line end from start to stop; 0 if there is none."""
+    return max(piece.rfind(b"\n", start, stop), piece.rfind(b"\r", start, stop)) + 1
+
+
+def _first_line_end(piece: bytes, start: int) -> int:
+    """The place behind the first line end from `start` on; 0 if there is none."""
+    found = [place for place in (piece.find(b"\n", start), piece.find(b"\r", start)) if place >= 0]
+    return min(found, default=-1) + 1
+
+
 def tokens(block: bytes, universe: Universe) -> tuple[Ints, Codes]:
     """Of every token in lines that end: which line it stands in (from 0), and its code, -1 if it is no item.
 
     Between two separators is a token, possibly an empty one.
 
     >>> [array.tolist() for array in tokens(b"3 17\\r\\n\\n1 x 03\\n", Universe(range(1, 18)))]
-    [[0, 0, 0, 1, 2, 2, 2], [2, 16, -1, -1, 0, -1, -1]]
+    [[0, 0, 1, 2, 3, 3, 3], [2, 16, -1, -1, 0, -1, -1]]
     """
     data = np.frombuffer(block, dtype=np.uint8)
     ends = np.flatnonzero(data <= 32)
-    closes = data[ends] == ord("\n")
+    closes = (data[ends] == ord("\n")) | (data[ends] == ord("\r"))
     lines = np.cumsum(closes) - closes
     if universe.integers:
         return lines, universe.locate(*_integers(data, ends, universe))

@@ -7,8 +7,9 @@ in fixed words; the libraries' own exceptions quote values, so ours are raised `
 
 CSV is RFC 4180 with these readings of what it leaves open. A quote inside an unquoted field is an ordinary
 character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read
-as if its quotes were ordinary characters, so that it ends with its line. In a table of more than one column
-a blank line is no record. `skipInitialSpace` removes the spaces at the start of every value.
+as if its quotes were ordinary characters, so that it ends with its line. CR LF, LF and CR all end a line, and a byte
+order mark at the start of a line is no part of it. In a table of more than one column a blank line is no record.
+`skipInitialSpace` removes the spaces at the start of every value.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cantle.csvgrammar import BLANK_LINES, Grammar, Settled, is_well_quoted
+from cantle.csvgrammar import BLANK_LINES, Grammar, Settled, well_formed, with_line_feeds, without_marks
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.objects import EXACT, column_of
 from cantle.pandascolumns import is_declared, read_column
@@ -244,30 +245,34 @@ def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None 
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
     quote, some, rest = (dialect.quote or "").encode(), False, b""
     for more in chain([first], pieces):
-        if quote and (quote in more or (len(quote) > 1 and quote in rest + more)):
-            yield Lines(rest + more + b"".join(pieces), True, names, dialect)  # a quoted field may go on over lines
+        if quote and quote in more:  # a quoted field may go on over lines
+            yield Lines(rest + more + b"".join(pieces), True, names, dialect)
             return
+        more = with_line_feeds(more)
         end = more.rfind(b"\n") + 1
         if end:
-            yield Lines(b"".join((rest, memoryview(more)[:end])), False, names, dialect)
+            yield Lines(without_marks(b"".join((rest, memoryview(more)[:end]))), False, names, dialect)
             some, rest = True, more[end:]
         else:
             rest += more
     if rest or not some:
-        yield Lines(rest, False, names, dialect)
+        yield Lines(without_marks(rest), False, names, dialect)
 
 
 def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[bytes]:
-    """The file in pieces of UTF-8, without byte order mark; bytes that are no text in its encoding become U+FFFD."""
+    """The file in pieces of UTF-8, not cut inside CR LF; bytes that are no text in its encoding become U+FFFD."""
     plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
     decoder = None if plain else codecs.getincrementaldecoder(encoding)("replace")
-    mark = codecs.BOM_UTF8
+    held = b""
     try:
         with path.open("rb") as file:
             while piece := file.read(size or _PIECE):
-                made = decoder.decode(piece).encode("utf-8", "replace") if decoder else piece
-                yield made.removeprefix(mark)
-                mark = b""
+                made = held + (decoder.decode(piece).encode("utf-8", "replace") if decoder else piece)
+                held = b"\r" if made.endswith(b"\r") else b""
+                if len(made) > len(held):
+                    yield made.removesuffix(held)
+            if last := held + (decoder.decode(b"", final=True).encode("utf-8", "replace") if decoder else b""):
+                yield last
     except (OSError, UnicodeError):
         raise DataError(f"{path.name!r} cannot be read; check its permissions and the encoding.") from None
 
@@ -284,8 +289,8 @@ def _split_header(data: bytes, dialect: Settled) -> tuple[list[str], bytes]:
 def _parse(text: bytes, dialect: Settled, columns: list[str], places: list[int], one_column: bool) -> pl.DataFrame:
     """The columns at `places` of a CSV text, all as text."""
     quote = dialect.quote if dialect.quote and dialect.quote.encode() in text else None
-    if quote and not is_well_quoted(text, quote.encode(), dialect.separator.encode()):
-        text = Grammar(dialect).mend(text)
+    if quote:
+        text = well_formed(text, dialect)
     frame = _parse_well_formed(text, dialect, quote, columns, places)
     # a blank line shows as a record without any value; only then is it worth looking for them
     if not one_column and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():

@@ -3,7 +3,7 @@
 Trusted: it stands for `readers` and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
 that the encoder was asked about before (declared categories, missing-value marks), any other text in a column where
 all of these mean the same, or a whole number of up to 18 digits. A line with any other field is in doubt, and is read
-again by those two. Lines hold no quotes.
+again by those two. Lines hold no quotes and no carriage returns.
 """
 
 from __future__ import annotations
@@ -100,12 +100,11 @@ def _listed(data: Any, i: Any, length: Any, info: Any, places: Any, pool: Any) -
 
 @inlined
 def _is_odd(data: Any, i: Any, length: Any) -> Any:
-    """Whether a text may not be what it looks like: bytes beyond ASCII may be no text, and a carriage return."""
+    """Whether a text may not be what it looks like: bytes beyond ASCII may be no text."""
+    odd = False
     for k in range(length):
-        byte = data[i + _U(k)]
-        if byte >= 128 or byte == 13:
-            return True
-    return False
+        odd |= data[i + _U(k)] >= 128
+    return odd
 
 
 @compiled
@@ -113,9 +112,9 @@ def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, place
          codes: Any, doubts: Any) -> Any:  # fmt: skip
     """Codes (records, columns) of the lines from `at` on, as many as there is room for; -1 where one is to be dropped.
 
-    `data` ends its lines with a line end and has 64 bytes more than `size`. `signs` are the separator, whether spaces
-    before a field are skipped, and the number of columns in the header, of which `kind` has the first. Gives the number
-    of records and of doubts, and where it stopped; `doubts` are (begin, end, record).
+    `data` ends its lines with a line end and has 64 bytes more than `size`. `signs` are the separator and whether
+    spaces before a field are skipped; `kind` has the first columns. Gives the number of records and of doubts, and
+    where it stopped; `doubts` are (begin, end, record).
     """
     separator, columns = np.uint8(signs[0]), len(kind)
     i, stop, block = _U(at), _U(size), _U(at)
@@ -132,9 +131,6 @@ def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, place
             i, over = end + _U(1), data[end] == END
             if c < columns and kind[c] != SKIP:
                 info = infos[c]
-                if over and end > start and data[end - _U(1)] == 13:
-                    end -= _U(1)
-                    doubt |= c + 1 != signs[2]  # the end of a whole line; elsewhere it is in doubt
                 if signs[1]:
                     while start < end and data[start] == 32:
                         start += _U(1)
@@ -157,7 +153,7 @@ def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, place
                         doubt |= code == DOUBT or _is_odd(data, start, length)
                     codes[record, info[PLACE]] = code
             c += 1
-        if c == 1 and (i - begin == _U(1) or (i - begin == _U(2) and data[begin] == 13)):
+        if c == 1 and i - begin == _U(1):
             continue  # a blank line is no record
         while c < columns:  # a short line misses its last values; the surplus of a long one was passed over
             if kind[c] != SKIP:

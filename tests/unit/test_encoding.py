@@ -80,7 +80,9 @@ ROWS = st.lists(st.lists(VALUES, min_size=0, max_size=10), max_size=12)
 
 
 @settings(deadline=None, max_examples=200)
-@given(rows=ROWS, end=st.sampled_from(["\n", "\r\n"]), last=st.booleans(), skip=st.booleans(), header=st.booleans())
+@given(
+    rows=ROWS, end=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans(), skip=st.booleans(), header=st.booleans()
+)
 def test_codes_are_those_of_the_text(
     tmp_path_factory: Any, rows: list[list[str]], end: str, last: bool, skip: bool, header: bool
 ) -> None:
