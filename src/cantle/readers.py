@@ -29,6 +29,7 @@ from cantle.csvgrammar import BLANK_LINES, Grammar, Settled, well_formed, with_l
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.objects import EXACT, column_of
 from cantle.pandascolumns import is_declared, read_column
+from cantle.text_encodings import needs_no_decoding
 from cantle.values import MIXED, text_of
 
 if TYPE_CHECKING:
@@ -261,8 +262,7 @@ def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None 
 
 def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[bytes]:
     """The file in pieces of UTF-8, not cut inside CR LF; bytes that are no text in its encoding become U+FFFD."""
-    plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
-    decoder = None if plain else codecs.getincrementaldecoder(encoding)("replace")
+    decoder = None if needs_no_decoding(encoding) else codecs.getincrementaldecoder(encoding)("replace")
     held = b""
     try:
         with path.open("rb") as file:

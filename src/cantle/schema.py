@@ -22,7 +22,6 @@ canonical form has its content in place of the path.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import os
@@ -36,6 +35,7 @@ from cantle.documents import fail, measure, parse_document
 from cantle.fields import BLANK as BLANK
 from cantle.fields import Field as Field
 from cantle.fields import Folder, check_keys, flag, parse_field, plain, repeated, texts
+from cantle.text_encodings import is_allowed, may_swallow, name_of
 
 if TYPE_CHECKING:
     from cantle.domain import Domain
@@ -65,6 +65,9 @@ class Dialect:
     skip_initial_space: bool = False
     encoding: str = "utf-8"
     quote_char: str | None = '"'
+
+    def __post_init__(self) -> None:
+        _check_encoding(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The keys that differ from the default, as Frictionless spells them."""
@@ -209,6 +212,19 @@ def _check_together(fields: tuple[Field, ...]) -> None:
         fail("schema", "no field can be published", "declare at least one that is not an identifier")
 
 
+def _check_encoding(dialect: Dialect) -> None:
+    """Refuse an encoding in which one record could change how later ones are read (cantle.text_encodings)."""
+    name, shown = name_of(dialect.encoding), f"encoding {dialect.encoding!r}"
+    if name is None:
+        fail("dialect", f"{shown} is not known", "use utf-8, latin-1, cp1252, shift_jis, …")
+    if not is_allowed(name):
+        rule = f"{shown} is not allowed: a damaged record could change how later ones are read"
+        fail("dialect", rule, "convert the file to utf-8; docs/guide.md lists what is allowed")
+    if dialect.quote_char and may_swallow(name, dialect.quote_char):
+        rule = f"in {shown} a damaged character can swallow the quoteChar {dialect.quote_char!r}"
+        fail("dialect", rule, "quote with \" or ', or convert the file to utf-8")
+
+
 def _dialect(document: Mapping[str, Any]) -> Dialect:
     nested = document.get("dialect") or {}
     if not isinstance(nested, Mapping):
@@ -228,10 +244,6 @@ def _dialect(document: Mapping[str, Any]) -> Dialect:
         elif value is not None and not (isinstance(value, str) and re.fullmatch(r"[^\r\n\x80-\U0010ffff]", value)):
             fail("dialect", f"`{key}` must be a single ASCII character", 'for a tab write "\\t"')
     made = Dialect(**{_DIALECT_KEYS[key]: value for key, value in given.items()})
-    try:
-        codecs.lookup(made.encoding)
-    except (LookupError, TypeError):
-        fail("dialect", f"encoding {made.encoding!r} is not known", "use utf-8, latin-1, cp1252, utf-16, …")
     if made.quote_char == (made.delimiter or ","):
         fail("dialect", "delimiter and quoteChar are the same", "change one")
     return made

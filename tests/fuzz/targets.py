@@ -48,14 +48,14 @@ def _csv_seeds() -> tuple[bytes, ...]:
     quoted = _people().write_csv(quote_style="always").encode()
     lines = "".join(f'"{row[0]}\n""{row[1]}"" ","{row[2]}",{",".join(map(str, row[3:]))}\n' for row in _people().rows())
     head = plain.split(b"\n", 1)[0] + b"\n"
-    return plain, quoted, head + lines.encode(), head, plain.replace(b"\n", b"\r\n"), plain.decode().encode("utf-16")
+    return plain, quoted, head + lines.encode(), head, plain.replace(b"\n", b"\r\n"), plain.replace(b"\n", b"\r")
 
 
 DIALECTS: tuple[dict[str, Any], ...] = (
     {}, {}, {}, {"delimiter": ";"}, {"skipInitialSpace": True}, {"header": False}, {"quoteChar": ""},
-    {"quoteChar": "'"}, {"encoding": "latin-1"}, {"encoding": "utf-16"},
+    {"quoteChar": "'"}, {"encoding": "latin-1"}, {"encoding": "gbk"},
     {"encoding": "cp1252", "skipInitialSpace": True}, {"delimiter": " "}, {"delimiter": "\t"},
-    {"encoding": "utf-7"}, {"encoding": "shift_jis"}, {"encoding": "ascii"},
+    {"encoding": "cp437"}, {"encoding": "shift_jis"}, {"encoding": "ascii"},
 )  # fmt: skip
 UNITS: tuple[dict[str, Any], ...] = ({}, {}, {}, {"unit": {"person": "id", "max_records": 2}})
 RPS: dict[str, Any] = {"method": "rps", "depth": 2}

@@ -111,7 +111,8 @@ def test_lines_of_texts(tmp_path: Path) -> None:
 
 def test_lines_in_another_encoding(tmp_path: Path) -> None:
     assert fimi_of(tmp_path, "Öl\nmilk\n".encode("latin-1"), items=TEXTS, encoding="latin-1") == [("Öl",), ("milk",)]
-    assert fimi_of(tmp_path, "3 1\n2\n".encode("utf-16"), encoding="utf-16") == [(1, 3), (2,)]
+    assert fimi_of(tmp_path, "3 1\n2\n".encode("cp037"), encoding="cp037") == [(1, 3), (2,)]
+    assert fimi_of(tmp_path, b"3 1\x81\n2\n", encoding="shift_jis") == [(3,), (2,)]
 
 
 LINES = st.lists(

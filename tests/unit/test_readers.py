@@ -81,7 +81,7 @@ def test_dialects(tmp_path: Path) -> None:
     assert rows(tmp_path, b'a, b, c\n1, 2, "3, 4"\n', skipInitialSpace=True) == [("1", "2", "3, 4")]
     assert rows(tmp_path, b'a,b,c\n1,"2,3\n', quoteChar="") == [("1", '"2', "3")]
     assert rows(tmp_path, "a,b,c\n1,é,3\n".encode("latin-1"), encoding="latin-1") == [("1", "é", "3")]
-    assert rows(tmp_path, "a,b,c\n1,é,3\n".encode("utf-16"), encoding="utf-16") == [("1", "é", "3")]
+    assert rows(tmp_path, "a,b,c\n1,é,3\n".encode("gbk"), encoding="gbk") == [("1", "é", "3")]
 
 
 def test_one_column_keeps_blank_lines_as_missing(tmp_path: Path) -> None:
