@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -144,23 +145,33 @@ def init(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The file: a table, sets (FIMI, …), or edges.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: print it.")] = None,
     kind: Annotated[str | None, typer.Option(help="table, sets or graph; default: by the file's name.")] = None,
+    header: Annotated[
+        str | None, typer.Option(metavar="yes|no", help="Of a CSV table: whether the first line holds column names.")
+    ] = None,
     infer: Annotated[bool, typer.Option(help="Of a table: read bounds and categories off it, no guarantee.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a commented schema, of a table from its header and column types, with blanks for what only you know.
 
-    Example: cantle init adult.csv -o schema.yaml
+    Example: cantle init adult.csv --header yes -o schema.yaml
 
     Example: cantle init baskets.dat --kind sets -o schema.yaml
     """
     from cantle.blanks import blank, kind_of
-    from cantle.draft import draft
-    from cantle.errors import OutputError
+    from cantle.draft import draft, needs_header
+    from cantle.errors import DataError, OutputError
 
     kind = kind_of(data, kind)
+    if not os.path.exists(data):
+        raise DataError(f"there is no file {data.name!r}; check the path.")
     if infer and kind != "table":
         raise ParameterError(f"--infer is for tables; for {kind} fill in the schema from what could occur")
-    text = draft(data, infer=infer) if kind == "table" else blank(data, kind)
+    if header is not None and not (kind == "table" and needs_header(data)):
+        raise ParameterError("--header is for tables in CSV files; leave it out")
+    if kind != "table":
+        text = blank(data, kind)
+    else:
+        text = draft(data, header=_has_header(data, header, as_json) if needs_header(data) else None, infer=infer)
     if output is None:
         tell(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
         return
@@ -173,6 +184,17 @@ def init(
         raise OutputError(f"cannot write {output}: {error.strerror}") from None
     todo = "It was read off the data: NO GUARANTEE." if infer else "Fill the blanks (???), then: cantle publish"
     tell(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+
+
+def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
+    """Whether the first line holds names, as given or asked for: a record taken for names would be published."""
+    if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
+        given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
+    answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
+    if answer is None:
+        rule = "a schema is public, and the first line of a CSV file may hold column names or a record"
+        raise ParameterError(f"{rule}; add --header yes if it holds names, --header no if it holds a record")
+    return answer
 
 
 @app.command("publish")

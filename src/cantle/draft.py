@@ -1,20 +1,22 @@
 """Drafts of a schema, for `cantle init`: commented YAML with explicit blanks for what only people can know.
 
-Without `infer` only the header and the declared column types are looked at, never a value. With it the
-blanks are filled from the private values themselves; that voids the promise, and schema and releases say
-so.
+Without `infer` only the header and the declared column types are looked at, never a value. Nothing in a CSV file says
+whether its first line is a header or a record, so whoever asks for a draft must know; of a file without a header only
+the number of fields in its first line is used. With `infer` the blanks are filled from the private values themselves;
+that voids the promise, and schema and releases say so.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from datetime import MAXYEAR, MINYEAR
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cantle.errors import DataError
+from cantle.errors import DataError, ParameterError
 from cantle.schema import BLANK, Dialect, Field, Schema
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ _INTRO = f"""\
 # One record is protected. If somebody may have several, say whom to protect: unit: {{person: COLUMN, max_records: 3}}
 """
 _NO_HEADER = (
-    "# Are these names values? The file has no header: name its columns yourself, in order, and add header: false\n"
+    "# The file has no header: its columns are numbered from the left; give them names of your own, in this order\n"
 )
 _WARNING = """\
 # NO GUARANTEE: this schema was drawn up from the private values themselves (--infer). Whoever reads it, or any
@@ -53,18 +55,25 @@ _HINTS = {
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
 _MANY = 1000  # more distinct texts than this, and an inferred column is taken for an identifier
 _MOST_DECIMALS = 6
+_MOST_NAMES = 20_000
+_LONGEST_NAME = 200
 
 
-def draft(path: str | os.PathLike[str], infer: bool = False) -> str:
-    """Text of a commented YAML schema for a CSV or Parquet file."""
+def needs_header(path: str | os.PathLike[str]) -> bool:
+    """Whether the draft for a file must know if its first line is a header: a Parquet file declares its names."""
     from cantle.readers import PARQUET
 
-    columns, dialect = _declared(Path(path))
+    return Path(path).suffix.lower() not in PARQUET
+
+
+def draft(path: str | os.PathLike[str], *, header: bool | None = None, infer: bool = False) -> str:
+    """Text of a commented YAML schema for a CSV or Parquet file; `header`: whether a CSV file starts with names."""
+    columns, dialect = _declared(Path(path), header)
     marks = [""]
     if infer:
         columns, marks = _inferred(path, [name for name, _, _ in columns], dialect)
     fields = "fields:\n" + "".join(_entry(*one) for one in columns)
-    if Path(path).suffix.lower() not in PARQUET:
+    if not dialect.header:
         fields = _NO_HEADER + fields
     parts = [_INTRO, *([_WARNING] if infer else []), fields]
     parts.append(f'missingValues: {_json(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
@@ -108,15 +117,39 @@ def _json(value: Any) -> str:
 # ------------------------------------------------------------------------------ what the file itself declares
 
 
-def _declared(path: Path) -> tuple[list[Column], Dialect]:
-    """Names and types by header and container alone, and the dialect whose delimiter the header uses most."""
-    from cantle.readers import PARQUET, column_types, header
+def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialect]:
+    """Names and types by header and container alone, and the dialect whose delimiter the first line uses most."""
+    from cantle.readers import column_types, header
 
-    if path.suffix.lower() in PARQUET:
+    if not needs_header(path):
         return [(name, _kind(dtype), {}) for name, dtype in column_types(path).items()], Dialect()
+    if has_header is None:
+        rule = "nothing in it says whether the first line holds column names or a record"
+        raise ParameterError(f"{path.name!r}: {rule}; say which: header=True or header=False")
     headers = {one: header(path, Dialect(delimiter=one)) for one in (None, ";", "\t", "|")}
     best = max(headers, key=lambda one: len(headers[one]))
-    return [(name, None, {}) for name in headers[best]], Dialect(delimiter=best)
+    names = headers[best]
+    if len(names) > _MOST_NAMES:
+        raise DataError(f"the first line of {path.name!r} has more than {_MOST_NAMES:,} fields; check its line ends.")
+    if has_header:
+        _check_names(path, names)
+    else:
+        names = [f"column_{number}" for number in range(1, len(names) + 1)]
+    return [(name, None, {}) for name in names], Dialect(delimiter=best, header=has_header)
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    """Refuse what cannot be column names; the message does not quote them, for they may be values."""
+    problem = None
+    if len(set(names)) < len(names):
+        problem = "repeats a name"
+    elif any(len(name) > _LONGEST_NAME for name in names):
+        problem = f"has a name of more than {_LONGEST_NAME} characters"
+    elif any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for name in names for letter in name):
+        problem = "has a control character in a name"
+    if problem:
+        fix = "correct it, or say that the file has none (--header no)"
+        raise DataError(f"the header of {path.name!r} {problem}; {fix}.")
 
 
 def _kind(dtype: Any) -> str | None:
@@ -139,8 +172,6 @@ def _inferred(path: Any, names: list[str], dialect: Dialect) -> tuple[list[Colum
 
     from cantle.readers import read_columns
 
-    if len(set(names)) < len(names):  # not named here: of a file without a header they are values
-        raise DataError(f"{Path(path).name!r} has several columns of one name; rename or remove the others.")
     schema = Schema(fields=tuple(Field(name=name) for name in names), dialect=dialect)
     frame = read_columns(path, schema).frame
     texts = [series for series in frame if series.dtype == pl.String]

@@ -120,13 +120,15 @@ def test_any_standard_output_will_do(folder: Path) -> None:
 
 
 def test_init_then_publish(folder: Path) -> None:
-    blank = cantle("init", "people.csv", "-o", "draft.yaml", cwd=folder)
+    blank = cantle("init", "people.csv", "--header", "yes", "-o", "draft.yaml", cwd=folder)
     assert blank.returncode == 0, blank.stderr
     refused = cantle("publish", "people.csv", "--schema", "draft.yaml", "--epsilon", "1", cwd=folder)
     assert refused.returncode == 1
     assert not (folder / "release").exists()
-    assert cantle("init", "people.csv", "-o", "draft.yaml", cwd=folder).returncode == 1  # never overwritten
-    assert cantle("init", "people.csv", "--infer", "-o", "read.yaml", cwd=folder).returncode == 0
+    assert (
+        cantle("init", "people.csv", "--header", "yes", "-o", "draft.yaml", cwd=folder).returncode == 1
+    )  # never overwritten
+    assert cantle("init", "people.csv", "--header", "yes", "--infer", "-o", "read.yaml", cwd=folder).returncode == 0
     done = cantle("publish", "people.csv", "--schema", "read.yaml", "--epsilon", "1", "-o", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "no guarantee" in done.stdout

@@ -90,7 +90,7 @@ def _joined(parts: list[Any]) -> list[int]:
 
 
 def _use_draft(path: Path, dice: Random) -> None:
-    draft(path, infer=bool(dice.randrange(2)))
+    draft(path, header=bool(dice.randrange(2)), infer=bool(dice.randrange(2)))
 
 
 def _parquet_seeds() -> tuple[bytes, ...]:

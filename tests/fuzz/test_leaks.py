@@ -110,7 +110,8 @@ def publish(data: str, schema: str, out: str, *more: object) -> tuple[object, ..
 GOOD, BAD = (0,), (1, 2)
 CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     # tables, and what is made of their releases
-    (("init", "t.csv"), GOOD), (("init", "t.parquet", "--json"), GOOD), (("init", "empty.csv"), BAD),
+    (("init", "t.csv", "--header", "yes"), GOOD), (("init", "none.csv", "--header", "no"), GOOD),
+    (("init", "t.csv"), BAD), (("init", "t.parquet", "--json"), GOOD), (("init", "empty.csv", "--header", "yes"), BAD),
     (("init", "cut.parquet"), BAD),
     (publish("t.csv", "table", "a", "--ledger", "l.db", "--dataset", "people"), BAD),  # no such ledger yet
     (("ledger", "create", "--ledger", "l.db"), GOOD),
@@ -173,9 +174,9 @@ def test_every_command_is_looked_at() -> None:
 
 
 def test_the_search_would_hear_them(tmp_path: Path) -> None:
-    """`init` takes the first line of a table for its header, and prints it."""
+    """`init` prints the first line of a table if it is said to be its header."""
     write_files(tmp_path)
-    assert WORD in run(tmp_path, "init", "none.csv").everything
+    assert WORD in run(tmp_path, "init", "none.csv", "--header", "yes").everything
 
 
 # ---- records that are dropped ---------------------------------------------------------------------------------------
