@@ -84,22 +84,34 @@ def sample_command(
         raise ParameterError(f"sample writes text: CSV, of sets FIMI lines; name it so, got {output.name!r}")
     release = Release.load(folder)
     _warn_unless_private(release)
+    target = None if output is None else _marked(output, release)
     records = release.sample(n, seed=seed)
     text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
-    if output is None:
-        tell(as_json, {"records": drawn, "csv": text}, lambda: print(text, end=""))
+    facts = {"records": drawn, "private": release.private, "guarantee": release.manifest["guarantee"]}
+    if target is None:
+        tell(as_json, facts | {"csv": text}, lambda: print(text, end=""))
         return
-    if output.exists():
-        raise OutputError(f"{output} exists already; choose another -o file")
     try:
-        output.write_text(text, encoding="utf-8")
+        target.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from None
-    tell(as_json, {"records": drawn, "file": str(output)}, lambda: print(f"wrote {output}: {drawn} records"))
+        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+    tell(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn} records"))
+
+
+def _marked(output: Path, release: Release) -> Path:
+    """The new file for what is made from a release, named NOT-PRIVATE as the release's own files are."""
+    from cantle.errors import OutputError
+    from cantle.release import mark_of
+
+    mark = mark_of(release.manifest)
+    target = output if output.name.startswith(mark) else output.with_name(mark + output.name)
+    if target.exists():
+        raise OutputError(f"{target} exists already; choose another -o file")
+    return target
 
 
 def _warn_unless_private(release: Release) -> None:
-    """Says on stderr that what is drawn carries no promise, since the file it goes to is not marked."""
+    """Says on stderr that what is drawn carries no promise, since lines printed as CSV cannot say it."""
     if not release.private:
         print(f"{release.manifest['guarantee']}; this holds for what is drawn from it too", file=sys.stderr)
 
@@ -122,18 +134,19 @@ def graph_command(
     release = Release.load(folder)
     if release.manifest["method"] != "degrees":
         raise ParameterError("only a degrees release can be made a graph; this one is by another method")
-    if output.exists():
-        raise OutputError(f"{output} exists already; choose another -o file")
+    target = _marked(output, release)
     _warn_unless_private(release)
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = regenerate(degrees, seed)
     try:
-        write_edges(edges, output, nodes=len(degrees))
+        warning = "" if release.private else release.manifest["guarantee"]
+        write_edges(edges, target, nodes=len(degrees), warning=warning)
     except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from None
+        raise OutputError(f"cannot write {target}: {error.strerror}") from None
     note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
-    told = {"file": str(output), "nodes": len(degrees), "edges": len(edges), "note": note}
-    tell(as_json, told, lambda: print(f"wrote {output}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
+    facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
+    facts |= {"private": release.private, "guarantee": release.manifest["guarantee"]}
+    tell(as_json, facts, lambda: print(f"wrote {target}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
 
 
 def apply_command(

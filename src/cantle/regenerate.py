@@ -104,11 +104,15 @@ def _igraph() -> Any:
         ) from missing
 
 
-def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = None) -> Path:
-    """Writes a new edge list in SNAP's form; `nodes` counts those without an edge too, which no line can show."""
+def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = None, warning: str = "") -> Path:
+    """Writes a new edge list in SNAP's form; `nodes` counts those without an edge too, which no line can show.
+
+    A `warning` becomes its first line, as a comment.
+    """
     target = Path(path)
     count = f"Nodes: {nodes} " if nodes is not None else ""
-    head = f"# Undirected graph: {NOTE}\n# {count}Edges: {len(edges)}\n# FromNodeId\tToNodeId\n"
+    head = f"# {warning}\n" if warning else ""
+    head += f"# Undirected graph: {NOTE}\n# {count}Edges: {len(edges)}\n# FromNodeId\tToNodeId\n"
     try:
         with target.open("xb") as file:
             file.write(head.encode("ascii"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cantle.ledger import Ticket
 
 MARK = "NOT-PRIVATE."
-"""Before the name of every file of a release whose noise came from a known seed."""
+"""Before the name of every file that carries no promise: a known seed, or a schema read off the data."""
 
 
 @holds_drawn
@@ -91,7 +91,7 @@ class Release:
 
     def _write(self, folder: Path, data: str) -> str:
         """Writes all files; gives the hash that the release is known by."""
-        prefix = "" if self.manifest["seeded"] is False else MARK
+        prefix = mark_of(self.manifest)
         names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
         meta = {"cantle": self.manifest["guarantee"]}
         known = {names["data"]: write(as_drawn(self), folder / names["data"], data, self.manifest)}
@@ -157,6 +157,11 @@ FILES = {
     "datapackage": "datapackage.json",
     "manifest": "release.json",
 }
+
+
+def mark_of(manifest: dict[str, Any]) -> str:
+    """What the names of a release's files start with, and of files made from it."""
+    return "" if manifest["private"] is True else MARK
 
 
 def sha256(content: bytes) -> str:

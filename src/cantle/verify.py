@@ -22,7 +22,7 @@ from cantle.frames import leaves_from, span_columns
 from cantle.leaves import Leaves
 from cantle.regions import Ints
 from cantle.registry import registry
-from cantle.release import FILES, MARK, Release, sha256, sha256_of
+from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.statement import datapackage, statement
 from cantle.stored import domain_of, grid_and_domain, load, read_manifest, schema_of
 from cantle.verify_sets import degree_problems, rate_paid, set_problems
@@ -71,7 +71,7 @@ def _found(look: Callable[[], list[str]]) -> list[str]:
 def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     """Hashes, unlisted files, and the texts that follow from the manifest."""
     bare = {key: value for key, value in manifest.items() if key != "sha256"}
-    prefix = MARK if manifest["seeded"] else ""
+    prefix = mark_of(manifest)
     own = prefix + FILES["manifest"]
     if sha256(rfc8785.dumps(bare)) != manifest.get("sha256"):
         yield f"{own} does not have the hash it states"

@@ -40,7 +40,7 @@ def saved(folder: Path, kind: str) -> tuple[str, dict[str, Any]]:
     options = {"schema": SCHEMA, "epsilon": "0.5", "ledger": folder / "l.db", "dataset": "people"} | KINDS[kind]
     cantle.publish(people(60), **options)
     release = cantle.publish(people(60), **options).save(folder / "out")
-    prefix = "NOT-PRIVATE." if kind == "seeded" else ""
+    prefix = "NOT-PRIVATE." if kind in ("seeded", "inferred") else ""
     text = (release / f"{prefix}registry.yaml").read_text(encoding="utf-8")
     return text, yaml.safe_load(text)
 
