@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from cantle.budget import words_of
-from cantle.statement import beyond, fitted, neighbours, noise
+from cantle.statement import beyond, declared_records, fitted, neighbours, noise
 
 CURATOR = "to be filled in by the curator"
 _INDENT = "  "
@@ -120,8 +120,8 @@ def _unprotected(m: dict[str, Any]) -> str:
         "None: nothing is computed from the data without noise. Public input, chosen without looking at the data: the "
         "schema (names, bounds, grids, categories and their order), epsilon and all parameters"
     )
-    if m["parameters"].get("records") is not None:
-        text += f", among them the number of records, declared as {m['parameters']['records']}"
+    if declared_records(m) is not None:
+        text += f", among them the number of records, declared as {declared_records(m)}"
     return f"{text}. Not covered: {beyond(m)}"
 
 

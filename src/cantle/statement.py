@@ -45,7 +45,7 @@ at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing
 
 ## What is not protected
 
-* The schema: names, bounds, categories and their order are public input, and so are epsilon and all parameters.
+* The schema: names, bounds, categories and their order are public input, and so are epsilon and all parameters{_size(m)}.
 * Facts about a group or a population that hold whether or not any one person took part.
 * {beyond(m)}
 * Running time, memory use and messages about the file as a whole, seen by whoever runs the program.
@@ -75,7 +75,17 @@ def protected(manifest: dict[str, Any]) -> str:
 
 def neighbours(manifest: dict[str, Any]) -> str:
     """The pairs of data sets between which the promise holds (docs/privacy.md)."""
-    return _UNITS[_kind(manifest)][1].format(k=manifest["receipt"]["unit"].get("max_records", 1))
+    kind = _kind(manifest)
+    text = _UNITS[kind][1].format(k=manifest["receipt"]["unit"].get("max_records", 1))
+    if kind not in _SIZES:
+        return text
+    size = _SIZES[kind] if declared_records(manifest) is None else _DECLARED[kind].format(n=declared_records(manifest))
+    return f"{text}; {size}"
+
+
+def declared_records(manifest: dict[str, Any]) -> int | None:
+    """The number of records that was declared as public (parameter `records`); None where it is private."""
+    return manifest["parameters"].get("records")
 
 
 def beyond(manifest: dict[str, Any]) -> str:
@@ -114,24 +124,22 @@ def _unit(manifest: dict[str, Any]) -> str:
 _UNITS = {
     "record": (
         "one record",
-        "two data sets of which one has one record more than the other; the number of records is private",
+        "two data sets of which one has one record more than the other",
         "People with more records than the unit covers, and records of different people that are correlated.",
     ),
     "set": (
         "one record (one set of items)",
-        "two data sets of which one has one record (one set of items) more than the other; the number of records is "
-        "private",
+        "two data sets of which one has one record (one set of items) more than the other",
         "People with more than one set, and sets of different people that are correlated.",
     ),
     "person": (
         "one person",
-        "two data sets of which one has all records of one person more than the other; of each person at most {k} are "
-        "used, and the numbers of records and of people are private",
+        "two data sets of which one has all records of one person more than the other, of each at most {k} used",
         "People who are known under several identifiers, and records of different people that are correlated.",
     ),
     "node": (
         "one node with all its edges",
-        "two graphs of which one is the other without one node and its edges; the number of nodes is private",
+        "two graphs of which one is the other without one node and its edges",
         "People who are several nodes, and what the edges of other people say about a person.",
     ),
     "node-isolate": (
@@ -144,6 +152,19 @@ _UNITS = {
         "two graphs on the same public nodes, of which one has one edge more than the other",
         "Who is in the graph (the nodes and their number are public), and facts that rest on many edges of a person.",
     ),
+}
+
+
+_SIZES = {
+    "record": "the number of records is private",
+    "set": "the number of records is private",
+    "person": "the numbers of records and of people are private",
+    "node": "the number of nodes is private",
+}
+_DECLARED = {
+    "record": "the number of records is public: it was declared as {n}",
+    "set": "the number of records is public: it was declared as {n}",
+    "person": "the number of people is private, that of records is public: it was declared as {n}",
 }
 
 
@@ -206,6 +227,11 @@ def _chance(epsilon: float) -> str:
     """
     chance = 1 / (1 + math.exp(-max(-700.0, min(epsilon, 700.0))))
     return f"{100 * chance:.3g} %" if 0.001 < chance < 0.999 else f"nearly {round(chance) * 100} %"
+
+
+def _size(manifest: dict[str, Any]) -> str:
+    number = declared_records(manifest)
+    return "" if number is None else f",\n  among them the number of records, declared as {number}"
 
 
 def _fixed(manifest: dict[str, Any]) -> str:
