@@ -63,8 +63,8 @@ def tree_results(
 def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) -> Leaves:
     """Estimates and released integers of every leaf and class.
 
-    `label` majority: all records of a leaf take its most frequent class, by the estimates (ties: the first); counts:
-    each class keeps its own count; auto: see `_keeps_every_class`.
+    `label` counts: each class keeps its own count, so that the shares of classes follow the noisy counts; majority: all
+    records of a leaf take its most frequent class, by the estimates (ties: the first), which starves rare classes.
     """
     frontier, depth = tree.leaf_frontier(), tree.leaf_depth()
     noisy = [part for _, part, _ in tree.leaves if part is not None]
@@ -80,7 +80,7 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) ->
     else:
         estimate = value.astype(float)
         count = np.maximum(value.sum(axis=1, keepdims=True) if label == "majority" else value, 0)
-    if label == "majority" or (label == "auto" and _keeps_every_class(estimate, count)):
+    if label == "majority":
         count = _majority(estimate) * count.sum(axis=1, keepdims=True)
     return Leaves(
         frontier.ids, frontier.parent, depth, tree.leaf_path(), frontier.lo, frontier.hi,
@@ -92,15 +92,6 @@ def _majority(estimate: Floats) -> Ints:
     """1 for the most frequent class of each leaf, 0 for the others."""
     best: Ints = np.eye(estimate.shape[1], dtype=np.int64)[estimate.argmax(axis=1)]
     return best
-
-
-def _keeps_every_class(estimate: Floats, count: Ints) -> bool:
-    """Whether majority labels would leave every class at least half of the records it is estimated to have.
-
-    Majority labels train better classifiers (label noise inside a region is memorised), but starve a rare class.
-    """
-    labelled = (_majority(estimate) * count.sum(axis=1, keepdims=True)).sum(axis=0)
-    return bool((2 * labelled >= count.sum(axis=0)).all())
 
 
 def _records(tree: Tree) -> float:

@@ -380,3 +380,27 @@ def test_types_in_pandas_follow_from_the_schema_not_from_the_draw() -> None:
     for seed in range(4):
         released = cantle.publish(data, schema, epsilon=9, insecure_seed=seed).records
         assert [str(kind) for kind in released.dtypes] == ["Int64", "int64", "boolean"]
+
+
+@pytest.mark.parametrize("epsilon", [1, 5])
+def test_shares_of_classes_follow_their_noisy_counts(epsilon: int) -> None:
+    """By default; labels by majority, as in the paper, take a third of its records from the rarer class here."""
+    dice = np.random.default_rng(7)
+    x = dice.integers(0, 16, 20_000)
+    ill = dice.random(20_000) < np.where(x >= 14, 0.95, 0.07)
+    table = pl.DataFrame({"x": x, "ill": np.where(ill, "yes", "no")})
+    schema = {
+        "fields": [
+            {"name": "x", "type": "integer", "constraints": {"minimum": 0, "maximum": 15, "required": True}},
+            {"name": "ill", "type": "string", "categories": ["no", "yes"], "role": "target"},
+        ]
+    }
+
+    def share(**options: str) -> float:
+        released = cantle.publish(table, schema, epsilon=epsilon, method="rps", insecure_seed=5, **options).records
+        return float((released["ill"] == "yes").mean())
+
+    assert abs(share() - ill.mean()) < 0.005
+    assert abs(share(label="majority") - ill.mean()) > 0.04
+    manifest = cantle.publish(table, schema, epsilon=epsilon, method="rps", preset="paper").manifest
+    assert manifest["parameters"]["label"] == "majority"

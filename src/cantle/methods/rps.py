@@ -89,7 +89,7 @@ RULES: Mapping[str, Rule] = {
     "stop_share": share(),
     "levels": (_levels, "equal or geometric:RATIO"),
     "summary": one_of("counts", "depth"),
-    "label": one_of("auto", "majority", "counts"),
+    "label": one_of("counts", "majority"),
     "values": one_of("fitted", "uniform", "midpoint", "low", "set"),
     "consistency": flag(),
     "bins": whole(2, 65536),
@@ -102,7 +102,7 @@ _COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "
            "bins": 256, "order_seed": 0, "records": None}  # fmt: skip
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": _COMMON | {"depth": None, "attributes": "all", "stop": "none", "stop_share": 0, "oneway_share": "3/10",
-                          "count_share": "1/100", "values": "fitted", "label": "auto", "consistency": True,
+                          "count_share": "1/100", "values": "fitted", "label": "counts", "consistency": True,
                           "order": "declared"},
     "paper": _COMMON | {"depth": 50, "attributes": "random", "stop": "count:5", "stop_share": "1/2", "oneway_share": 0,
                         "count_share": 0, "values": "uniform", "label": "majority", "consistency": False,
