@@ -26,22 +26,15 @@ class Pick:
 
 @dataclass(frozen=True, eq=False)
 class NoisyCells:
-    """Noisy counts of grid cells by class (cell * classes + class, ascending), from `at_least` on; rate num/den."""
+    """Noisy counts of the cells that reached a public threshold, ordered by region and cell.
 
-    cells: Ints
-    value: Ints
-    rate_num: int
-    rate_den: int
-    at_least: int
-
-
-@dataclass(frozen=True, eq=False)
-class NoisyPatterns:
-    """Noisy counts of sets of children: for each, the row of its partition, the set as a mask, and the value; in order
-    of rows and of the sets' numbers. `rate_num` has one entry a partition."""
+    `rows` are the positions of the regions among those asked; `rate_num` has one entry per region, each count's noise
+    has rate rate_num[row] / rate_den. `at_least` is the threshold of each region.
+    """
 
     rows: Ints
-    mask: Ints
+    cells: Ints
     value: Ints
     rate_num: Ints
     rate_den: int
+    at_least: Ints

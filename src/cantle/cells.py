@@ -33,7 +33,7 @@ def cell_results(
         "records": len(records),
         "cells": grid.cells * _classes(domain),
         "listed": len(noisy.cells),
-        "at_least": noisy.at_least,
+        "at_least": int(noisy.at_least[0]),
         "rounds": rounds,
     }
     structure = {"cuts": {a.name: edge.tolist() for a, edge in zip(domain.attributes, grid.edges, strict=True)}}
@@ -69,7 +69,7 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
     if domain.target:
         columns[column_of(domain.target.name)] = domain.target.decode(label, np.zeros(len(label)))
     columns["noisy"] = noisy.value
-    columns["rate_num"] = np.full(len(cell), noisy.rate_num)
+    columns["rate_num"] = np.full(len(cell), noisy.rate_num[0])
     columns["rate_den"] = np.full(len(cell), noisy.rate_den)
     columns["estimate"], columns["count"] = estimate, count
     return pl.DataFrame(columns)

@@ -10,31 +10,31 @@ order of records nor the size of chunks nor the engine can change a seeded run.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from cantle.answers import Noisy, NoisyCells, NoisyPatterns, Pick
+from cantle.answers import Noisy, NoisyCells
 from cantle.budget import NANO, Budget, Unit, prices
-from cantle.candidates import TRUSTED_CANDIDATES, Candidates
-from cantle.degree_counts import GRAPH_KEYS, Bounds
-from cantle.engines.base import Engine, GraphsEngine, SetsEngine, TableEngine
+from cantle.candidates import CUT_CANDIDATES, Candidates, Chosen, Scored
+from cantle.degree_counts import GRAPH_KEYS, Bounds, Lag, Projection
+from cantle.engines.base import Engine, TableEngine
 from cantle.errors import ParameterError, Sealed
-from cantle.noise import Lanes, Noise, Rate, Runs
+from cantle.noise import Lanes, Noise, Rate
 from cantle.partitions import Kept, Partitions
-from cantle.patterns import rank, unrank
 from cantle.privtree import MOST_TESTS, PrivTree
-from cantle.quality import TRUSTED_QUALITIES, Quality
-from cantle.queries import TRUSTED_QUERIES, Cells, Query
+from cantle.quality import CUT_QUALITIES, Score
+from cantle.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.regions import Bools, Cuts, Frontier, Ints, is_ints
-from cantle.scoring import cut_scores
-from cantle.specialise import TRUSTED_SCORED, Scored
+from cantle.specialise import SPECIALISATIONS
 from cantle.tally import TRUSTED_KEYS, Sizes
 
 Regions = TypeVar("Regions", Frontier, Partitions)
 
 REGIONS: tuple[type, ...] = (Frontier, Partitions)
 RULES: dict[type, type] = {Frontier: Cuts, Partitions: Kept}
+TRUSTED_QUALITIES = (*CUT_QUALITIES, Lag)
+TRUSTED_CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, Bounds)
 
 MOST_SPURIOUS = 10**7
 """Empty cells that a question may be expected to show."""
@@ -99,41 +99,61 @@ class Curator:
 
     # ---- questions ----------------------------------------------------------------------------------------
 
-    def choose(self, nodes: Frontier, candidates: Candidates, quality: Quality, epsilon: Any, *, why: str) -> Cuts:
-        """One noisy choice a region among its public candidates.
+    def choose(self, nodes: Any, candidates: Candidates, quality: Score, epsilon: Any, *, why: str) -> Any:
+        """One noisy choice per region (or selection) among public candidates, as the candidates name it.
 
         Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * k)) for a unit
-        of k records, by the range lemma (Claim 1), candidates and weights being public.
+        of k records, by the range lemma (Claim 1), candidates and weights being public. Rows that stand for many
+        candidates of one score are followed by a uniform draw among these, which is the law of choosing among all.
+        Claim 38. The bound on degrees is such a choice, for one node, with the range of Claim 37.
         """
         _require_trusted(quality, TRUSTED_QUALITIES)
         _require_trusted(candidates, TRUSTED_CANDIDATES)
-        nodes, positions, engine, cost = self.__ask_table(nodes, epsilon)
-        if not candidates.fits(nodes, (engine.sizes, engine.classes)):
-            raise ParameterError("the candidates are not those of these regions")
-        counts = candidates.counts(nodes)
-        if (counts < 1).any():
-            raise ParameterError("a region without candidates cannot be split")
+        ours, positions, engine, cost = self.__ask(nodes, epsilon)
+        _require_fitting(candidates, engine, ours)
+        if not candidates.fits(ours, engine.domain, quality):
+            raise ParameterError("these are not candidates for these regions, or the score has no proof for them")
+        if isinstance(candidates, Bounds):
+            candidates.require(self.__unit)
         rho = quality.range * self.__unit.max_records
-        self.__charge(nodes, cost, why, "choose", rho)
-        choice = np.empty(len(nodes), dtype=np.int64)
-        for first, last, exact_scores in cut_scores(engine, positions, nodes, candidates, quality):
-            part = nodes.take(slice(first, last))
-            weights = candidates.inverse_weights(part)
-            choice[first:last] = self.__noise.select(
-                Lanes(self.__calls, part.ids),
-                exact_scores,
-                np.concatenate([[0], np.cumsum(counts[first:last])]),
-                Rate(cost[first:last], rho * NANO),
-                None if weights is None else Runs(*weights),
-            )
-        return candidates.cuts(nodes, choice)
+        self.__charge(ours, cost, why, "choose", rho)
+        found = candidates.exact_scores(engine, positions, ours, quality)
+        return candidates.answer(ours, [self.__select(exact, ours, cost, rho) for exact in found])
 
-    def measure(self, nodes: Frontier | Partitions, query: Query, epsilon: Any, *, why: str) -> Noisy:
-        """Noisy counts of every region.
+    def __select(self, exact: Scored, nodes: Any, cost: Ints, rho: int) -> Chosen:
+        """Draws one row per selection, and which of the candidates that it stands for."""
+        here = slice(exact.first, exact.last)
+        keys, rate = nodes.ids[here], Rate(cost[here], rho * NANO)
+        if exact.selections is not None:  # several selections in one region, all at its price
+            keys, rate = np.repeat(keys, len(exact.selections)), Rate(int(cost[exact.first]), rho * NANO)
+        lanes = Lanes(self.__calls, keys, exact.selections)
+        row = self.__noise.select(lanes, exact.scores, exact.starts, rate, exact.inverse_weights, exact.many)
+        within = np.zeros_like(row)
+        if exact.many is not None:
+            self.__calls += 1  # the candidate inside the row is another draw
+            many = exact.many[exact.starts[:-1] + row]
+            within = self.__noise.coin(Lanes(self.__calls, keys, exact.selections), many)
+        return Chosen(exact, row, within)
+
+    @overload
+    def measure(self, nodes: Any, query: Query, epsilon: Any, *, why: str) -> Noisy: ...
+    @overload
+    def measure(self, nodes: Any, query: SparseQuery, epsilon: Any, *, why: str, at_least: Any) -> NoisyCells: ...
+    def measure(
+        self, nodes: Any, query: Query | SparseQuery, epsilon: Any, *, why: str, at_least: Any = None
+    ) -> Noisy | NoisyCells:
+        """Noisy counts of every region: of all cells, or of those from the public threshold `at_least` on.
 
         Claim 14. epsilon-DP in each region's records: discrete Laplace noise of rate epsilon / sensitivity on an
         integer vector of that L1 sensitivity: P[Z = z] / P[Z = z'] <= e^(rate |z - z'|).
+        Claim 25. So are the counts from a threshold on: Claim 14 on all cells, whose small values are withheld by a
+        public rule; drawn without listing empty cells (Claim 17). The order of the answer is that of the cells.
         """
+        if at_least is None:
+            return self.__measure_all(nodes, query, epsilon, why)
+        return self.__measure_from(nodes, query, epsilon, at_least, why)
+
+    def __measure_all(self, nodes: Any, query: Any, epsilon: Any, why: str) -> Noisy:
         _require_trusted(query, (*TRUSTED_QUERIES, *GRAPH_KEYS))
         ours, positions, engine, cost = self.__ask(nodes, epsilon)
         key = query.key
@@ -151,135 +171,25 @@ class Curator:
             value[first:last] = noisy.reshape(last - first, cells)
         return Noisy(value, cost, sensitivity * NANO)
 
-    def specialise(self, root: Frontier, candidates: Scored, quality: Quality, epsilon: Any, *, why: str) -> list[Pick]:
-        """One noisy choice a selection among the candidates of a grid: which value, and at which point.
-
-        Claim 24. epsilon-DP in the region's records: for each selection as in Claim 13, the runs standing for all their
-        points (see specialise.py); several selections in one question look at disjoint records (Claim 21). Only the
-        unsplit root may be asked: every record is looked at, so the path of every record must pay.
-        """
-        _require_trusted(quality, TRUSTED_QUALITIES)
-        _require_trusted(candidates, TRUSTED_SCORED)
-        nodes, engine, cost = self.__ask_everyone(root, epsilon)
-        if not candidates.fits((engine.sizes, engine.classes), quality):
-            raise ParameterError("the candidates are not those of this domain, or this score has no proof for them")
-        rho = quality.range * self.__unit.max_records
-        self.__charge(nodes, cost, why, "choose", rho)
-        exact_runs = candidates.score(engine, quality)
-        selections = len(exact_runs.starts) - 1
-        lanes = Lanes(self.__calls, np.repeat(nodes.ids, selections), np.arange(selections))
-        chosen = exact_runs.starts[:-1] + self.__noise.select(
-            lanes,
-            exact_runs.scores,
-            exact_runs.starts,
-            Rate(int(cost[0]), rho * NANO),
-            None if exact_runs.many is None else np.ones_like(exact_runs.many),
-            exact_runs.many,
-        )
-        points = exact_runs.point[chosen]
-        if exact_runs.many is not None:
-            self.__calls += 1  # the point inside the run is another draw
-            within = self.__noise.coin(Lanes(self.__calls, lanes.keys, lanes.cells), exact_runs.many[chosen])
-            points = np.where(points > 0, points + within, 0)
-        values = exact_runs.value[chosen]
-        return [Pick(value, point) for value, point in zip(values.tolist(), points.tolist(), strict=True)]
-
-    def measure_cells(self, root: Frontier, query: Cells, epsilon: Any, *, at_least: int, why: str) -> NoisyCells:
-        """Noisy counts of all cells of a grid by class, empty ones included; those from `at_least` on are given.
-
-        Claim 25. epsilon-DP: Claim 14 on all cells (Claim 23), whose small values are withheld by a public rule; drawn
-        without listing empty cells (Claim 17). The order of the answer is that of the cells. Only the unsplit root may
-        be asked, as in Claim 24.
-        """
-        _require_trusted(query, (Cells,))
-        nodes, engine, cost = self.__ask_everyone(root, epsilon)
-        if not query.key.fits((engine.sizes, engine.classes)):
-            raise ParameterError("the grid is not one of this domain")
-        if type(at_least) is not int or not 1 <= at_least <= 2**61:
-            raise ParameterError("the threshold of cell counts is a whole number of at least 1")
-        sensitivity = query.sensitivity(self.__unit)
-        self.__charge(nodes, cost, why, "measure", sensitivity)
-        exact_cells, exact_counts = engine.occupied(query.key)
-        rate = Rate(int(cost[0]), sensitivity * NANO)
-        _, cells, values = self.__noise.sparse(
-            Lanes(self.__calls, nodes.ids),
-            np.array([0, len(exact_cells)]),
-            exact_cells,
-            exact_counts,
-            np.array([query.key.cells]),
-            rate,
-            at_least,
-        )
-        return NoisyCells(cells, values, int(cost[0]), sensitivity * NANO, at_least)
-
-    def measure_patterns(self, nodes: Partitions, epsilon: Any, *, at_least: Ints, why: str) -> NoisyPatterns:
-        """For each partition, noisy counts of all sets of children of its next node, empty ones included; those from
-        `at_least` on (one a partition) are given.
-
-        Claim 29. epsilon-DP in each partition's records: every record touches exactly one set of children, so the
-        counts have sensitivity 1 a record; small values are withheld by a public rule, and empty sets are drawn without
-        listing them (Claims 14, 17), numbered by Claim 26. The order of the answer is that of the numbers.
-        """
-        nodes, positions, sets, cost = self.__ask_sets(nodes, epsilon)
-        if not is_ints(at_least, len(nodes)) or (at_least < 1).any() or (at_least > 2**61).any():
-            raise ParameterError("the threshold of counts is a whole number of at least 1 for each partition")
-        fan, room, total = nodes.fan, nodes.room, nodes.patterns
-        sensitivity = self.__unit.max_records
+    def __measure_from(self, nodes: Any, query: Any, epsilon: Any, at_least: Any, why: str) -> NoisyCells:
+        _require_trusted(query, SPARSE_QUERIES)
+        ours, positions, engine, cost = self.__ask(nodes, epsilon)
+        _require_fitting(query, engine, ours)
+        if not query.fits(ours, engine.domain):
+            raise ParameterError("the query does not fit these regions")
+        least = np.full(len(ours), at_least, dtype=np.int64) if type(at_least) is int else at_least
+        if not is_ints(least, len(ours)) or (least < 1).any() or (least > 2**61).any():
+            raise ParameterError("the threshold of counts is a whole number of at least 1, for all regions or for each")
+        total, sensitivity = query.totals(ours), query.sensitivity(self.__unit)
         rate = Rate(cost, sensitivity * NANO)
-        if float((total * np.exp(-rate.floats() * at_least)).sum()) > MOST_SPURIOUS:
-            raise ParameterError("the thresholds let too many empty sets pass; raise them or lower the fan-out")
-        self.__charge(nodes, cost, why, "measure", sensitivity)
-        exact_starts, exact_masks, exact_counts = sets.touched(positions)
-        owner = np.repeat(np.arange(len(nodes)), np.diff(exact_starts))
-        exact_cells = rank(exact_masks, fan[owner], room[owner])
-        order = np.lexsort((exact_cells, owner))
-        starts, cells, values = self.__noise.sparse(
-            Lanes(self.__calls, nodes.ids),
-            exact_starts,
-            exact_cells[order],
-            exact_counts[order],
-            total,
-            rate,
-            at_least,
-        )
-        rows = np.repeat(np.arange(len(nodes)), np.diff(starts))
-        mask = unrank(cells, fan[rows], room[rows])
-        return NoisyPatterns(rows, mask, values, cost, sensitivity * NANO)
-
-    def choose_bound(self, root: Frontier, bounds: Bounds, epsilon: Any, *, why: str) -> int:
-        """One of the bounds on degrees, by the edges that projection keeps under each.
-
-        Claim 38. epsilon-DP for one node: permute-and-flip on scores of the range of Claim 37 (Claim 1).
-        """
-        _require_trusted(bounds, (Bounds,))
-        nodes, _, graph, cost = self.__ask_graph(root, epsilon)
-        if not bounds.fits(graph.domain) or self.__unit.kind not in ("node", "node-isolate"):
-            raise ParameterError("the bounds do not fit, or have no proof for this unit")
-        self.__charge(nodes, cost, why, "choose", bounds.range)
-        exact_scores = np.array(bounds.scores([graph.kept(theta) for theta in bounds.thetas]), dtype=np.int64)
-        starts = np.array([0, len(exact_scores)])
-        rate = Rate(int(cost[0]), bounds.range * NANO)
-        chosen = self.__noise.select(Lanes(self.__calls, nodes.ids), exact_scores, starts, rate)
-        return bounds.thetas[int(chosen[0])]
-
-    def project(self, root: Frontier, theta: int) -> Frontier:
-        """From here on the graph is a table with one attribute, the projected degree 0 .. theta of every node.
-
-        Claim 39. One node changes that table by at most 2 theta + 1 insertions and deletions of records, 2 theta + 2
-        if the node stays and loses its edges: it comes or moves, and at most theta others move (cantle.projection).
-        If nodes without edges are not listed, only degrees from 1 on are in it, and 2 theta + 1 still bounds the
-        changes. So with that many records as the unit every question is as private for a node as its price says
-        (group privacy). Public: nothing is learnt.
-        """
-        nodes, _, graph, _ = self.__ask_graph(root, 1)
-        if type(theta) is not int or not graph.can_project(theta) or self.__unit.kind not in ("node", "node-isolate"):
-            raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
-        kind = self.__unit.kind
-        self.__unit = Unit(2 * theta + (2 if kind == "node-isolate" else 1), kind)
-        self.__engine = graph.as_table(theta)
-        graph.close()
-        self.__frontier = self.__engine.root()
-        return self.__frontier.take(np.arange(len(nodes))).copy()
+        if float((total * np.exp(-rate.floats() * least)).sum()) > MOST_SPURIOUS:
+            raise ParameterError("the thresholds let too many empty cells pass; raise them or ask about fewer cells")
+        self.__charge(ours, cost, why, "measure", sensitivity)
+        exact_starts, exact_cells, exact_counts = query.occupied(engine, positions, ours)
+        lanes = Lanes(self.__calls, ours.ids)
+        starts, cells, values = self.__noise.sparse(lanes, exact_starts, exact_cells, exact_counts, total, rate, least)
+        rows = np.repeat(np.arange(len(ours)), np.diff(starts))
+        return NoisyCells(rows, cells, values, cost, sensitivity * NANO, least)
 
     def test(self, nodes: Frontier, stop: PrivTree, *, why: str) -> Bools:
         """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12).
@@ -287,7 +197,9 @@ class Curator:
         All tests of a run share one threshold, decay and price, and a "no" ends the tests of its path.
         """
         _require_trusted(stop, (PrivTree,))
-        nodes, positions, engine, _ = self.__ask_table(nodes, stop.epsilon_nano)
+        nodes, positions, engine, _ = self.__ask(nodes, stop.epsilon_nano)
+        if engine.kind != "tables":
+            raise ParameterError("stop tests are for tables")
         if self.__stop not in (None, stop):
             raise ParameterError("all stop tests of a run share one threshold, decay and price")
         if self.__ended[positions].any() or (self.__tests[positions] >= MOST_TESTS).any():
@@ -317,15 +229,19 @@ class Curator:
         self.__calls += 1
         return self.__noise.coin(Lanes(self.__calls, nodes.ids), faces)
 
-    def split(self, nodes: Regions, rule: Cuts | Kept) -> Regions:
+    def split(self, nodes: Any, rule: Cuts | Kept | Projection) -> Any:
         """The children of these regions; all other open regions are closed, their records dropped.
 
         Public: records follow a public rule and nothing is learnt.
         """
-        _require_trusted(rule, (Cuts, Kept))
+        _require_trusted(rule, (Cuts, Kept, Projection))
         ours, positions, engine, _ = self.__ask(nodes, 1)
+        if isinstance(rule, Projection):
+            return self.__project(ours, rule)
         if engine.kind == "graphs" or type(rule) is not RULES[type(ours)] or not rule.fits(ours):
-            raise ParameterError("one cut a region, strictly inside it; of partitions, distinct parts in order")
+            raise ParameterError(
+                "each region needs exactly one cut, strictly inside it; sub-partitions must be distinct and in order"
+            )
         times = rule.times(ours)
         ids = self.__budget.inherit(ours.ids, times)
         engine.split(positions, rule)
@@ -333,6 +249,17 @@ class Curator:
         self.__ended = np.repeat(self.__ended[positions], times)
         self.__frontier = rule.children(ours, int(ids[0]) if len(ids) else 0)
         return self.__frontier.copy()  # ours must stay as it is, whatever the method does with its own
+
+    def __project(self, nodes: Any, rule: Projection) -> Frontier:
+        """Makes the graph a table of projected degrees, with as many records per node as its unit (Claim 39)."""
+        graph: Any = self.__engine
+        if len(nodes) != 1 or not rule.fits(graph, self.__unit):
+            raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
+        self.__unit = rule.unit(self.__unit)
+        table: TableEngine = graph.as_table(rule.theta)
+        graph.close()
+        self.__engine, self.__frontier = table, table.root()
+        return self.__frontier.copy()
 
     def seal(self) -> dict[str, Any]:
         """Forgets records and dice and gives the receipt; whatever follows is post-processing."""
@@ -359,36 +286,6 @@ class Curator:
         ours = self.__frontier if len(ids) == len(self.__frontier) else self.__frontier.take(positions)
         return ours, positions, self.__engine, cost
 
-    def __ask_table(self, nodes: Frontier, epsilon: Any) -> tuple[Frontier, Ints, TableEngine, Ints]:
-        """The same for a question that only a table can answer."""
-        asked = self.__ask(nodes, epsilon)
-        _require_kind(asked[2], "tables")
-        return asked
-
-    def __ask_everyone(self, root: Frontier, epsilon: Any) -> tuple[Frontier, TableEngine, Ints]:
-        """The same for a question that engines answer from all records they hold, whatever the region.
-
-        A region below the root pays for its own records alone, and its sibling would pay again for the same ones.
-        """
-        nodes, _, engine, cost = self.__ask_table(root, epsilon)
-        if len(nodes) != 1 or nodes.depth:
-            raise ParameterError("a grid is counted over all records: ask about the root, before the first split")
-        return nodes, engine, cost
-
-    def __ask_sets(self, nodes: Partitions, epsilon: Any) -> tuple[Partitions, Ints, SetsEngine, Ints]:
-        """The same for a question that only set-valued data can answer."""
-        asked = self.__ask(nodes, epsilon)
-        _require_kind(asked[2], "sets")
-        return asked
-
-    def __ask_graph(self, root: Frontier, epsilon: Any) -> tuple[Frontier, Ints, GraphsEngine, Ints]:
-        """The same for a question that only a graph can answer."""
-        asked = self.__ask(root, epsilon)
-        _require_kind(asked[2], "graphs")
-        if len(asked[0]) != 1:
-            raise ParameterError("a graph is asked as a whole")
-        return asked
-
     def __charge(self, nodes: Frontier | Partitions, cost: Ints, why: str, verb: str, sensitivity: int) -> None:
         """Charges a question and gives it a number."""
         if type(why) is not str:
@@ -411,6 +308,10 @@ def _require_trusted(thing: object, kinds: tuple[type, ...]) -> None:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
 
 
-def _require_kind(engine: Engine, kind: str) -> None:
-    if engine.kind != kind:
-        raise ParameterError(f"this question is for {kind}")
+def _require_fitting(question: Candidates | SparseQuery, engine: Engine, nodes: Any) -> None:
+    """The question is for this kind of data; if engines answer it from all the records they hold, whatever the region,
+    only the unsplit root may be asked: a region below it pays for its own records alone."""
+    if engine.kind != question.kind:
+        raise ParameterError(f"this question is for {question.kind}")
+    if question.everyone and (len(nodes) != 1 or nodes.depth):
+        raise ParameterError("this question looks at all records: ask about the root, before the first split")

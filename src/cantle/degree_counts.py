@@ -7,11 +7,18 @@ the nodes whose only edges led to it, however many, so that no number that count
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
 
 from cantle.budget import Unit
+from cantle.candidates import Chosen, Scored
+from cantle.engines.base import GraphsEngine
 from cantle.errors import ParameterError
-from cantle.regions import Frontier
+from cantle.quality import Score
+from cantle.regions import Frontier, Ints
 
 MOST_DEGREE = 2**26
 
@@ -192,6 +199,15 @@ SCALE = 1 << 10
 
 
 @dataclass(frozen=True)
+class Lag:
+    """How far a bound on degrees falls behind the best one: see `Bounds`, where its range is proved (Claim 37)."""
+
+    @property
+    def range(self) -> int:
+        return 2 * (SCALE + 1)
+
+
+@dataclass(frozen=True)
 class Bounds:
     """Bounds on degrees to choose from, with a public penalty each, in edges: what counting under it costs.
 
@@ -204,15 +220,16 @@ class Bounds:
     apart: whether a score fits 64 bits must not depend on the edges.
     """
 
+    kind: ClassVar[str] = "graphs"
+    everyone: ClassVar[bool] = True
+
     thetas: tuple[int, ...]
     penalties: tuple[int, ...]
 
-    @property
-    def range(self) -> int:
-        return 2 * (SCALE + 1)
-
-    def fits(self, domain: object) -> bool:
+    def fits(self, nodes: Frontier, domain: object, quality: Score) -> bool:  # noqa: ARG002
         """Whether these are ascending bounds with whole penalties, for a graph that can be projected."""
+        if type(quality) is not Lag:
+            return False
         plain = type(self.thetas) is tuple and type(self.penalties) is tuple and len(self.thetas) == len(self.penalties)
         if not plain or not self.thetas or not all(_is_bound(theta) for theta in self.thetas):
             return False
@@ -220,9 +237,43 @@ class Bounds:
         ascending = all(a < b for a, b in zip(self.thetas, self.thetas[1:], strict=False))
         return whole and ascending and type(domain) is GraphDomain and domain.edges
 
+    def require(self, unit: Unit) -> None:
+        """The proof is for nodes."""
+        _require(unit, "node", "node-isolate")
+
+    def exact_scores(self, engine: GraphsEngine, positions: Ints, nodes: Frontier, quality: Score) -> Iterator[Scored]:  # noqa: ARG002
+        scores = np.array(self.scores([engine.kept(theta) for theta in self.thetas]), dtype=np.int64)
+        yield Scored(0, 1, scores, np.array([0, len(scores)]))
+
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> int:  # noqa: ARG002
+        return self.thetas[int(chosen[0].row[0])]
+
     def scores(self, kept: list[int]) -> list[int]:
         """Scores in whole numbers, from the numbers of kept edges."""
         g = [f - penalty for f, penalty in zip(kept, self.penalties, strict=True)]
         pairs = range(len(g))
         behind = [max(-(-(SCALE * (g[j] - g[i])) // max(self.thetas[i], self.thetas[j])) for j in pairs) for i in pairs]
         return [-min(far, 2**62) for far in behind]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """From here on the graph is a table with one attribute, the projected degree 0 .. theta of every node.
+
+    Claim 39. One node changes that table by at most 2 theta + 1 insertions and deletions of records, 2 theta + 2 if the
+    node stays and loses its edges: it comes or moves, and at most theta others move (cantle.projection). If nodes
+    without edges are not listed, only degrees from 1 on are in it, and 2 theta + 1 still bounds the changes. So with
+    that many records as the unit every question is as private for a node as its price says (group privacy). Public:
+    nothing is learnt.
+    """
+
+    theta: int
+
+    def fits(self, engine: GraphsEngine, unit: Unit) -> bool:
+        """Whether there is a graph that can be projected so, and a proof for this unit."""
+        plain = type(self.theta) is int and engine.kind == "graphs" and unit.kind in ("node", "node-isolate")
+        return plain and engine.can_project(self.theta)
+
+    def unit(self, unit: Unit) -> Unit:
+        """How many records of the table one node can change."""
+        return Unit(2 * self.theta + (2 if unit.kind == "node-isolate" else 1), unit.kind)

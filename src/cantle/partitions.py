@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.patterns import MOST_CHILDREN, number, popcount
+from cantle.patterns import MOST_CHILDREN, number, popcount, unrank
 from cantle.regions import Bools, Ints, is_ints
 
 
@@ -189,6 +189,10 @@ class Partitions:
     def patterns(self) -> Ints:
         """How many non-empty sets of children a record can touch, M of privacy.md 5.2."""
         return number(self.fan, self.room)
+
+    def children(self, rows: Ints, cells: Ints) -> Ints:
+        """The sets of children, as masks, behind cells of these partitions (Claim 26)."""
+        return unrank(cells, self.fan[rows], self.room[rows])
 
     @property
     def ends(self) -> Bools:

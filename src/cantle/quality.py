@@ -35,12 +35,16 @@ SCALE = 1 << 10
 """Real scores become integers by floor(SCALE * q)."""
 
 
-class Quality(Protocol):
-    """Scores for the exponential mechanism and permute-and-flip."""
+class Score(Protocol):
+    """How good candidates are, in whole numbers, with a proved range."""
 
     @property
     def range(self) -> int:
-        """rho of the integer score."""
+        """rho, for one record."""
+
+
+class Quality(Score, Protocol):
+    """A score of cuts and specialisations, from the counts of their parts."""
 
     def scores(self, children: Sequence[Ints]) -> Ints:
         """One integer a candidate; children are arrays (..., classes)."""
@@ -262,4 +266,5 @@ class Gini(Additive):
         return SCALE * (part.sum(axis=-1) - whole) + -SCALE * rest // n
 
 
-TRUSTED_QUALITIES = (Mix, Max, JointMajority, WeightedMajority, HalfGini, InfoGain, Gini)
+CUT_QUALITIES = (Mix, Max, JointMajority, WeightedMajority, HalfGini, InfoGain, Gini)
+"""Scores of cuts and specialisations, from the counts of their parts."""

@@ -8,16 +8,21 @@ integers that only ever add up records, so none wraps around below 2^62 records,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from cantle.budget import Unit
+from cantle.engines.base import SetsEngine, TableEngine
 from cantle.grid import Grid
-from cantle.regions import Cuts
-from cantle.tally import MOST_LISTED, ChildSizes, Classes, GridCells, Key, OneWays, PatternTable, Sizes
+from cantle.partitions import Partitions
+from cantle.patterns import rank
+from cantle.regions import Cuts, Frontier, Ints
+from cantle.tally import MOST_LISTED, ChildSizes, Classes, Domain, GridCells, Key, OneWays, PatternTable, Sizes
 
 
 class Query(Protocol):
-    """Counts for the discrete Laplace mechanism."""
+    """Counts for the discrete Laplace mechanism, every cell listed."""
 
     @property
     def key(self) -> Any:
@@ -25,6 +30,29 @@ class Query(Protocol):
 
     def sensitivity(self, unit: Unit) -> int:
         """L1 bound for one unit."""
+
+
+class SparseQuery(Protocol):
+    """Counts of too many cells to list: only cells from a public threshold on are given.
+
+    `kind` is the kind of data it can be asked of. `everyone`: all records that the engine holds are counted, so that
+    only the unsplit root may be asked, whose price every record pays.
+    """
+
+    kind: ClassVar[str]
+    everyone: ClassVar[bool]
+
+    def fits(self, nodes: Any, domain: Any) -> bool:
+        """Whether it can be asked about these regions of this domain; judged without records."""
+
+    def totals(self, nodes: Any) -> Ints:
+        """How many cells each region has (public)."""
+
+    def occupied(self, engine: Any, positions: Ints, nodes: Any) -> tuple[Ints, Ints, Ints]:
+        """Exact counts of the occupied cells: those of region i from starts[i] to starts[i + 1], cells ascending."""
+
+    def sensitivity(self, unit: Unit) -> int:
+        """L1 bound for one unit, over all cells."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +124,13 @@ class Children:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The class histogram of every cell of a grid, empty cells included.
+    """The class histogram of every cell of a grid, empty cells included; cell * classes + class.
 
-    Claim 23. Sensitivity 1 a record: cells and classes are disjoint, a record is in one of each.
+    Claim 23. Sensitivity 1 per record: cells and classes are disjoint, a record is in one of each.
     """
+
+    kind: ClassVar[str] = "tables"
+    everyone: ClassVar[bool] = True
 
     grid: Grid
     classes: int
@@ -107,6 +138,44 @@ class Cells:
     @property
     def key(self) -> GridCells:
         return GridCells(self.grid, self.classes)
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return self.key.fits(domain)
+
+    def totals(self, nodes: Frontier) -> Ints:
+        return np.full(len(nodes), self.key.cells, dtype=np.int64)
+
+    def occupied(self, engine: TableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
+        exact_cells, exact_counts = engine.occupied(self.key)
+        return np.array([0, len(exact_cells)]), exact_cells, exact_counts
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+@dataclass(frozen=True)
+class ChildSets:
+    """For each partition, how many records touch exactly each set of children of its next node; cells by `rank`.
+
+    Claim 29. Sensitivity 1 per record: every record of a partition touches exactly one set of children, and sets are
+    numbered one to one (Claim 26).
+    """
+
+    kind: ClassVar[str] = "sets"
+    everyone: ClassVar[bool] = False
+
+    def fits(self, nodes: Partitions, domain: object) -> bool:  # noqa: ARG002
+        return True
+
+    def totals(self, nodes: Partitions) -> Ints:
+        return nodes.patterns
+
+    def occupied(self, engine: SetsEngine, positions: Ints, nodes: Partitions) -> tuple[Ints, Ints, Ints]:
+        exact_starts, exact_masks, exact_counts = engine.touched(positions)
+        owner = np.repeat(np.arange(len(nodes)), np.diff(exact_starts))
+        exact_cells = rank(exact_masks, nodes.fan[owner], nodes.room[owner])
+        order = np.lexsort((exact_cells, owner))
+        return exact_starts, exact_cells[order], exact_counts[order]
 
     def sensitivity(self, unit: Unit) -> int:
         return unit.max_records
@@ -130,3 +199,4 @@ class ItemSets:
 
 
 TRUSTED_QUERIES = (Size, Histogram, Marginals, Children, ItemSets)
+SPARSE_QUERIES = (Cells, ChildSets)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.answers import NoisyPatterns
+from cantle.answers import NoisyCells
 from cantle.budget import NANO
 from cantle.partitions import Partitions
 from cantle.postprocess import Floats, variance
@@ -50,12 +50,12 @@ class Harvest:
         self.rounds.append(nodes)
         self._kept.append(Counted(nodes.parent, mask, noisy, rate_num, rate_den))
 
-    def add_leaves(self, nodes: Partitions, noisy: NoisyPatterns, path: Ints) -> None:
+    def add_leaves(self, nodes: Partitions, noisy: NoisyCells, path: Ints) -> None:
         """The leaves of some partitions."""
-        rows = noisy.rows
-        self._leaves.append(Counted(nodes.ids[rows], noisy.mask, noisy.value, noisy.rate_num[rows], noisy.rate_den))
+        rows, mask = noisy.rows, nodes.children(noisy.rows, noisy.cells)
+        self._leaves.append(Counted(nodes.ids[rows], mask, noisy.value, noisy.rate_num[rows], noisy.rate_den))
         self._paths.append(path[rows])
-        self._item_sets.append(nodes.cut_items(rows, noisy.mask))
+        self._item_sets.append(nodes.cut_items(rows, mask))
 
     def parts(self) -> Counted:
         """One row a partition, by number."""

@@ -11,16 +11,18 @@ and largest occupied code included; the runs themselves are never shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
+from cantle.answers import Pick
+from cantle.candidates import Chosen, Scored
 from cantle.grid import Grid
 from cantle.quality import Additive, Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
-from cantle.regions import Ints
+from cantle.regions import Frontier, Ints
 from cantle.tally import CodeTable, Domain, GridBins, are_ints
 
 MOST_HANDICAP = 1 << 60
@@ -76,24 +78,39 @@ def _are_values(values: object, sizes: tuple[int, ...]) -> bool:
     return type(values) is tuple and len(values) > 0 and all(type(v) is Value and v.fits(sizes) for v in values)
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Scored candidates, one selection a segment. Private: where runs begin depends on the records."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoredSplits(Scored):
+    """Scored candidates with what they stand for. Private: where runs begin depends on the records."""
 
-    scores: Ints
-    starts: Ints
     value: Ints  # which value it specialises
     point: Ints  # first point of the run; 0 for fixed children
-    many: Ints | None = None  # points in the run, all of this score: exponential mechanism; None: permute-and-flip
 
 
-class Scored(Protocol):
-    """Candidates that score themselves from the tables they look at."""
+class _Specialisations:
+    """What all candidate sets of specialisations have in common: they score themselves on all records at once.
 
-    def fits(self, domain: Domain, quality: Quality) -> bool:
-        """Whether these are candidates of this domain that this quality has a proof for; judged without records."""
+    Claim 24. epsilon-DP: for each selection as in Claim 13, the runs standing for all their points; several selections
+    in one question look at disjoint records (Claim 21). Every record is looked at, so the path of every record must
+    pay: only the unsplit root may be asked (`everyone`).
+    """
 
-    def score(self, look: Look, quality: Quality) -> Runs: ...
+    kind: ClassVar[str] = "tables"
+    everyone: ClassVar[bool] = True
+
+    def exact_scores(self, engine: Look, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:  # noqa: ARG002
+        yield self.score(engine, quality)
+
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+        raise NotImplementedError
+
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> list[Pick]:  # noqa: ARG002
+        """One pick per selection: which value, and at which point."""
+        [one] = chosen
+        scored: ScoredSplits = one.scored
+        points = scored.point[one.place]
+        points = np.where(points > 0, points + one.within, 0)
+        values = scored.value[one.place].tolist()
+        return [Pick(value, point) for value, point in zip(values, points.tolist(), strict=True)]
 
 
 # ---- from tables to scores ------------------------------------------------------------------------------------
@@ -138,7 +155,7 @@ def even_points(lo: int, hi: int, most: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class JointSplits:
+class JointSplits(_Specialisations):
     """All (value, split) pairs of a grid at once, scored over all its cells; permute-and-flip.
 
     Of a value split at a point at most `points` evenly spaced points compete; later rounds refine. Each value has a
@@ -155,7 +172,7 @@ class JointSplits:
     points: int
     classes: int
 
-    def fits(self, domain: Domain, quality: Quality) -> bool:
+    def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
         sizes, classes = domain
         if not (_are_values(self.values, sizes) and are_ints((self.points, self.classes)) and are_ints(self.handicaps)):
             return False
@@ -174,7 +191,7 @@ class JointSplits:
             and all(v.span in self.grid.spans(v.attribute) for v in self.values)
         )
 
-    def score(self, look: Look, quality: Quality) -> Runs:
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
         assert isinstance(quality, Additive)
         look.place(self.grid)
         by_attribute: dict[int, dict[Span, int]] = {}
@@ -192,7 +209,7 @@ class JointSplits:
                     parts.append(self._gains(mine[span], points, part, quality))
         scores, value, point = (np.concatenate(column) for column in zip(*parts, strict=True))
         scores = scores - np.array(self.handicaps, dtype=np.int64)[value]
-        return Runs(scores, np.array([0, len(scores)]), value, point)
+        return _one_region(scores, np.array([0, len(scores)]), value, point)
 
     def _inner(self, value: int | None, span: Span) -> Ints:
         """The points inside a span at which its bins begin, the span's own start left out."""
@@ -220,14 +237,21 @@ class JointSplits:
         return sides.sum(axis=(0, 1)) - undivided, np.full(len(points), i), points
 
 
-def _gathered(parts: Sequence[tuple[Ints, Ints, Ints, Ints]], sizes: Sequence[int]) -> Runs:
+def _one_region(scores: Ints, starts: Ints, value: Ints, point: Ints, many: Ints | None = None) -> ScoredSplits:
+    """Selections over the whole domain; with `many` by the exponential mechanism, every point of the same weight."""
+    weights = None if many is None else np.ones_like(many)
+    selections = np.arange(len(starts) - 1)
+    return ScoredSplits(0, 1, scores, starts, selections, weights, many, value=value, point=point)
+
+
+def _gathered(parts: Sequence[tuple[Ints, Ints, Ints, Ints]], sizes: Sequence[int]) -> ScoredSplits:
     scores, many, value, point = (np.concatenate(column) for column in zip(*parts, strict=True))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Runs(scores, starts, value, point, many)
+    return _one_region(scores, starts, value, point, many)
 
 
 @dataclass(frozen=True, eq=False)
-class SplitPoints:
+class SplitPoints(_Specialisations):
     """One point inside each of several disjoint spans of one attribute, each scored on its span's records alone.
 
     Claim 21. One charge pays for all: the spans hold disjoint records, so a record has a say in one selection only.
@@ -237,7 +261,7 @@ class SplitPoints:
     size: int
     classes: int
 
-    def fits(self, domain: Domain, quality: Quality) -> bool:
+    def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
         sizes, classes = domain
         if type(quality) not in (Max, InfoGain, Gini) or not are_ints((self.size, self.classes)):
             return False
@@ -249,7 +273,7 @@ class SplitPoints:
         alike = all(v.attribute == attribute and v.children is None for v in self.values)
         return apart and alike and self.size == sizes[attribute]
 
-    def score(self, look: Look, quality: Quality) -> Runs:
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
         code, counts = code_table(look, CodeTable(self.values[0].attribute, self.size, self.classes))
         parts = []
         for i, v in enumerate(self.values):
@@ -262,7 +286,7 @@ class SplitPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class OneValue:
+class OneValue(_Specialisations):
     """One of several values with fixed children, each scored on its own records alone (DiffGen, line 7).
 
     Claim 22. The added record changes one child of each value whose records it joins and none of the others, so every
@@ -273,14 +297,14 @@ class OneValue:
     sizes: tuple[int, ...]
     classes: int
 
-    def fits(self, domain: Domain, quality: Quality) -> bool:
+    def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
         sizes, classes = domain
         if not (_are_values(self.values, sizes) and are_ints((self.classes,)) and are_ints(self.sizes)):
             return False
         right = type(quality) in (Max, InfoGain, Gini) and self.classes == classes and self.sizes == sizes
         return right and all(v.children is not None for v in self.values)
 
-    def score(self, look: Look, quality: Quality) -> Runs:
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
         below: dict[int, tuple[Ints, Ints]] = {}
         for attribute in {v.attribute for v in self.values}:
             code, counts = code_table(look, CodeTable(attribute, self.sizes[attribute], self.classes))
@@ -291,7 +315,7 @@ class OneValue:
             ends = [np.searchsorted(code, span) for span in v.children or ()]
             scores[i] = quality.scores([sums[hi] - sums[lo] for lo, hi in ends])
         one = np.ones(len(scores), np.int64)
-        return Runs(scores, np.array([0, len(scores)]), np.arange(len(scores)), 0 * one, one)
+        return _one_region(scores, np.array([0, len(scores)]), np.arange(len(scores)), 0 * one, one)
 
 
-TRUSTED_SCORED = (JointSplits, SplitPoints, OneValue)
+SPECIALISATIONS = (JointSplits, SplitPoints, OneValue)

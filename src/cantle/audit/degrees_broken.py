@@ -42,12 +42,12 @@ class GraphBreakage(Breakage):
 def _one_record(original: Any) -> Any:
     """After projection a node counts as one record, although it changes many."""
 
-    def project(self: Curator, root: Frontier, theta: int) -> Frontier:
-        nodes: Frontier = original(self, root, theta)
+    def split(self: Curator, nodes: Frontier, rule: Any) -> Any:
+        children = original(self, nodes, rule)
         self._Curator__unit = Unit(1, inside(self, "unit").kind)  # type: ignore[attr-defined]
-        return nodes
+        return children
 
-    return project
+    return split
 
 
 def _as_if_listed(_original: Any) -> Any:
@@ -129,7 +129,7 @@ _EIGHT = GraphConfig("degrees: bounds up to 8", (), configs.CHOICE.settings, 12,
 
 DEGREE_BREAKAGES: tuple[GraphBreakage, ...] = (
     GraphBreakage(RECORD, "6.4, Claim 39: up to 2 theta + 1 records (I13')", configs.CYCLE, PATH, (),
-                  50, instead(Curator, "project", _one_record), after=SQUARE),
+                  50, instead(Curator, "split", _one_record), after=SQUARE),
     GraphBreakage(PRUNED, "6.1, Claim 32: edges are left out, not nodes (I16)", configs.STAR, THREE_EDGES, (),
                   6, instead(GraphEngine, "degrees", _pruned), after=WITH_HUB),
     GraphBreakage("degrees: the true maximum degree as bound", "6.1: a public or charged bound", configs.CHOICE,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from cantle import quality
+from cantle.answers import NoisyCells
 from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
 from cantle.budget import NANO, Unit
 from cantle.curator import Curator
@@ -92,13 +93,14 @@ def answers_noted() -> Iterator[list[str]]:
     def noting(ask: Callable[..., Any], words: Callable[[Any], str]) -> Callable[..., Any]:
         def note(self: Curator, *asked: Any, **about: Any) -> Any:
             answer = ask(self, *asked, **about)
-            answers.append(words(answer))
+            if not isinstance(answer, NoisyCells):  # the release itself shows these
+                answers.append(words(answer))
             return answer
 
         return note
 
     with ExitStack() as stack:
-        for verb, words in (("specialise", repr), ("measure", lambda noisy: str(noisy.value.tolist()))):
+        for verb, words in (("choose", repr), ("measure", lambda noisy: str(noisy.value.tolist()))):
             stack.enter_context(replaced(Curator, verb, noting(Curator.__dict__[verb], words)))
         yield answers
 
@@ -110,7 +112,7 @@ def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Mapp
     lines = [
         f"rounds {method.rounds}, records {method.noisy_records}, cells {method.grid.cells}",
         *(f"cut of a{a}: {edge.tolist()}" for a, edge in enumerate(method.grid.edges)),
-        f"at least {noisy.at_least}, rate {noisy.rate_num}/{noisy.rate_den}",
+        f"at least {noisy.at_least[0]}, rate {noisy.rate_num[0]}/{noisy.rate_den}",
         *(f"leaked {value}" for value in getattr(noise, "leaked", ())),
     ]
     cells = tuple(n for pair in zip(noisy.cells.tolist(), noisy.value.tolist(), strict=True) for n in pair)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cantle import specialise
-from cantle.answers import NoisyCells, Pick
+from cantle.answers import Pick
 from cantle.audit import diffgen as configs
 from cantle.audit.broken import INFINITE, Breakage, exact_of, inside, instead, leak
 from cantle.audit.exact import Table, replaced
@@ -21,7 +22,7 @@ from cantle.noise.enumerating import Enumerating
 from cantle.quality import Max, Quality
 from cantle.queries import Cells
 from cantle.regions import Frontier, Ints
-from cantle.specialise import JointSplits, Runs, SplitPoints
+from cantle.specialise import JointSplits, ScoredSplits, SplitPoints
 from cantle.tally import CodeTable, Sizes
 
 
@@ -48,25 +49,27 @@ def _occupied_only(original: Any) -> Any:
 def _threshold_of_occupied(original: Any) -> Any:
     """Counts are withheld below the number of occupied cells."""
 
-    def measure_cells(self: Curator, root: Frontier, query: Cells, epsilon: Any, **about: Any) -> NoisyCells:
-        exact_cells, _ = inside(self, "engine").occupied(query.key)
-        noisy: NoisyCells = original(self, root, query, epsilon, **(about | {"at_least": max(1, len(exact_cells))}))
-        return noisy
+    def measure(self: Curator, root: Frontier, query: Any, epsilon: Any, **about: Any) -> Any:
+        if isinstance(query, Cells):
+            exact_cells, _ = inside(self, "engine").occupied(query.key)
+            about["at_least"] = max(1, len(exact_cells))
+        return original(self, root, query, epsilon, **about)
 
-    return measure_cells
+    return measure
 
 
 def _refund_twice(original: Any) -> Any:
     """What the rounds left of the structure's half is added to what is left, where it already is."""
 
-    def measure_cells(self: Curator, root: Frontier, query: Cells, epsilon: Any, **about: Any) -> NoisyCells:
-        budget = inside(self, "budget")
-        refund = epsilon - budget.total // 2
-        budget._balance += refund
-        noisy: NoisyCells = original(self, root, query, epsilon + refund, **about)
-        return noisy
+    def measure(self: Curator, root: Frontier, query: Any, epsilon: Any, **about: Any) -> Any:
+        if isinstance(query, Cells):
+            budget = inside(self, "budget")
+            refund = epsilon - budget.total // 2
+            budget._balance += refund
+            epsilon += refund
+        return original(self, root, query, epsilon, **about)
 
-    return measure_cells
+    return measure
 
 
 # ---- candidates -----------------------------------------------------------------------------------------------------
@@ -86,9 +89,9 @@ def _no_end_runs(original: Any) -> Any:
 @contextmanager
 def _four_for_one() -> Any:
     """Four times the same span in one question of split points, paid once; all four points are shown."""
-    ask: Callable[..., list[Pick]] = Curator.__dict__["specialise"]
+    ask: Callable[..., list[Pick]] = Curator.__dict__["choose"]
 
-    def specialise_(self: Curator, root: Frontier, candidates: Any, *rest: Any, **about: Any) -> list[Pick]:
+    def choose(self: Curator, root: Frontier, candidates: Any, *rest: Any, **about: Any) -> list[Pick]:
         if isinstance(candidates, SplitPoints):
             candidates = SplitPoints(candidates.values * 4, candidates.size, candidates.classes)
         picks = ask(self, root, candidates, *rest, **about)
@@ -96,7 +99,7 @@ def _four_for_one() -> Any:
         return picks[:1]
 
     with ExitStack() as stack:
-        stack.enter_context(replaced(Curator, "specialise", specialise_))
+        stack.enter_context(replaced(Curator, "choose", choose))
         stack.enter_context(replaced(SplitPoints, "fits", lambda *_: True))
         yield
 
@@ -104,11 +107,12 @@ def _four_for_one() -> Any:
 def _observed_points(original: Any) -> Any:
     """Numbers are split at codes that occur."""
 
-    def score(self: JointSplits, look: ColumnEngine, quality: Quality) -> Runs:
-        runs: Runs = original(self, look, quality)
+    def score(self: JointSplits, look: ColumnEngine, quality: Quality) -> ScoredSplits:
+        runs: ScoredSplits = original(self, look, quality)
         seen, _ = specialise.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
         kept = np.isin(runs.point, seen) if np.isin(runs.point, seen).any() else runs.point > 0
-        return Runs(runs.scores[kept], np.array([0, kept.sum()]), runs.value[kept], runs.point[kept])
+        rows: dict[str, Any] = {"scores": runs.scores[kept], "value": runs.value[kept], "point": runs.point[kept]}
+        return replace(runs, starts=np.array([0, kept.sum()]), **rows)
 
     return score
 
@@ -127,7 +131,7 @@ def _exact_records(original: Any) -> Any:
 def _uncharged(original: Any) -> Any:
     """Selections after the first are noted but not taken, and their price is there for the cells again."""
 
-    def specialise_(self: Curator, *asked: Any, **about: Any) -> list[Pick]:
+    def choose(self: Curator, *asked: Any, **about: Any) -> list[Pick]:
         budget = inside(self, "budget")
         before = budget._balance.copy()
         picks: list[Pick] = original(self, *asked, **about)
@@ -135,7 +139,7 @@ def _uncharged(original: Any) -> Any:
             budget._balance = before
         return picks
 
-    return specialise_
+    return choose
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------
@@ -153,7 +157,7 @@ DIFFGEN_BREAKAGES: tuple[Breakage, ...] = (
     Breakage(NO_ENDS, "4.1: points cover the domain (I9)", configs.WIDE, ((3, 0), (5, 0)), (9, 0),
              INFINITE, instead(specialise, "_runs", _no_end_runs)),
     Breakage("DiffGen: threshold from the number of occupied cells", "2.7: from the number of all cells",
-             configs.THRESHOLD, ((0, 0),), (3, 1), INFINITE, instead(Curator, "measure_cells", _threshold_of_occupied)),
+             configs.THRESHOLD, ((0, 0),), (3, 1), INFINITE, instead(Curator, "measure", _threshold_of_occupied)),
     Breakage("DiffGen: overlapping spans charged once", "Claim 21: disjoint spans", configs.POINT, _APART, (0, 1),
              5.3, _four_for_one),
     Breakage("DiffGen: selection weight doubled, joint", "2.1, Claim 4", configs.JOINT, _APART, (0, 1),
@@ -163,9 +167,9 @@ DIFFGEN_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("DiffGen: points from observed codes", "2.1: public candidates", configs.JOINT, ((1, 0),), (3, 1),
              INFINITE, instead(JointSplits, "score", _observed_points)),
     Breakage("DiffGen: refund of categorical rounds spent twice", "4.1: what is left is left", configs.CATEGORIES,
-             _BY_GROUP, (0, 0, 1), 6.4, instead(Curator, "measure_cells", _refund_twice)),
+             _BY_GROUP, (0, 0, 1), 6.4, instead(Curator, "measure", _refund_twice)),
     Breakage("DiffGen: rounds from the exact number of records", "4.2: a charged number", configs.AUTO, (), (0, 0),
              INFINITE, instead(DiffGen, "_class_totals", _exact_records)),
     Breakage("DiffGen: later selections not charged", "Claim 11: every question is paid", configs.TWO, _APART_TWICE,
-             (0, 0, 1), 6.5, instead(Curator, "specialise", _uncharged)),
+             (0, 0, 1), 6.5, instead(Curator, "choose", _uncharged)),
 )  # fmt: skip

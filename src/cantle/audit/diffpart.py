@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import Noisy, NoisyPatterns
+from cantle.answers import Noisy, NoisyCells
 from cantle.audit.exact import Config, Drawn, Record, Shown, Table, drawn_by, replaced
 from cantle.budget import NANO, Unit
 from cantle.curator import Curator
@@ -91,7 +91,7 @@ def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]
         return asked
 
     with ExitStack() as stack:
-        for verb in ("measure", "measure_patterns", "choose", "choose_bound"):
+        for verb in ("measure", "choose"):
             stack.enter_context(replaced(Curator, verb, hearing(Curator.__dict__[verb])))
         yield answers
 
@@ -100,8 +100,8 @@ def _words(answer: Any) -> str:
     match answer:
         case Noisy():
             return str(answer.value.tolist())
-        case NoisyPatterns():
-            return str((answer.rows.tolist(), answer.mask.tolist(), answer.value.tolist(), answer.rate_num.tolist()))
+        case NoisyCells():
+            return str((answer.rows.tolist(), answer.cells.tolist(), answer.value.tolist(), answer.rate_num.tolist()))
         case int():
             return str(answer)
     return str((answer.attribute.tolist(), answer.point.tolist()))

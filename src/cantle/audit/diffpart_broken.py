@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import NoisyPatterns
 from cantle.audit import diffpart as configs
 from cantle.audit.broken import INFINITE, Breakage, inside, instead, leak
 from cantle.audit.diffpart import SetConfig
@@ -25,6 +24,7 @@ from cantle.methods.diffpart import DiffPart
 from cantle.noise import Lanes, Rate, enumerating
 from cantle.noise.enumerating import Enumerating
 from cantle.partitions import Kept, Partitions, gather
+from cantle.queries import ChildSets
 from cantle.regions import Bools, Ints
 from cantle.setcounts import Harvest
 from cantle.setschema import SetSchema
@@ -103,14 +103,14 @@ def _occupied_first(original: Any) -> Any:
 def _thresholds_of_occupied(original: Any) -> Any:
     """Counts are withheld below the number of sets of children that occur."""
 
-    def measure_patterns(self: Curator, nodes: Partitions, epsilon: Any, **about: Any) -> NoisyPatterns:
-        positions = np.searchsorted(inside(self, "frontier").ids, nodes.ids)
-        exact_starts, _, _ = inside(self, "engine").touched(positions)
-        least = np.maximum(1, np.diff(exact_starts))
-        noisy: NoisyPatterns = original(self, nodes, epsilon, **(about | {"at_least": least}))
-        return noisy
+    def measure(self: Curator, nodes: Partitions, query: Any, epsilon: Any, **about: Any) -> Any:
+        if isinstance(query, ChildSets):
+            positions = np.searchsorted(inside(self, "frontier").ids, nodes.ids)
+            exact_starts, _, _ = inside(self, "engine").touched(positions)
+            about["at_least"] = np.maximum(1, np.diff(exact_starts))
+        return original(self, nodes, query, epsilon, **about)
 
-    return measure_patterns
+    return measure
 
 
 # ---- prices ---------------------------------------------------------------------------------------------------------
@@ -138,15 +138,15 @@ def _leaves_tested(original: Any) -> Any:
 def _free_tests(original: Any) -> Any:
     """Tests are asked and never taken from the balance."""
 
-    def measure_patterns(self: Curator, nodes: Partitions, epsilon: Any, **about: Any) -> NoisyPatterns:
+    def measure(self: Curator, nodes: Partitions, query: Any, epsilon: Any, **about: Any) -> Any:
         budget = inside(self, "budget")
         before = budget._balance.copy()
-        noisy: NoisyPatterns = original(self, nodes, epsilon, **about)
+        noisy = original(self, nodes, query, epsilon, **about)
         if about["why"] == "sub-partitions":
             budget._balance = before
         return noisy
 
-    return measure_patterns
+    return measure
 
 
 # ---- records --------------------------------------------------------------------------------------------------------
@@ -255,9 +255,9 @@ DIFFPART_BREAKAGES: tuple[Breakage, ...] = (
     Breakage(SEEN, "1.2: a public universe (I12)", configs.LISTED, (), (1,),
              INFINITE, instead(SetConfig, "schema_for", _seen_items)),
     Breakage("DiffPart: thresholds from the number of occupied sets", "2.7: from the number of all sets",
-             configs.LISTED, ((0,),), (1,), INFINITE, instead(Curator, "measure_patterns", _thresholds_of_occupied)),
+             configs.LISTED, ((0,),), (1,), INFINITE, instead(Curator, "measure", _thresholds_of_occupied)),
     Breakage("DiffPart: tests not charged", "Claim 11: every question is paid", configs.TWICE, (), (0, 2),
-             7, instead(Curator, "measure_patterns", _free_tests)),
+             7, instead(Curator, "measure", _free_tests)),
     Breakage("DiffPart: sub-partitions kept twice", "Claim 27: listed once", configs.LISTED, (), (0,),
              5, _kept_twice),
     Breakage("DiffPart: sets numbered for cut records, records not cut", "Claim 28", configs.CUT_TO_ONE, (), (0, 1),

@@ -14,7 +14,18 @@ from typing import Any
 from cantle.answers import Noisy
 from cantle.budget import NANO
 from cantle.curator import Curator
-from cantle.degree_counts import MOST_DEGREE, AtLeast, AtMost, Bounds, DegreesAbove, KeptEdges, Nodes, SortedDegrees
+from cantle.degree_counts import (
+    MOST_DEGREE,
+    AtLeast,
+    AtMost,
+    Bounds,
+    DegreesAbove,
+    KeptEdges,
+    Lag,
+    Nodes,
+    Projection,
+    SortedDegrees,
+)
 from cantle.degree_results import Answers, degree_results
 from cantle.domain import Attribute, Domain, Steps
 from cantle.drawable import require_drawable
@@ -124,7 +135,7 @@ class DegreeSequence:
             return thetas[0]
         if not price:
             raise ParameterError("degrees: give theta a number, or theta_share a budget to choose it with")
-        return curator.choose_bound(root, Bounds(thetas, penalties), price, why="bound on degrees")
+        return curator.choose(root, Bounds(thetas, penalties), Lag(), price, why="bound on degrees")
 
     def _largest(self) -> int:
         """The largest degree there can be, from public values."""
@@ -138,7 +149,7 @@ class DegreeSequence:
             raise ParameterError(f"degrees: mode rps takes bounds below {MOST_BINS}; give theta or max_degree one")
         settings = PUBLISHED if self.preset == "paper" else {}
         self.inner = RPS(Domain((attribute,), None, ("degree",)), bins=MOST_BINS, **settings)
-        curator.project(root, theta)
+        curator.split(root, Projection(theta))
         self.inner.run(curator)
 
     def _ranges(self, inner: RPS, generator: Dice) -> Results:

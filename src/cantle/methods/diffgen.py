@@ -123,7 +123,7 @@ class DiffGen:
                 "epsilon is too small: nothing is left for the counts; raise epsilon or lower the shares"
             )
         at_least = self._threshold(left)
-        self.noisy = curator.measure_cells(root, Cells(self.grid, self.classes), left, at_least=at_least, why="cells")
+        self.noisy = curator.measure(root, Cells(self.grid, self.classes), left, at_least=at_least, why="cells")
 
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy cells."""
@@ -152,7 +152,7 @@ class DiffGen:
             score = later if self.rounds else first
             handicaps = tuple(self._handicap(value, score, price) for value in values)
             asked = JointSplits(self.grid, values, handicaps, POINTS, self.classes)
-            pick = curator.specialise(root, asked, score, price, why="specialise")[0]
+            pick = curator.choose(root, asked, score, price, why="specialise")[0]
             self._push(values[pick.value], pick.point)
 
     def _class_totals(self, root: Frontier, curator: Curator, total: int) -> list[int]:
@@ -240,7 +240,7 @@ class DiffGen:
         def find_points(values: list[Value]) -> None:
             if values:
                 asked = SplitPoints(tuple(values), self.sizes[values[0].attribute], self.classes)
-                for pick in curator.specialise(root, asked, score, price, why="split point"):
+                for pick in curator.choose(root, asked, score, price, why="split point"):
                     value = values[pick.value]
                     points[value.attribute, *value.span] = pick.point
 
@@ -251,7 +251,7 @@ class DiffGen:
             if not values:
                 break
             asked = OneValue(values, self.sizes, self.classes)
-            pick = curator.specialise(root, asked, score, price, why="specialise")[0]
+            pick = curator.choose(root, asked, score, price, why="specialise")[0]
             chosen = values[pick.value]
             self._push(chosen, 0)
             if self.taxonomies[chosen.attribute] is None and self.rounds < h:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import Noisy, NoisyPatterns
+from cantle.answers import Noisy, NoisyCells
 from cantle.budget import NANO
 from cantle.curator import Curator
 from cantle.errors import ParameterError
@@ -24,7 +24,7 @@ from cantle.methods.settings import Rule, decimal, echo, flag, maybe, one_of, po
 from cantle.partitions import ItemTree, Kept, Partitions
 from cantle.patterns import MOST_CHILDREN
 from cantle.postprocess import Dice
-from cantle.queries import ItemSets
+from cantle.queries import ChildSets, ItemSets
 from cantle.regions import Bools, Ints
 from cantle.results import Results
 from cantle.setcounts import Harvest
@@ -114,7 +114,7 @@ class DiffPart:
         noisy, price = self._test(nodes.take(asked), curator, leaf_budget)
         free = np.flatnonzero(nodes.fan == 1)
         rows = np.concatenate([asked[noisy.rows], free])
-        mask = np.concatenate([noisy.mask, np.ones(len(free), np.int64)])
+        mask = np.concatenate([nodes.take(asked).children(noisy.rows, noisy.cells), np.ones(len(free), np.int64)])
         value = np.concatenate([noisy.value, np.zeros(len(free), np.int64)])
         paid = np.concatenate([price[noisy.rows], np.zeros(len(free), np.int64)])
         keep = _largest(value, paid > 0, self.settings["max_cells"])
@@ -124,11 +124,11 @@ class DiffPart:
         self.harvest.add_round(children, mask[order], value[order], paid[order], rate_den)
         return children
 
-    def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyPatterns, Ints]:
+    def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyCells, Ints]:
         """Noisy counts of sub-partitions that are not leaves, from the threshold on; and what they cost."""
         if not len(nodes):
             none = np.zeros(0, np.int64)
-            return NoisyPatterns(none, none, none, none, NANO), none
+            return NoisyCells(none, none, none, none, NANO, none), none
         price = (curator.left(nodes) - leaf_budget) // self._operations(nodes)
         if (price < 1).any():
             raise ParameterError(
@@ -137,7 +137,7 @@ class DiffPart:
         rate = price / (NANO * curator.unit.max_records)
         s = self.settings
         least = threshold(float(s["c2"]), rate, nodes.patterns, _float(s["eta"]), nodes.height)
-        return curator.measure_patterns(nodes, price, at_least=least, why="sub-partitions"), price
+        return curator.measure(nodes, ChildSets(), price, at_least=least, why="sub-partitions"), price
 
     def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
         """Counts leaf partitions with all that is left: no test, one count (privacy.md 5.2)."""
@@ -147,7 +147,7 @@ class DiffPart:
         rate = left / (NANO * curator.unit.max_records)
         s = self.settings
         least = threshold(float(s["c1"]), rate, nodes.patterns, _float(s["eta"]), np.ones(len(nodes), np.int64))
-        noisy = curator.measure_patterns(nodes, left, at_least=least, why="leaf partitions")
+        noisy = curator.measure(nodes, ChildSets(), left, at_least=least, why="leaf partitions")
         self.harvest.add_leaves(nodes, noisy, curator.path(nodes))
 
     def _operations(self, nodes: Partitions) -> Ints:
