@@ -1,0 +1,155 @@
+"""Seeded releases and their hashes: a change that should change nothing must leave all of them as they are.
+
+    python -m tests.golden.same_bytes --write
+
+makes the hashes again, after a change that is meant to change releases. Hashed are the data file byte by byte, the
+other tables by their names, types and values (Parquet's own bytes vary with the version of polars), and release.json
+without the versions of the software and the hashes of the other files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import cantle
+from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, NUMBERS, WORDS, as_source, baskets, edge_file, edges
+from tests.release.people import SCHEMA, people
+
+HASHES = Path(__file__).with_name("same_bytes.json")
+SEED = 11
+TABLES: dict[str, dict[str, Any]] = {
+    "rps": {"method": "rps"},
+    "rps, paper": {"method": "rps", "preset": "paper", "depth": 7},
+    "rps, paper, mixed score": {
+        "method": "rps",
+        "preset": "paper",
+        "depth": 5,
+        "attributes": "all",
+        "quality": "mix:1:1",
+    },
+    "rps, balance": {"method": "rps", "quality": "balance", "label": "counts", "depth": 6},
+    "rps, midpoints": {"method": "rps", "attributes": "midpoint", "stop": "privtree:2+narrow:2", "stop_share": "1/2"},
+    "rps, count stop": {"method": "rps", "stop": "count:5", "stop_share": "1/3", "levels": "geometric:1.3", "skip": 1},
+    "rps, declared number": {"method": "rps", "records": 400, "count_share": 0, "summary": "depth", "bins": 16},
+    "rps, no one-way tables": {"method": "rps", "oneway_share": 0, "values": "midpoint", "consistency": False},
+    "rps, random order": {"method": "rps", "order": "random", "order_seed": 3, "values": "uniform", "depth": 4},
+    "diffgen": {"method": "diffgen"},
+    "diffgen, balanced": {"method": "diffgen", "objective": "balanced", "score": "weighted", "rounds": 6},
+    "diffgen, gini": {"method": "diffgen", "score": "gini", "cells": 50, "records": 400, "count_share": 0},
+    "diffgen, paper": {"method": "diffgen", "preset": "paper"},
+    "diffgen, paper, infogain": {"method": "diffgen", "preset": "paper", "score": "infogain", "rounds": 4},
+    "diffgen, paper, purity": {"method": "diffgen", "preset": "paper", "score": "purity", "rounds": 3},
+}
+SETS: dict[str, dict[str, Any]] = {
+    "diffpart": {},
+    "diffpart, paper": {"preset": "paper"},
+    "diffpart, fanout 3": {"fanout": 3, "m": 6, "eta": "1/10", "fill": False},
+}
+FEW: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 6}}
+PERSONS: dict[str, Any] = SCHEMA | {"unit": {"person": "id", "max_records": 2}}
+GRAPHS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "degrees, node": (GRAPH, {}),
+    "degrees, node, theta 5": (GRAPH, {"theta": 5}),
+    "degrees, node, paper": (GRAPH, {"preset": "paper"}),
+    "degrees, isolate": (ISOLATE, {}),
+    "degrees, edge": (EDGE, {}),
+}
+
+
+def table_file(folder: Path, ending: str) -> Path:
+    """The table of people as a CSV or Parquet file."""
+    path = folder / f"people.{ending}"
+    people().write_csv(path) if ending == "csv" else people().write_parquet(path)
+    return path
+
+
+def hashes_of(release: cantle.Release, folder: Path, data: str | None = None) -> dict[str, str]:
+    """The hashes of a release once it is saved: of its data file, its other tables and its release.json."""
+    saved = release.save(folder, data=data)
+    tables, hashes = hashlib.sha256(), {}
+    for path in sorted(saved.iterdir()):
+        name = path.name.removeprefix("NOT-PRIVATE.")
+        if name.startswith("data.") and path.suffix != ".parquet":
+            hashes["data"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif name == "release.json":
+            hashes["manifest"] = hash_of_manifest(path)
+        elif name == "data.parquet":
+            hashes["data"] = hashlib.sha256(table_bytes(path)).hexdigest()
+        elif path.suffix == ".parquet":
+            tables.update(name.encode() + table_bytes(path))
+    return hashes | {"tables": tables.hexdigest()}
+
+
+def table_bytes(path: Path) -> bytes:
+    """Names, types and values of a Parquet file."""
+    frame = pl.read_parquet(path)
+    return f"{list(frame.schema.items())}\n{frame.write_ndjson()}".encode()
+
+
+def hash_of_manifest(path: Path) -> str:
+    """The hash of release.json without what varies between machines."""
+    manifest = json.loads(path.read_bytes())
+    kept = {key: value for key, value in manifest.items() if key not in ("software", "files", "sha256", "created")}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def all_hashes(folder: Path) -> dict[str, dict[str, str]]:
+    """The hashes of all releases, by name; tables are counted in memory."""
+    hashes = table_hashes(folder, TABLES)
+
+    def add(name: str, data: Any, schema: dict[str, Any], form: str | None = None, **given: Any) -> None:
+        release = cantle.publish(data, schema, epsilon=given.pop("epsilon", 2), insecure_seed=SEED, **given)
+        hashes[name] = hashes_of(release, folder / name, form)
+
+    table = table_file(folder, "parquet")
+    for method in ("rps", "diffgen"):
+        add(f"{method}, parquet", table, SCHEMA, "parquet", method=method)
+        add(f"{method}, persons", people().with_columns(id=pl.Series(range(400)) // 3), PERSONS, method=method)
+        add(f"{method}, small epsilon", people(), SCHEMA, method=method, epsilon="0.05")
+    add("rps, pandas", people().to_pandas(), SCHEMA, method="rps")
+    add("rps, one column", people().select("age"), {"fields": [SCHEMA["fields"][1]]})
+    for form in ("fimi", "long.csv", "list.parquet"):
+        sets = as_source(baskets(NUMBERS), form, folder)
+        for name, given in SETS.items() if form == "fimi" else [("diffpart", {})]:
+            add(f"{name}, {form}", sets, NUMBERS, **given)
+    add("diffpart, words", baskets(WORDS), WORDS)
+    add("diffpart, few items", [[1 + item % 6 for item in one] for one in baskets(NUMBERS)], FEW)
+    for name, (schema, given) in GRAPHS.items():
+        add(name, edge_file(folder), schema, **given)
+    add("degrees, parquet", edges(), GRAPH, "parquet")
+    add("degrees, listed nodes", edges(), GRAPH, nodes=list(range(320)))
+    add("degrees, degrees", [len(one) for one in baskets(NUMBERS)], DEGREES)
+    return hashes
+
+
+def table_hashes(folder: Path, calls: dict[str, dict[str, Any]], **where: Any) -> dict[str, dict[str, str]]:
+    """The hashes of releases of the table of people, read from a CSV file and counted by the engine that is named."""
+    table, hashes = table_file(folder, "csv"), {}
+    for name, given in calls.items():
+        release = cantle.publish(table, SCHEMA, epsilon=2, insecure_seed=SEED, **given, **where)
+        hashes[name] = hashes_of(release, folder / f"{name}, {where}")
+    return hashes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Hashes of seeded releases.")
+    parser.add_argument("--write", action="store_true", help="keep the hashes of this tree as the ones to come back to")
+    write = parser.parse_args().write
+    with tempfile.TemporaryDirectory() as folder:
+        hashes = all_hashes(Path(folder))
+    known = json.loads(HASHES.read_text(encoding="utf-8")) if HASHES.exists() else {}
+    if write:
+        HASHES.write_text(json.dumps(hashes, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    changed = sorted(name for name in hashes.keys() | known.keys() if hashes.get(name) != known.get(name))
+    print(f"{len(hashes)} releases, {len(changed)} of them changed", *changed, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
