@@ -134,9 +134,9 @@ def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(name: str, reques
 def grid_questions(curator: Curator, nodes: Frontier) -> list[Callable[[], Any]]:
     """Every question that engines answer from all records, each for the whole budget."""
     ask: list[Callable[[], Any]] = [
-        lambda s=one: curator.specialise(nodes, s[0], s[1], NANO, why="s") for one in SPECIALISATIONS
+        lambda s=one: curator.choose(nodes, s[0], s[1], NANO, why="s") for one in SPECIALISATIONS
     ]
-    return [*ask, lambda: curator.measure_cells(nodes, Cells(TOP, CLASSES), NANO, at_least=1, why="m")]
+    return [*ask, lambda: curator.measure(nodes, Cells(TOP, CLASSES), NANO, at_least=1, why="m")]
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -24,7 +24,6 @@ from cantle.grid import Grid
 from cantle.noise import Lanes, Rate, Runs, Seeded, samplers
 from cantle.quality import BALANCE, CLASS_AWARE, Mix
 from cantle.regions import Frontier
-from cantle.scoring import cut_scores
 from cantle.tally import CodeTable, GridBins, GridCells
 from tests.laws.strategies import Table, able, cuts_of, tables
 
@@ -76,11 +75,11 @@ def people(n: int, seed: int = 0) -> pl.DataFrame:
 
 def scored(engine: Any, nodes: Frontier, positions: np.ndarray, candidates: Any, quality: Mix) -> list[int]:
     parts, at = [], 0
-    for first, last, scores in cut_scores(engine, positions, nodes, candidates, quality):
-        assert first == at < last
-        assert scores.dtype == np.int64
-        parts += scores.tolist()
-        at = last
+    for exact in candidates.exact_scores(engine, positions, nodes, quality):
+        assert exact.first == at < exact.last
+        assert exact.scores.dtype == np.int64
+        parts += exact.scores.tolist()
+        at = exact.last
     assert at == len(positions)
     return parts
 

@@ -269,7 +269,7 @@ class Game:
         price, costs = self.price(len(nodes))
         candidates, quality, rho = self.draw(st.sampled_from(SPECIALISATIONS))
         self.ask(
-            lambda: self.curator.specialise(nodes, candidates, quality, price, why="s"),
+            lambda: self.curator.choose(nodes, candidates, quality, price, why="s"),
             nodes, fine and nodes.ids.tolist() == [0], costs, rho,
         )  # fmt: skip
 
@@ -278,7 +278,7 @@ class Game:
         price, costs = self.price(len(nodes))
         grid, least = self.draw(st.sampled_from([TOP, TOP.refine(0, (1, 2, 3))])), self.draw(st.integers(1, 3))
         self.ask(
-            lambda: self.curator.measure_cells(nodes, Cells(grid, CLASSES), price, at_least=10**6 * least, why="m"),
+            lambda: self.curator.measure(nodes, Cells(grid, CLASSES), price, at_least=10**6 * least, why="m"),
             nodes, fine and nodes.ids.tolist() == [0], costs, 1,
         )  # fmt: skip
 

@@ -25,7 +25,17 @@ from hypothesis import strategies as st
 from cantle.budget import MOST, NANO, Budget, Unit
 from cantle.candidates import AllCuts, CutsOf
 from cantle.curator import Curator
-from cantle.degree_counts import AtLeast, AtMost, Bounds, DegreesAbove, KeptEdges, Nodes, SortedDegrees
+from cantle.degree_counts import (
+    AtLeast,
+    AtMost,
+    Bounds,
+    DegreesAbove,
+    KeptEdges,
+    Lag,
+    Nodes,
+    Projection,
+    SortedDegrees,
+)
 from cantle.engines.columns import ColumnEngine
 from cantle.engines.graph import GraphEngine
 from cantle.engines.memory import MemoryEngine
@@ -39,7 +49,7 @@ from cantle.partitions import ItemTree, Kept, Partitions
 from cantle.patterns import popcount
 from cantle.privtree import PrivTree
 from cantle.quality import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix, WeightedMajority
-from cantle.queries import Cells, Children, Histogram, ItemSets, Marginals, Size
+from cantle.queries import Cells, Children, ChildSets, Histogram, ItemSets, Marginals, Size
 from cantle.regions import Cuts, Frontier
 from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
 from cantle.tally import OneWays
@@ -609,7 +619,7 @@ def test_specialisations_without_a_proof_are_refused_and_free(candidates: Any, q
     for records in (DATA.records, ()):
         curator = column_curator(records)
         with pytest.raises(CantleError):
-            curator.specialise(curator.root(), candidates, quality, 5, why="s")
+            curator.choose(curator.root(), candidates, quality, 5, why="s")
         assert curator.left(curator.root()).tolist() == [NANO]
 
 
@@ -617,17 +627,17 @@ def test_specialisations_without_a_proof_are_refused_and_free(candidates: Any, q
                                                      (OneValue((FIXED,), SIZES, 2), Gini())])  # fmt: skip
 def test_good_specialisations_are_paid_before_they_look(candidates: Any, quality: Any) -> None:
     curator = column_curator(epsilon=10)
-    [pick] = curator.specialise(curator.root(), candidates, quality, 7, why="s")
+    [pick] = curator.choose(curator.root(), candidates, quality, 7, why="s")
     assert pick.value == 0
     assert curator.left(curator.root()).tolist() == [3]
     witness = Witness()
     poor = column_curator(noise=witness, epsilon=10)
     with pytest.raises(BudgetExceeded):
-        poor.specialise(poor.root(), candidates, quality, 11, why="s")
+        poor.choose(poor.root(), candidates, quality, 11, why="s")
     assert not witness.loss
     curator.seal()
     with pytest.raises(Sealed):
-        curator.specialise(poor.root(), candidates, quality, 1, why="s")
+        curator.choose(poor.root(), candidates, quality, 1, why="s")
 
 
 @pytest.mark.parametrize(
@@ -649,7 +659,7 @@ def test_cells_without_a_proof_are_refused_and_free(query: Any, at_least: Any) -
     for records in (DATA.records, ()):
         curator = column_curator(records)
         with pytest.raises(CantleError):
-            curator.measure_cells(curator.root(), query, 5, at_least=at_least, why="m")
+            curator.measure(curator.root(), query, 5, at_least=at_least, why="m")
         assert curator.left(curator.root()).tolist() == [NANO]
 
 
@@ -666,9 +676,9 @@ def test_a_selection_moves_no_score_further_than_its_rate_says() -> None:
     table = Table(SIZES, CLASSES, DATA.records)
     engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
     curator = Curator(engine, Budget(NANO, Unit(2)), witness)
-    curator.specialise(curator.root(), joint(), WeightedMajority((7, 3)), 5, why="s")
-    curator.specialise(curator.root(), points(), InfoGain(), 5, why="s")
-    curator.specialise(curator.root(), points(Value(0, (0, 2), None), Value(0, (2, 4), None)), Max(), 5, why="s")
+    curator.choose(curator.root(), joint(), WeightedMajority((7, 3)), 5, why="s")
+    curator.choose(curator.root(), points(), InfoGain(), 5, why="s")
+    curator.choose(curator.root(), points(Value(0, (0, 2), None), Value(0, (2, 4), None)), Max(), 5, why="s")
     rates = [Fraction(5, NANO * rho * 2) for rho in (7, 2050, 1)]
     assert witness.loss[0] == rates
 
@@ -680,10 +690,10 @@ def test_a_grid_that_changed_since_it_was_asked_about_is_counted_anew() -> None:
     for records in (((3, 2, 1),), ()):
         curator = column_curator(records)
         grid = TOP.refine(0, (1, 2, 3))
-        curator.measure_cells(curator.root(), Cells(grid, 2), 1, at_least=1, why="m")
+        curator.measure(curator.root(), Cells(grid, 2), 1, at_least=1, why="m")
         object.__setattr__(grid, "edges", TOP.edges)
         try:
-            curator.measure_cells(curator.root(), Cells(grid, 2), 1, at_least=1, why="m")
+            curator.measure(curator.root(), Cells(grid, 2), 1, at_least=1, why="m")
             seen.append("answered")
         except (CantleError, ValueError, IndexError) as error:
             seen.append(type(error).__name__)
@@ -715,7 +725,7 @@ def test_weights_are_plain_numbers() -> None:
     curator = column_curator(noise=Seen(1))
     with suppress(CantleError):
         weights = WeightedMajority(Fickle((1, 1), (1000, 1000), looks=2))
-        curator.specialise(curator.root(), joint(), weights, 5, why="s")
+        curator.choose(curator.root(), joint(), weights, 5, why="s")
     assert max(gaps, default=0) <= len(DATA.records)
 
 
@@ -729,7 +739,7 @@ def test_spans_are_plain_numbers() -> None:
     curator = column_curator()
     spans = (Value(0, (2, 4), None), Value(0, Span((0, 4)), None))
     with pytest.raises(CantleError):
-        curator.specialise(curator.root(), SplitPoints(spans, 4, 2), Max(), 5, why="s")
+        curator.choose(curator.root(), SplitPoints(spans, 4, 2), Max(), 5, why="s")
 
 
 def test_binned_grids_that_are_too_wide_do_not_fit() -> None:
@@ -739,7 +749,7 @@ def test_binned_grids_that_are_too_wide_do_not_fit() -> None:
     wide = Value(0, (0, 2**15), tuple((i, i + 1) for i in range(2**15)))
     asked = JointSplits(grid, (wide,), (0,), 1, 2)
     assert grid.cells * 2 * 2**15 > 2**31
-    assert not asked.fits((sizes, 2), JointMajority())
+    assert not asked.fits(Frontier.root(sizes), (sizes, 2), JointMajority())
 
 
 def test_more_entries_than_64_bits_number_do_not_fit() -> None:
@@ -752,14 +762,14 @@ def test_more_entries_than_64_bits_number_do_not_fit() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda c, r: c.specialise(r, points(classes=2.0), Max(), 5, why="s"),
-        lambda c, r: c.specialise(r, joint(classes=2.0), MAJORITY, 5, why="s"),
-        lambda c, r: c.specialise(r, joint(values=(Value(1, (0, 3), ((0, 1.5), (1.5, 3))),)), MAJORITY, 5, why="s"),
-        lambda c, r: c.specialise(r, joint(values=(Value("0", (0, 4), None),)), MAJORITY, 5, why="s"),
-        lambda c, r: c.specialise(r, joint(values=(Value(0, None, None),)), MAJORITY, 5, why="s"),
-        lambda c, r: c.specialise(r, joint(values=None), MAJORITY, 5, why="s"),
-        lambda c, r: c.specialise(r, joint(handicaps=None), MAJORITY, 5, why="s"),
-        lambda c, r: c.measure_cells(r, Cells(TOP, 2.0), 5, at_least=1, why="m"),
+        lambda c, r: c.choose(r, points(classes=2.0), Max(), 5, why="s"),
+        lambda c, r: c.choose(r, joint(classes=2.0), MAJORITY, 5, why="s"),
+        lambda c, r: c.choose(r, joint(values=(Value(1, (0, 3), ((0, 1.5), (1.5, 3))),)), MAJORITY, 5, why="s"),
+        lambda c, r: c.choose(r, joint(values=(Value("0", (0, 4), None),)), MAJORITY, 5, why="s"),
+        lambda c, r: c.choose(r, joint(values=(Value(0, None, None),)), MAJORITY, 5, why="s"),
+        lambda c, r: c.choose(r, joint(values=None), MAJORITY, 5, why="s"),
+        lambda c, r: c.choose(r, joint(handicaps=None), MAJORITY, 5, why="s"),
+        lambda c, r: c.measure(r, Cells(TOP, 2.0), 5, at_least=1, why="m"),
     ],
 )
 def test_every_refusal_of_specialisations_is_our_own_and_free_also_for_strange_kinds(ask: Any) -> None:
@@ -879,7 +889,7 @@ def test_no_hostile_method_over_sets_makes_a_path_lose_more_than_epsilon(data) -
             right = price in (1, 90_000, 400_000, 500) and (least >= 1).all() and (least <= 2**61).all()
             can = fine and right and all(spent[i] + int(price) <= EPSILON for i in nodes.ids.tolist())
             try:
-                noisy = curator.measure_patterns(nodes, price, at_least=least, why="m")
+                noisy = curator.measure(nodes, ChildSets(), price, at_least=least, why="m")
             except CantleError:
                 assert not can or not len(nodes.ids)
                 continue
@@ -921,31 +931,31 @@ SET_REFUSALS: list[Any] = [
     lambda c, r: c.measure(r, AtMost(2), 5, why="m"),
     lambda c, r: c.measure(r, Nodes(), 5, why="m"),
     lambda c, r: c.choose(r, AllCuts(SIZES, 1), BALANCE, 5, why="c"),
-    lambda c, r: c.specialise(r, joint(), MAJORITY, 5, why="s"),
-    lambda c, r: c.measure_cells(r, Cells(TOP, 1), 5, at_least=1, why="m"),
+    lambda c, r: c.choose(r, joint(), MAJORITY, 5, why="s"),
+    lambda c, r: c.measure(r, Cells(TOP, 1), 5, at_least=1, why="m"),
     lambda c, r: c.test(r, STOP, why="t"),
-    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why="b"),
-    lambda c, r: c.project(r, 2),
+    lambda c, r: c.choose(r, Bounds((1, 2), (0, 0)), Lag(), 5, why="b"),
+    lambda c, r: c.split(r, Projection(2)),
     lambda c, r: c.split(r, Cuts(np.array([0]), np.array([1]))),
     # regions of another kind
-    lambda c, _: c.measure_patterns(Frontier.root((4,)), 5, at_least=np.ones(1, np.int64), why="m"),
+    lambda c, _: c.measure(Frontier.root((4,)), ChildSets(), 5, at_least=np.ones(1, np.int64), why="m"),
     lambda c, _: c.measure(Frontier.root(()), Size(), 5, why="m"),
-    lambda c, r: c.measure_patterns(MyParts(*(getattr(r, f.name) for f in fields(r))), 5, at_least=ones(r), why="m"),
-    lambda c, _: c.measure_patterns(None, 5, at_least=np.ones(1, np.int64), why="m"),
-    lambda c, r: c.measure_patterns(with_ids(r, np.array([7])), 5, at_least=ones(r), why="m"),
-    lambda c, r: c.measure_patterns(with_ids(r, np.array([0], np.uint64)), 5, at_least=ones(r), why="m"),
+    lambda c, r: c.measure(MyParts(*(getattr(r, f.name) for f in fields(r))), ChildSets(), 5, at_least=ones(r), why=""),
+    lambda c, _: c.measure(None, ChildSets(), 5, at_least=np.ones(1, np.int64), why="m"),
+    lambda c, r: c.measure(with_ids(r, np.array([7])), ChildSets(), 5, at_least=ones(r), why="m"),
+    lambda c, r: c.measure(with_ids(r, np.array([0], np.uint64)), ChildSets(), 5, at_least=ones(r), why="m"),
     # thresholds that are none
     *(
-        lambda c, r, least=least: c.measure_patterns(r, 5, at_least=least, why="m")
-        for least in (1, None, [1], 1.0, np.ones(1), np.ones(1, np.int32), np.ones(1, np.uint64), np.ones(1, np.bool_),
+        lambda c, r, least=least: c.measure(r, ChildSets(), 5, at_least=least, why="m")
+        for least in (0, None, [1], 1.0, np.ones(1), np.ones(1, np.int32), np.ones(1, np.uint64), np.ones(1, np.bool_),
                       np.ones(2, np.int64), np.ones((1, 1), np.int64), np.zeros(1, np.int64), -np.ones(1, np.int64),
                       np.full(1, 2**61 + 1), np.ones(1, np.int64).view(np.recarray), np.zeros(0, np.int64))
     ),
     # prices and purposes that are none
-    lambda c, r: c.measure_patterns(r, 0, at_least=ones(r), why="m"),
-    lambda c, r: c.measure_patterns(r, 5.0, at_least=ones(r), why="m"),
-    lambda c, r: c.measure_patterns(r, NANO + 1, at_least=ones(r), why="m"),
-    lambda c, r: c.measure_patterns(r, 5, at_least=ones(r), why=b"m"),
+    lambda c, r: c.measure(r, ChildSets(), 0, at_least=ones(r), why="m"),
+    lambda c, r: c.measure(r, ChildSets(), 5.0, at_least=ones(r), why="m"),
+    lambda c, r: c.measure(r, ChildSets(), NANO + 1, at_least=ones(r), why="m"),
+    lambda c, r: c.measure(r, ChildSets(), 5, at_least=ones(r), why=b"m"),
     # all sets of a universe that is cut, or of another size, or of a tree
     *(lambda c, r, n=n: c.measure(r, ItemSets(n), 5, why="m") for n in (2, 3, 4, 5, 23, 0, -1, 2.0, "5", None, True)),
     # lists of sub-partitions
@@ -983,10 +993,10 @@ def test_thresholds_that_would_show_millions_of_empty_sets_are_refused() -> None
     for records in (((0,), (5, 61)), ()):
         curator = set_curator(records, tree=ItemTree.of(62, 62, even=True), most=62)
         root = curator.root()
-        with pytest.raises(ParameterError, match="let too many empty sets pass; raise them or lower the fan-out"):
-            curator.measure_patterns(root, NANO, at_least=ones(root), why="m")
+        with pytest.raises(ParameterError, match="let too many empty cells pass"):
+            curator.measure(root, ChildSets(), NANO, at_least=ones(root), why="m")
         assert curator.left(root).tolist() == [NANO]
-        assert len(curator.measure_patterns(root, NANO, at_least=np.full(1, 60), why="m").value) < 100
+        assert len(curator.measure(root, ChildSets(), NANO, at_least=np.full(1, 60), why="m").value) < 100
 
 
 def test_the_dice_see_the_price_of_each_partition() -> None:
@@ -994,7 +1004,7 @@ def test_the_dice_see_the_price_of_each_partition() -> None:
     witness = SetWitness(2)
     curator = set_curator(noise=witness, unit=Unit(2))
     parts = curator.split(curator.root(), Kept(np.zeros(2, np.int64), np.array([1, 2])))
-    noisy = curator.measure_patterns(parts, np.array([5, 8]), at_least=np.array([1, 2]), why="m")
+    noisy = curator.measure(parts, ChildSets(), np.array([5, 8]), at_least=np.array([1, 2]), why="m")
     assert witness.loss == {1: [Fraction(5, NANO)], 2: [Fraction(8, NANO)]}
     assert (noisy.rate_num.tolist(), noisy.rate_den) == ([5, 8], 2 * NANO)
     assert [c["sensitivity"] for p in curator.seal()["paths"] for c in p["charges"]] == [2, 2]
@@ -1004,10 +1014,10 @@ def test_sets_that_occur_reach_the_dice_in_the_order_of_their_numbers() -> None:
     """With records of at most two items {0, 1} comes after {2}, although its mask is smaller."""
     witness = SetWitness(1)
     curator = set_curator(((0, 1), (2,), (1, 2), (0,)), tree=FLAT, most=2, noise=witness)
-    noisy = curator.measure_patterns(curator.root(), NANO // 2, at_least=np.array([1]), why="m")
+    noisy = curator.measure(curator.root(), ChildSets(), NANO // 2, at_least=np.array([1]), why="m")
     assert len(witness.loss) == 1
-    assert popcount(noisy.mask).max(initial=0) <= 2
-    assert len(set(noisy.mask.tolist())) == len(noisy.mask)
+    assert popcount(noisy.cells).max(initial=0) <= 2
+    assert len(set(noisy.cells.tolist())) == len(noisy.cells)
 
 
 def thaw(array: np.ndarray) -> bool:
@@ -1035,8 +1045,8 @@ def test_thawed_geometry_moves_nothing() -> None:
             array[:] = 1
     kept.rows[:], kept.mask[:] = 9, 9
     twins = honest.split(honest.root(), Kept(np.zeros(2, np.int64), np.array([1, 2])))
-    one, two = (c.measure_patterns(twins, 10**8, at_least=ones(twins), why="m") for c in (curator, honest))
-    assert (one.mask.tolist(), one.value.tolist()) == (two.mask.tolist(), two.value.tolist())
+    one, two = (c.measure(twins, ChildSets(), 10**8, at_least=ones(twins), why="m") for c in (curator, honest))
+    assert (one.cells.tolist(), one.value.tolist()) == (two.cells.tolist(), two.value.tolist())
 
 
 def test_sub_partitions_are_asked_once_they_are_open_and_as_long() -> None:
@@ -1044,12 +1054,12 @@ def test_sub_partitions_are_asked_once_they_are_open_and_as_long() -> None:
     root = curator.root()
     first = curator.split(root, Kept(np.zeros(3, np.int64), np.array([1, 2, 3])))
     with pytest.raises(ParameterError, match="ask its children"):
-        curator.measure_patterns(root, 5, at_least=ones(root), why="m")
+        curator.measure(root, ChildSets(), 5, at_least=ones(root), why="m")
     second = curator.split(first.take([2]), Kept(np.zeros(0, np.int64), np.zeros(0, np.int64)))
     assert len(second) == 0
     for gone in (root, first, first.take([0])):
         with pytest.raises(ParameterError, match="ask its children"):
-            curator.measure_patterns(gone, 5, at_least=ones(gone), why="m")
+            curator.measure(gone, ChildSets(), 5, at_least=ones(gone), why="m")
     with pytest.raises(ParameterError, match="the root was already split"):
         curator.root()
 
@@ -1059,7 +1069,7 @@ def test_a_sealed_curator_over_sets_answers_nothing() -> None:
     root = curator.root()
     curator.seal()
     for ask in (
-        lambda: curator.measure_patterns(root, 1, at_least=ones(root), why="m"),
+        lambda: curator.measure(root, ChildSets(), 1, at_least=ones(root), why="m"),
         lambda: curator.measure(root, Size(), 1, why="m"),
         lambda: curator.split(root, Kept(np.zeros(1, np.int64), np.ones(1, np.int64))),
         lambda: curator.coin(root, 2),
@@ -1103,37 +1113,38 @@ GRAPH_REFUSALS: list[Any] = [
     *(lambda c, r, q=q: c.measure(r, q, 5, why="m") for q in (Size(), Histogram(1), ItemSets(2), Cells(TOP, 1),
                                                              Marginals(OneWays((), (), 1)), None, AtMost, "AtMost")),
     lambda c, r: c.choose(r, AllCuts((), 1), BALANCE, 5, why="c"),
-    lambda c, r: c.specialise(r, joint(), MAJORITY, 5, why="s"),
-    lambda c, r: c.measure_cells(r, Cells(TOP, 1), 5, at_least=1, why="m"),
+    lambda c, r: c.choose(r, joint(), MAJORITY, 5, why="s"),
+    lambda c, r: c.measure(r, Cells(TOP, 1), 5, at_least=1, why="m"),
     lambda c, r: c.test(r, STOP, why="t"),
-    lambda c, r: c.measure_patterns(r, 5, at_least=np.ones(1, np.int64), why="m"),
+    lambda c, r: c.measure(r, ChildSets(), 5, at_least=np.ones(1, np.int64), why="m"),
     lambda c, r: c.split(r, Cuts(np.array([0]), np.array([1]))),
     lambda c, r: c.split(r.take([]), Cuts(np.zeros(0, np.int64), np.zeros(0, np.int64))),
     lambda c, r: c.split(r, Kept(np.zeros(1, np.int64), np.ones(1, np.int64))),
     lambda c, _: c.measure(Partitions.root(TREE, 4), Nodes(), 5, why="m"),
     lambda c, r: c.measure(forged(r, ids=np.array([1])), Nodes(), 5, why="m"),
-    lambda c, r: c.choose_bound(r.take([]), Bounds((1, 2), (0, 0)), 5, why="b"),
-    lambda c, r: c.project(r.take([]), 2),
+    lambda c, r: c.choose(r.take([]), Bounds((1, 2), (0, 0)), Lag(), 5, why="b"),
+    lambda c, r: c.split(r.take([]), Projection(2)),
     # look-alikes, and numbers that are none
     lambda c, r: c.measure(r, MyAtMost(2), 5, why="m"),
     *(lambda c, r, q=q: c.measure(r, q, 5, why="m") for q in (
         AtMost(0), AtMost(-1), AtMost(2.0), AtMost(True), AtMost(np.int64(2)), AtMost("2"), AtMost(None),
         AtMost(2**26 + 1), AtLeast(0), KeptEdges(2.5), KeptEdges(0))),
-    lambda c, r: c.choose_bound(r, MyBounds((1, 2), (0, 0)), 5, why="b"),
-    *(lambda c, r, b=b: c.choose_bound(r, Bounds(*b), 5, why="b") for b in (
+    lambda c, r: c.choose(r, MyBounds((1, 2), (0, 0)), Lag(), 5, why="b"),
+    *(lambda c, r, b=b: c.choose(r, Bounds(*b), Lag(), 5, why="b") for b in (
         ((), ()), ((1, 2), (0,)), ((2, 1), (0, 0)), ((1, 1), (0, 0)), ((0, 1), (0, 0)), ((1, 2**27), (0, 0)),
         ((1, 2.0), (0, 0)), ((1, True), (0, 0)), ((1, 2), (0, -1)), ((1, 2), (0, 0.5)), ((1, 2), (0, 2**60 + 1)),
         ([1, 2], [0, 0]), ((1, 2), None), (None, None), ((1, np.int64(2)), (0, 0)),
         (Fickle((1, 2), (1, 9), looks=9), (0, 0)))),
-    lambda c, r: c.choose_bound(r, None, 5, why="b"),
-    *(lambda c, r, t=t: c.project(r, t) for t in (0, -1, 2.0, True, np.int64(2), "2", None, 2**26 + 1, 500_000)),
+    lambda c, r: c.choose(r, None, Lag(), 5, why="b"),
+    *(lambda c, r, t=t: c.split(r, Projection(t))
+      for t in (0, -1, 2.0, True, np.int64(2), "2", None, 2**26 + 1, 500_000)),
     # units and inputs without a proof
     lambda c, r: c.measure(r, SortedDegrees(4), 5, why="m"),
     lambda c, r: c.measure(r, DegreesAbove(2), 5, why="m"),
     # prices and purposes
-    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 0, why="b"),
-    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), NANO + 1, why="b"),
-    lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why=None),
+    lambda c, r: c.choose(r, Bounds((1, 2), (0, 0)), Lag(), 0, why="b"),
+    lambda c, r: c.choose(r, Bounds((1, 2), (0, 0)), Lag(), NANO + 1, why="b"),
+    lambda c, r: c.choose(r, Bounds((1, 2), (0, 0)), Lag(), 5, why=None),
     lambda c, r: c.measure(r, Nodes(), 1.5, why="m"),
 ]  # fmt: skip
 
@@ -1181,10 +1192,10 @@ def test_questions_without_a_proof_for_the_unit_are_refused_and_free(unit: str, 
 def test_only_nodes_are_projected_for(unit: str) -> None:
     curator = graph_curator(unit=unit)
     for ask in (
-        lambda: curator.project(curator.root(), 2),
-        lambda: curator.choose_bound(curator.root(), Bounds((1, 2), (0, 0)), 5, why="b"),
+        lambda: curator.split(curator.root(), Projection(2)),
+        lambda: curator.choose(curator.root(), Bounds((1, 2), (0, 0)), Lag(), 5, why="b"),
     ):
-        with pytest.raises(ParameterError, match="no proof for this unit"):
+        with pytest.raises(ParameterError, match="no proof for th"):
             ask()
 
 
@@ -1193,10 +1204,10 @@ def test_a_list_of_degrees_has_nothing_to_project() -> None:
         degrees = Degrees(np.array(values, dtype=np.int64))
         curator = Curator(GraphEngine(degrees), Budget(NANO, Unit(kind="node")), Seeded(1))
         for ask in (
-            lambda c: c.project(c.root(), 2),
+            lambda c: c.split(c.root(), Projection(2)),
             lambda c: c.measure(c.root(), KeptEdges(2), 5, why="m"),
             lambda c: c.measure(c.root(), AtLeast(2), 5, why="m"),
-            lambda c: c.choose_bound(c.root(), Bounds((1, 2), (0, 0)), 5, why="b"),
+            lambda c: c.choose(c.root(), Bounds((1, 2), (0, 0)), Lag(), 5, why="b"),
         ):
             with pytest.raises(ParameterError):
                 ask(curator)
@@ -1209,7 +1220,7 @@ def test_whether_scores_fit_64_bits_says_nothing_of_the_edges(penalty: int) -> N
     for edges in ((), ((0, 1),), ((0, 1), (0, 2)), ((0, 1), (0, 2), (0, 3)), SQUARE):
         curator = graph_curator(edges)
         try:
-            said.append(curator.choose_bound(curator.root(), Bounds((1, 2), (0, penalty)), NANO, why="b"))
+            said.append(curator.choose(curator.root(), Bounds((1, 2), (0, penalty)), Lag(), NANO, why="b"))
         except Exception as error:  # noqa: BLE001
             said.append(type(error).__name__)
     assert set(said) == {1}
@@ -1223,8 +1234,8 @@ def test_the_dice_see_what_a_node_can_change() -> None:
     root = curator.root()
     for query in (KeptEdges(3), AtMost(3), AtLeast(3), Nodes()):
         curator.measure(root, query, 5, why="m")
-    curator.choose_bound(root, Bounds((1, 2), (0, 0)), 5, why="b")
-    projected = curator.project(root, 3)
+    curator.choose(root, Bounds((1, 2), (0, 0)), Lag(), 5, why="b")
+    projected = curator.split(root, Projection(3))
     curator.measure(projected, Size(), 5, why="m")
     curator.choose(projected, AllCuts((4,), 1), BALANCE, 5, why="c")
     moves = [3, 4, 6, 1, 2050, 7, 7]
@@ -1239,15 +1250,15 @@ def test_after_projection_the_graph_is_gone_and_the_unit_is_larger() -> None:
         root = curator.root()
         assert curator.unit.max_records == 1
         curator.measure(root, KeptEdges(2), 10, why="m")
-        projected = curator.project(root, 2)
+        projected = curator.split(root, Projection(2))
         assert curator.unit.max_records == records
         assert curator.left(projected).tolist() == [NANO - 10]  # what the graph cost is paid
         for ask in (
             lambda c=curator, r=root: c.measure(r, KeptEdges(2), 5, why="m"),
             lambda c=curator, r=root: c.measure(r, AtLeast(2), 5, why="m"),
-            lambda c=curator, r=root: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why="b"),
-            lambda c=curator, r=root: c.project(r, 2),
-            lambda c=curator, r=root: c.project(r, 1),
+            lambda c=curator, r=root: c.choose(r, Bounds((1, 2), (0, 0)), Lag(), 5, why="b"),
+            lambda c=curator, r=root: c.split(r, Projection(2)),
+            lambda c=curator, r=root: c.split(r, Projection(1)),
         ):
             with pytest.raises(ParameterError):
                 ask()
@@ -1260,8 +1271,8 @@ def test_a_sealed_curator_over_a_graph_answers_nothing() -> None:
     curator.seal()
     for ask in (
         lambda: curator.measure(root, Nodes(), 1, why="m"),
-        lambda: curator.choose_bound(root, Bounds((1, 2), (0, 0)), 1, why="b"),
-        lambda: curator.project(root, 2),
+        lambda: curator.choose(root, Bounds((1, 2), (0, 0)), Lag(), 1, why="b"),
+        lambda: curator.split(root, Projection(2)),
         lambda: curator.domain,
     ):
         with pytest.raises(Sealed):
@@ -1271,13 +1282,13 @@ def test_a_sealed_curator_over_a_graph_answers_nothing() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda c, r: c.measure_patterns(r, 5, at_least=np.ones(1, np.int64), why="m"),
-        lambda c, _: c.measure_patterns(Partitions.root(TREE, 4), 5, at_least=np.ones(1, np.int64), why="m"),
+        lambda c, r: c.measure(r, ChildSets(), 5, at_least=np.ones(1, np.int64), why="m"),
+        lambda c, _: c.measure(Partitions.root(TREE, 4), ChildSets(), 5, at_least=np.ones(1, np.int64), why="m"),
         lambda c, r: c.measure(r, ItemSets(2), 5, why="m"),
         *(lambda c, r, q=q: c.measure(r, q, 5, why="m") for q in (Nodes(), AtMost(2), AtLeast(2), KeptEdges(2),
                                                                  SortedDegrees(4), DegreesAbove(2))),
-        lambda c, r: c.choose_bound(r, Bounds((1, 2), (0, 0)), 5, why="b"),
-        lambda c, r: c.project(r, 2),
+        lambda c, r: c.choose(r, Bounds((1, 2), (0, 0)), Lag(), 5, why="b"),
+        lambda c, r: c.split(r, Projection(2)),
         lambda c, r: c.split(r, Kept(np.zeros(1, np.int64), np.ones(1, np.int64))),
         lambda c, _: c.left(None),
         lambda c, _: c.coin(Partitions.root(TREE, 4), 2),

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cantle.candidates import TRUSTED_CANDIDATES, AllCuts, CutsOf
+from cantle.candidates import CUT_CANDIDATES, AllCuts, CutsOf
 from cantle.engines.sets import SetEngine
 from cantle.partitions import ItemTree, Kept, Partitions
 from cantle.patterns import unrank
@@ -101,7 +101,7 @@ def test_sides_are_the_counts_left_and_right_of_each_cut(case, data) -> None:
         nodes = children
     positions = np.flatnonzero(able(nodes))
     nodes = nodes.take(positions)
-    for kind in TRUSTED_CANDIDATES:
+    for kind in CUT_CANDIDATES:
         candidates = candidates_for(data.draw, table, nodes, kind)
         number = candidates.counts(nodes)
         for first, last, counts in engine.tally(positions, candidates.key):
@@ -125,7 +125,7 @@ def test_sides_are_the_counts_left_and_right_of_each_cut(case, data) -> None:
 def test_choices_are_the_distinct_cuts_strictly_inside_the_region(case, data) -> None:
     table, walk = case
     for nodes, _, _ in walk:
-        for kind in TRUSTED_CANDIDATES:
+        for kind in CUT_CANDIDATES:
             candidates = candidates_for(data.draw, table, nodes, kind)
             number = candidates.counts(nodes)
             seen: list[set[tuple[int, int]]] = [set() for _ in range(len(nodes))]
@@ -151,7 +151,7 @@ def test_weights_give_every_attribute_the_same_mass(case) -> None:
     table, walk = case
     for nodes, _, _ in walk:
         candidates = AllCuts(table.sizes, 1)
-        weights, number = np.repeat(*candidates.inverse_weights(nodes)), candidates.counts(nodes)
+        weights, number = candidates.inverse_weights(nodes).spelled(), candidates.counts(nodes)
         assert len(weights) == number.sum()
         for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
             each = cut_counts(nodes)[i]

@@ -18,10 +18,10 @@ from cantle.errors import ParameterError
 from cantle.quality import (
     BALANCE,
     CLASS_AWARE,
+    CUT_QUALITIES,
     MOST_RECORDS,
     MOST_WEIGHT,
     SCALE,
-    TRUSTED_QUALITIES,
     Gini,
     HalfGini,
     InfoGain,
@@ -36,7 +36,7 @@ INSTANCES = {
     "WeightedMajority": [((3, 1),), ((1, 5, 2),)],
 }
 """Arguments of those that take any; whatever else is trusted is tried as it comes."""
-QUALITIES = [kind(*arguments) for kind in TRUSTED_QUALITIES for arguments in INSTANCES.get(kind.__name__, [()])]
+QUALITIES = [kind(*arguments) for kind in CUT_QUALITIES for arguments in INSTANCES.get(kind.__name__, [()])]
 MOST = {(2, 1): 8, (2, 2): 8, (2, 3): 6, (3, 1): 7, (3, 2): 6, (3, 3): 4}
 """Records by (children, classes)."""
 
@@ -122,7 +122,7 @@ def test_each_score_moves_within_half_its_range_or_is_monotone(quality) -> None:
 
 
 def test_half_gini_comes_near_its_claim_with_many_records() -> None:
-    kind = next((kind for kind in TRUSTED_QUALITIES if kind.__name__ == "HalfGini"), None)
+    kind = next((kind for kind in CUT_QUALITIES if kind.__name__ == "HalfGini"), None)
     if kind is None:
         pytest.skip("not there")
     pure = np.array([[[4000, 0], [0, 0]]])
@@ -133,7 +133,7 @@ def test_half_gini_comes_near_its_claim_with_many_records() -> None:
 
 def test_half_gini_holds_for_many_records() -> None:
     """2^28 records in two equal classes of one part: one more must move the score by 0 to SCALE down."""
-    kind = next((kind for kind in TRUSTED_QUALITIES if kind.__name__ == "HalfGini"), None)
+    kind = next((kind for kind in CUT_QUALITIES if kind.__name__ == "HalfGini"), None)
     if kind is None:
         pytest.skip("not there")
     before = np.array([[[2**27, 2**27], [0, 0]], [[2**28, 0], [0, 0]]])
@@ -146,7 +146,7 @@ def test_half_gini_holds_for_many_records() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_gini_comes_near_its_claim_with_many_records(classes: int) -> None:
     """Adding the first record of a class to a pure child of n: change -n/(n+1), while another child gains 1."""
-    gini = next(kind for kind in TRUSTED_QUALITIES if kind.__name__ == "Gini")()
+    gini = next(kind for kind in CUT_QUALITIES if kind.__name__ == "Gini")()
     n = 4000
     pure = np.zeros((1, 2, classes), dtype=np.int64)
     pure[0, 0, 0] = n
@@ -171,7 +171,7 @@ def test_candidates_are_scored_alone_and_in_any_shape(quality) -> None:
     assert stacked.reshape(-1).tolist() == together[: len(half)].tolist()
 
 
-@pytest.mark.parametrize("kind", TRUSTED_QUALITIES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", CUT_QUALITIES, ids=lambda kind: kind.__name__)
 def test_every_trusted_quality_states_its_claim(kind: type) -> None:
     assert re.search(r"^ *Claim \d+\. Range ", kind.__doc__ or "", re.MULTILINE)
 
@@ -240,7 +240,7 @@ def all_qualities(classes: int) -> list:
 
 
 def test_every_trusted_score_is_tried_with_many_records() -> None:
-    assert {type(quality) for quality in all_qualities(2)} == set(TRUSTED_QUALITIES)
+    assert {type(quality) for quality in all_qualities(2)} == set(CUT_QUALITIES)
 
 
 @pytest.mark.parametrize("records", LARGE)

@@ -24,7 +24,9 @@ from cantle.degree_counts import (
     Bounds,
     DegreesAbove,
     KeptEdges,
+    Lag,
     Nodes,
+    Projection,
     SortedDegrees,
 )
 from cantle.engines.columns import ColumnEngine
@@ -273,7 +275,7 @@ def test_projected_degrees_as_records_change_by_what_the_unit_says(source: str) 
 
         worst = max(int(np.abs(table(more) - table(less)).sum()) for less, more in config.pairs(5))
         curator = Curator(config.engine(((), ())), Budget(NANO, Unit(kind=config.relation)), Seeded(0))
-        curator.project(curator.root(), theta)
+        curator.split(curator.root(), Projection(theta))
         bound = curator.unit.max_records
         assert bound == 2 * theta + (2 if config.relation == "node-isolate" else 1)
         # Where zeros are not in the table a node that moves to 0 is one deletion, and under theta = 1 all are.
@@ -304,9 +306,9 @@ def test_scores_of_bounds_move_by_at_most_their_range(thetas: tuple[int, ...]) -
                 one, two = (np.array(bounds.scores(list(edges)), dtype=np.int64) for edges in (less, more))
                 moved = two - one
                 assert np.abs(moved).max() <= SCALE + 1
-                assert np.ptp(moved) <= bounds.range
+                assert np.ptp(moved) <= Lag().range
                 worst = max(worst, int(np.abs(moved).max()))
-    assert bounds.range == 2 * (SCALE + 1)
+    assert Lag().range == 2 * (SCALE + 1)
     # Nothing to choose among one; else a whole step of score is attained, where a bound of 1 competes.
     assert worst == 0 if len(thetas) == 1 else worst <= SCALE
     assert worst == SCALE or 1 not in thetas

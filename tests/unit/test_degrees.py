@@ -88,9 +88,9 @@ def test_the_best_bound_has_score_zero(kept: list[int], data: st.DataObject) -> 
 
 def offered(public: dict[str, Any], monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[Bounds]:
     seen: list[Bounds] = []
-    ask = Curator.choose_bound
-    monkeypatch.setattr(Curator, "choose_bound", lambda self, root, bounds, price, *, why: seen.append(bounds)
-                        or ask(self, root, bounds, price, why=why))  # fmt: skip
+    ask = Curator.choose
+    monkeypatch.setattr(Curator, "choose", lambda self, root, bounds, lag, price, *, why: seen.append(bounds)
+                        or ask(self, root, bounds, lag, price, why=why))  # fmt: skip
     ran(public, **given)
     return seen
 

@@ -206,7 +206,7 @@ def test_the_threshold_is_the_same_whatever_the_records() -> None:
             domain = Domain(DOMAIN.attributes[2:], DOMAIN.target, ("job", "kind"))
             method, _ = finished(domain, records, preset="paper", rounds=0)
             assert method.noisy is not None
-            seen.add((method.grid.cells, method.noisy.at_least))
+            seen.add((method.grid.cells, *method.noisy.at_least.tolist()))
     assert len(seen) == 1
     assert min(seen)[1] > 1
 

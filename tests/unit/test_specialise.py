@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from cantle.engines.columns import ColumnEngine
 from cantle.grid import Grid
 from cantle.quality import SCALE, Gini, HalfGini, InfoGain, JointMajority, Max, WeightedMajority
-from cantle.specialise import JointSplits, OneValue, Runs, SplitPoints, Value, _runs, even_points
+from cantle.regions import Frontier
+from cantle.specialise import JointSplits, OneValue, ScoredSplits, SplitPoints, Value, _runs, even_points
 
 Record = tuple[int, ...]
 SIZES = (6, 4)
@@ -82,7 +83,7 @@ def local_score(quality: Any, children: list[np.ndarray]) -> int:
     return int(quality.scores(children))
 
 
-def expanded(runs: Runs) -> dict[tuple[int, int], int]:
+def expanded(runs: ScoredSplits) -> dict[tuple[int, int], int]:
     """(value, point) to score, every point of a run on its own."""
     found = {}
     many = np.ones_like(runs.scores) if runs.many is None else runs.many
@@ -121,7 +122,7 @@ def test_joint_scores_are_those_of_a_recount(kind: str, classes: int, data) -> N
     quality: Any = {"majority": JointMajority(), "weighted": WeightedMajority(weights), "gini": HalfGini()}[kind]
     if not asked.values:
         return
-    assert asked.fits((SIZES, classes), quality)
+    assert asked.fits(Frontier.root(SIZES), (SIZES, classes), quality)
     runs = asked.score(engine(records, classes=classes), quality)
     assert runs.many is None  # permute-and-flip
     assert runs.starts.tolist() == [0, len(runs.scores)]
@@ -143,7 +144,7 @@ def test_split_points_are_scored_on_their_span_alone(quality: Any, data) -> None
     if not spans:
         return
     asked = SplitPoints(tuple(Value(0, span, None) for span in data.draw(st.permutations(spans))), 6, classes)
-    assert asked.fits((SIZES, classes), quality)
+    assert asked.fits(Frontier.root(SIZES), (SIZES, classes), quality)
     runs = asked.score(engine(records, classes=classes), quality)
     assert len(runs.starts) == len(spans) + 1
     expected = {}
@@ -164,7 +165,7 @@ def test_values_are_scored_on_their_own_records(quality: Any, data) -> None:
     point = data.draw(st.integers(1, 5))
     values = (Value(1, (0, 4), TREE[0, 4]), Value(0, (0, 6), ((0, point), (point, 6))), Value(1, (0, 2), TREE[0, 2]))
     asked = OneValue(values, SIZES, classes)
-    assert asked.fits((SIZES, classes), quality)
+    assert asked.fits(Frontier.root(SIZES), (SIZES, classes), quality)
     runs = asked.score(engine(records, classes=classes), quality)
     expected = [local_score(quality, children_counts(v.children, v.attribute, records, classes)) for v in values]
     assert runs.scores.tolist() == expected
