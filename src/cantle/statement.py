@@ -45,7 +45,8 @@ at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing
 
 ## What is not protected
 
-* The schema: names, bounds, categories and their order are public input, and so are epsilon and all parameters{_size(m)}.
+* The schema: names, bounds, categories and their order are public input, and so are epsilon and all
+  parameters{_size(m)}.
 * Facts about a group or a population that hold whether or not any one person took part.
 * {beyond(m)}
 * Running time, memory use and messages about the file as a whole, seen by whoever runs the program.
