@@ -91,10 +91,10 @@ def _range_of_balance(_original: Any) -> Any:
 
 def _doubled_flip(original: Any) -> Any:
     def select(
-        self: Enumerating, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse_weights: Any = None
+        self: Enumerating, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, weights: Any = None, many: Any = None
     ) -> Ints:
-        fast = Rate(2 * rate.num, rate.den) if inverse_weights is None else rate
-        chosen: Ints = original(self, lanes, scores, starts, fast, inverse_weights)
+        fast = Rate(2 * rate.num, rate.den) if weights is None else rate
+        chosen: Ints = original(self, lanes, scores, starts, fast, weights, many)
         return chosen
 
     return select
