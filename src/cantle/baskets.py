@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cantle.errors import DataError
+from cantle.errors import DataError, raise_alone
 from cantle.fields import Field
 from cantle.fimi import Ints, read_tokens
 from cantle.objects import column_of
@@ -128,7 +128,7 @@ def _check_file(path: Path) -> None:
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError):
-        raise DataError("this is not the path of a file; check it.") from None
+        raise_alone(DataError("this is not the path of a file; check it."))
     if is_folder:
         raise DataError(f"{path.name!r} is a folder; give one file.")
     if not exists:
@@ -148,7 +148,7 @@ def _from_parquet(path: Path, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
     try:
         series = pl.read_parquet(path, columns=[column], glob=False)[column]
     except _ANYTHING:
-        raise DataError(f"{where} is not a readable Parquet file, or is truncated; write it again.") from None
+        raise_alone(DataError(f"{where} is not a readable Parquet file, or is truncated; write it again."))
     return Kind(form="list", column=column), [_lists(where, series, schema.universe)]
 
 
@@ -235,7 +235,7 @@ def _as_frame(data: Any) -> Any:
             return made.alias(ITEMS).to_frame()
         return made if isinstance(made, nw.DataFrame | nw.LazyFrame) else None
     except _ANYTHING:
-        raise DataError(_UNREADABLE) from None
+        raise_alone(DataError(_UNREADABLE))
 
 
 def _from_frame(frame: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
@@ -247,7 +247,7 @@ def _from_frame(frame: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
         if isinstance(frame, nw.DataFrame):
             types |= {name: nw.Unknown() for name in types if _is_undeclared(frame[name])}
     except _ANYTHING:
-        raise DataError(_UNREADABLE) from None
+        raise_alone(DataError(_UNREADABLE))
     column = _list_column(where, types, schema)
     if column is None:
         return _from_long(frame.to_native(), schema)
@@ -257,7 +257,7 @@ def _from_frame(frame: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         series, library = _lists_or_objects(frame[column]), str(frame.implementation)
     except _ANYTHING:
-        raise DataError(_UNREADABLE) from None
+        raise_alone(DataError(_UNREADABLE))
     kind = Kind(form="list", frame=library if library in ("pandas", "pyarrow") else "polars", column=column)
     if isinstance(series, pl.Series):
         return kind, [_lists(where, series, schema.universe)]
@@ -304,7 +304,7 @@ def _from_python(data: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
     try:
         records = list(data)
     except _ANYTHING:
-        raise DataError(f"the sets cannot be read to their end; {_WHAT}.") from None
+        raise_alone(DataError(f"the sets cannot be read to their end; {_WHAT}."))
     return Kind(form="list", column=schema.column or ITEMS), [_objects(records, schema.universe)]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.errors import BudgetExceeded, ParameterError
+from cantle.errors import BudgetExceeded, ParameterError, raise_alone
 from cantle.regions import Bools, Ints, is_ints
 
 NANO = 10**9
@@ -95,7 +95,7 @@ def nano_of(epsilon: Any, example: str = "--epsilon 1 or epsilon=0.5") -> int:
         exact = Fraction(epsilon)
         nano = int(exact.numerator * NANO // exact.denominator)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ParameterError(f"epsilon must be a positive number, got {given!r}; write for example {example}") from None
+        raise_alone(ParameterError(f"epsilon must be a positive number, got {given!r}; write for example {example}"))
     if given is True or not 0 < nano <= MOST:
         raise ParameterError(f"epsilon must be between 1e-9 and 1e6, got {given!r}; a usual choice is 0.1 to 3")
     return nano

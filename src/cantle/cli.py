@@ -18,7 +18,7 @@ from cantle.cli_bench import bench_command
 from cantle.cli_ledger import ledger_app
 from cantle.cli_output import Json, progress, speak_utf8, table, tell
 from cantle.cli_release import apply_command, graph_command, sample_command, show_command, verify_command
-from cantle.errors import CHARGE_NOTE, CantleError, ParameterError
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, raise_alone
 
 app = typer.Typer(
     name="cantle",
@@ -92,7 +92,7 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
         try:
             settings[key] = yaml.safe_load(value)
         except yaml.YAMLError:
-            raise ParameterError(f"--set {key}: the value is not a YAML scalar") from None
+            raise_alone(ParameterError(f"--set {key}: the value is not a YAML scalar"))
         if isinstance(settings[key], (dict, list)):
             raise ParameterError(f"--set {key}: the value is not a YAML scalar")
     return settings
@@ -179,9 +179,9 @@ def init(
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise OutputError(f"{output} exists already; choose another -o file") from None
+        raise_alone(OutputError(f"{output} exists already; choose another -o file"))
     except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror}") from None
+        raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))
     todo = "It was read off the data: NO GUARANTEE." if infer else "Fill the blanks (???), then: cantle publish"
     tell(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cantle.errors import OutputError
+from cantle.errors import OutputError, raise_alone
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
@@ -34,7 +34,7 @@ def tell(as_json: bool, facts: dict[str, Any], text: Callable[[], None]) -> None
         raise
     except OSError as error:
         sys.stdout = None  # or Python would try once more at the end, and fail
-        raise OutputError(f"cannot write to the standard output: {error.strerror}; all else is done") from None
+        raise_alone(OutputError(f"cannot write to the standard output: {error.strerror}; all else is done"))
 
 
 def table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

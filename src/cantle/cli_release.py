@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cantle.cli_output import Json, tell
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, raise_alone
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -94,7 +94,7 @@ def sample_command(
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     tell(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn} records"))
 
 
@@ -142,7 +142,7 @@ def graph_command(
         warning = "" if release.private else release.manifest["guarantee"]
         write_edges(edges, target, nodes=len(degrees), warning=warning)
     except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
     facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
     facts |= {"private": release.private, "guarantee": release.manifest["guarantee"]}
@@ -174,5 +174,5 @@ def apply_command(
     try:
         table.write_csv(target)
     except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     tell(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))

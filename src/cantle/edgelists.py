@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle.csvgrammar import without_marks
-from cantle.errors import DataError
+from cantle.errors import DataError, raise_alone
 from cantle.nodeids import Ints
 
 _PIECE = 1 << 23  # bytes taken apart together
@@ -78,7 +78,7 @@ def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
                     yield without_marks(rest[:end])
                     rest = rest[end:]
     except (OSError, EOFError, zlib.error, lzma.LZMAError):
-        raise DataError(f"{path.name!r} cannot be read or is truncated; check it and its permissions.") from None
+        raise_alone(DataError(f"{path.name!r} cannot be read or is truncated; check it and its permissions."))
     if rest:
         yield without_marks(rest)
 

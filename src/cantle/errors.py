@@ -16,6 +16,8 @@ CantleError
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 CHARGE_NOTE = "the charge to data set"
 """How the note begins that an exception gets when a ledger was charged before it."""
 
@@ -66,3 +68,16 @@ class VerifyError(CantleError):
 
 class MissingExtra(CantleError):
     """An optional dependency is not installed."""
+
+
+def raise_alone(error: Exception) -> NoReturn:
+    """Raises an error from an except block and leaves no trace of the exception that is being handled.
+
+    `raise error from None` only hides that exception: it stays in `__context__`, and a library's exception may quote
+    a value. Python sets the context when it raises, so it is taken off afterwards, on the way out.
+    """
+    try:
+        raise error
+    finally:
+        error.__cause__ = error.__context__ = None
+        error.__suppress_context__ = True

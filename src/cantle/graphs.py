@@ -26,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.edgelists import Column, check_file, matrix_market, pieces, read_fields
-from cantle.errors import DataError, ParameterError
+from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.graphdata import Degrees as Degrees
 from cantle.graphdata import Graph as Graph
 from cantle.graphschema import GraphSchema, NodeRange
@@ -137,7 +137,7 @@ def _parquet(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, glob=False)
     except _ANYTHING:
-        raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
+        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
 # ----------------------------------------------------------------------------------------------------- columns
@@ -174,7 +174,7 @@ def _frame(data: Any) -> list[Any]:
         return [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
     except _ANYTHING:
         known = "a file, a networkx graph, a frame or an array of two columns"
-        raise DataError(f"this is no graph that can be read; give {known}.") from None
+        raise_alone(DataError(f"this is no graph that can be read; give {known}."))
 
 
 def _ids(series: Any) -> NDArray[Any] | list[Any]:

@@ -49,7 +49,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.errors import MissingExtra, ParameterError
+from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.graphdata import Ends, Graph
 from cantle.nodeids import Ints, pair_keys
 
@@ -137,7 +137,7 @@ def _compiled_scan() -> Callable[[Ends, int, int], tuple[Ints, Bools]]:
     try:
         from cantle.projection_fast import scan
     except ImportError:
-        raise MissingExtra("the compiled scan needs numba; install cantle[fast].") from None
+        raise_alone(MissingExtra("the compiled scan needs numba; install cantle[fast]."))
     return scan
 
 

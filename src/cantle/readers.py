@@ -3,7 +3,7 @@
 Only declared columns are read, and identifiers never past the header. What a *record* is, is settled here,
 one record at a time (docs/privacy.md, cleaning): a short row misses its last values, a long one loses the surplus,
 bytes that are not text become U+FFFD, and nothing of it is reported. Errors are about the file as a whole,
-in fixed words; the libraries' own exceptions quote values, so ours are raised `from None`.
+in fixed words; the libraries' own exceptions quote values, so ours are raised alone (`raise_alone`).
 
 CSV is RFC 4180 with these readings of what it leaves open. A quote inside an unquoted field is an ordinary
 character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cantle.csvgrammar import BLANK_LINES, Grammar, Settled, well_formed, with_line_feeds, without_marks
-from cantle.errors import DataError, MissingExtra, ParameterError
+from cantle.errors import DataError, MissingExtra, ParameterError, raise_alone
 from cantle.objects import EXACT, column_of
 from cantle.pandascolumns import is_declared, read_column
 from cantle.text_encodings import needs_no_decoding
@@ -130,7 +130,7 @@ def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) ->
         if kind == "pandas":
             return _to_pandas(frame, nullable)
     except ImportError:
-        raise MissingExtra(f"frames of kind {kind!r} need {kind}; install it.") from None
+        raise_alone(MissingExtra(f"frames of kind {kind!r} need {kind}; install it."))
     raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
 
 
@@ -179,7 +179,7 @@ def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
     try:
         return dict(pl.read_parquet_schema(path))
     except _ANYTHING:
-        raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
+        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
 def _read_parquet(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
@@ -189,7 +189,7 @@ def _read_parquet(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.Dat
     try:
         return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
     except _ANYTHING:
-        raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
+        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
 def _check_types(where: str, types: dict[str, Any], ids: tuple[str, ...] = ()) -> None:
@@ -274,7 +274,7 @@ def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[byte
             if last := held + (decoder.decode(b"", final=True).encode("utf-8", "replace") if decoder else b""):
                 yield last
     except (OSError, UnicodeError):
-        raise DataError(f"{path.name!r} cannot be read; check its permissions and the encoding.") from None
+        raise_alone(DataError(f"{path.name!r} cannot be read; check its permissions and the encoding."))
 
 
 def _split_header(data: bytes, dialect: Settled) -> tuple[list[str], bytes]:
@@ -332,7 +332,7 @@ def _read_frame(source: Any, wanted: list[str], ids: tuple[str, ...]) -> Raw:
         frame = nw.from_native(source).select(wanted)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     except _ANYTHING:
-        raise DataError("the frame cannot be read; give a pandas, polars or pyarrow frame.") from None
+        raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
     made = {name: _column(frame[name]).alias(name) for name in wanted}
     _check_types("the frame", {name: made[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
     return Raw(
@@ -353,7 +353,7 @@ def _frame_columns(source: Any) -> list[Any]:
         return list(nw.from_native(source).collect_schema().names())
     except _ANYTHING:
         what = "give a file, or a pandas, polars or pyarrow frame"
-        raise DataError(f"this is neither a path nor a data frame; {what}.") from None
+        raise_alone(DataError(f"this is neither a path nor a data frame; {what}."))
 
 
 def _column(series: Any) -> pl.Series:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle.errors import MissingExtra, OutputError, ParameterError
+from cantle.errors import MissingExtra, OutputError, ParameterError, raise_alone
 
 Ints = npt.NDArray[np.int64]
 
@@ -98,10 +98,10 @@ def regenerate(degrees: npt.ArrayLike, seed: int | None = None) -> Ints:
 def _igraph() -> Any:
     try:
         return import_module("igraph")
-    except ImportError as missing:
-        raise MissingExtra(
-            "igraph is not installed and regenerating a graph needs it; pip install 'cantle[graph]'"
-        ) from missing
+    except ImportError:
+        raise_alone(
+            MissingExtra("igraph is not installed and regenerating a graph needs it; pip install 'cantle[graph]'")
+        )
 
 
 def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = None, warning: str = "") -> Path:
@@ -120,7 +120,7 @@ def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = N
                 file, include_header=False, separator="\t"
             )
     except FileExistsError:
-        raise OutputError(f"{target} exists already; choose another -o file") from None
+        raise_alone(OutputError(f"{target} exists already; choose another -o file"))
     except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     return target

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cantle import canonical
-from cantle.errors import LedgerError, OutputError, VerifyError
+from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.forms import ENDINGS, choose, write
 from cantle.registry import registry
 from cantle.results import as_drawn, holds_drawn
@@ -66,7 +66,7 @@ class Release:
             target.parent.mkdir(parents=True, exist_ok=True)
             aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         except OSError as error:
-            raise OutputError(f"cannot write in {target.parent}: {error.strerror}; choose another -o folder") from None
+            raise_alone(OutputError(f"cannot write in {target.parent}: {error.strerror}; choose another -o folder"))
         import polars as pl
 
         try:
@@ -79,14 +79,14 @@ class Release:
         except (OSError, pl.exceptions.PolarsError) as error:
             why = getattr(error, "strerror", None) or "the disk refused, perhaps because it is full"
             paid = "" if self.ticket is None else ", but the charge stands"
-            raise OutputError(f"cannot write {target}: {why}; nothing was left behind{paid}") from None
+            raise_alone(OutputError(f"cannot write {target}: {why}; nothing was left behind{paid}"))
         finally:
             shutil.rmtree(aside, ignore_errors=True)
         try:
             if self.ticket is not None:
                 self.ticket.record(own_hash)
         except LedgerError as error:
-            raise LedgerError(f"{target} is written and paid for, but its hash is not recorded: {error}") from None
+            raise_alone(LedgerError(f"{target} is written and paid for, but its hash is not recorded: {error}"))
         return target
 
     def _write(self, folder: Path, data: str) -> str:
@@ -190,7 +190,7 @@ def check_writable(folder: Path) -> None:
     try:
         os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=there))
     except OSError as error:
-        raise OutputError(f"cannot write in {there}: {error.strerror}; choose another -o folder") from None
+        raise_alone(OutputError(f"cannot write in {there}: {error.strerror}; choose another -o folder"))
 
 
 def _to_disk(*paths: Path) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle import readers
-from cantle.errors import DataError, ParameterError, VerifyError
+from cantle.errors import DataError, ParameterError, VerifyError, raise_alone
 from cantle.fimi import Ints, read_tokens
 from cantle.universe import SPACE, Universe
 
@@ -135,7 +135,7 @@ def read_fimi_frame(path: str | os.PathLike[str], universe: Universe) -> pl.Data
             codes.append(code)
             before += int(line[-1]) + 1
     except DataError:
-        raise VerifyError(f"{Path(path).name!r} is missing or cannot be read") from None
+        raise_alone(VerifyError(f"{Path(path).name!r} is missing or cannot be read"))
     if any((part < 0).any() for part in codes):
         raise VerifyError(f"{Path(path).name!r} does not hold FIMI lines of declared items only")
     starts = np.zeros(before + 1, dtype=np.int64)

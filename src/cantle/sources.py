@@ -23,7 +23,7 @@ from cantle.domain import Domain
 from cantle.encoding import read_codes
 from cantle.engines import database, duckdb, spark
 from cantle.engines.base import TableEngine
-from cantle.errors import CantleError, DataError, EngineError, ParameterError
+from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.readers import CSV, PARQUET
 from cantle.schema import Schema
 from cantle.sparkfiles import read_path
@@ -170,7 +170,7 @@ def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
                 raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
             yield from file.iter_batches(batch_size=BATCH, columns=wanted)
     except (OSError, pyarrow.ArrowException):
-        raise DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again.") from None
+        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
 def _polars(batch: Any) -> pl.DataFrame:
@@ -232,9 +232,9 @@ def _open_database(data: Any, schema: Schema, plan: Any, place: Place) -> TableE
             backend.disconnect()
         if isinstance(error, CantleError):
             raise
-        raise EngineError(
-            "the database cannot be reached, or has no such table; check the URL, the server and --table"
-        ) from None
+        raise_alone(
+            EngineError("the database cannot be reached, or has no such table; check the URL, the server and --table")
+        )
 
 
 def _database(table: Any, plan: Any, *, own: bool) -> TableEngine:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cantle.domain import DROP, MISSING, Attribute, Domain, Labels, Steps
-from cantle.errors import DataError, MissingExtra
+from cantle.errors import DataError, MissingExtra, raise_alone
 
 CLASS = "label"
 _EXACT = 2**53
@@ -25,9 +25,9 @@ def load_ibis() -> Any:
     try:
         import ibis
     except ImportError:
-        raise MissingExtra(
-            "the database engine needs ibis, which is not installed; pip install 'cantle[database]'"
-        ) from None
+        raise_alone(
+            MissingExtra("the database engine needs ibis, which is not installed; pip install 'cantle[database]'")
+        )
     return ibis
 
 

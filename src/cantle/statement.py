@@ -45,8 +45,7 @@ at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing
 
 ## What is not protected
 
-* The schema: names, bounds, categories and their order are public input, and so are epsilon and all
-  parameters{_size(m)}.
+* {_public(m)}
 * Facts about a group or a population that hold whether or not any one person took part.
 * {beyond(m)}
 * Running time, memory use and messages about the file as a whole, seen by whoever runs the program.
@@ -230,9 +229,13 @@ def _chance(epsilon: float) -> str:
     return f"{100 * chance:.3g} %" if 0.001 < chance < 0.999 else f"nearly {round(chance) * 100} %"
 
 
-def _size(manifest: dict[str, Any]) -> str:
+def _public(manifest: dict[str, Any]) -> str:
+    """What is public input, and so not protected at all."""
+    text = (
+        "The schema: names, bounds, categories and their order are public input, and so are epsilon and all parameters"
+    )
     number = declared_records(manifest)
-    return "" if number is None else f",\n  among them the number of records, declared as {number}"
+    return f"{text}." if number is None else f"{text},\n  among them the number of records, declared as {number}."
 
 
 def _fixed(manifest: dict[str, Any]) -> str:

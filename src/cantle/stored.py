@@ -13,7 +13,7 @@ import numpy as np
 from cantle import cells
 from cantle.cells import grid_of
 from cantle.domain import Domain
-from cantle.errors import CantleError, ParameterError, VerifyError
+from cantle.errors import CantleError, ParameterError, VerifyError, raise_alone
 from cantle.forms import as_polars, kind_of, list_frame, read
 from cantle.frames import leaves_from, tables_from
 from cantle.grid import Grid
@@ -41,11 +41,11 @@ def load(folder: Path) -> Release:
         groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
         return Release(read(folder, prefix, manifest, schema), groups, frames, manifest, folder=folder)
     except (OSError, StopIteration, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})") from None
+        raise_alone(VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})"))
     except CantleError:
         raise
     except Exception as error:
-        raise VerifyError(f"{folder}: release.json is not of the expected form ({type(error).__name__})") from None
+        raise_alone(VerifyError(f"{folder}: release.json is not of the expected form ({type(error).__name__})"))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             try:
                 manifest = json.loads(path.read_bytes())
             except (OSError, ValueError, RecursionError):
-                raise VerifyError(f"{path} is not readable JSON") from None
+                raise_alone(VerifyError(f"{path} is not readable JSON"))
             if isinstance(manifest, dict) and manifest.get("format") == "cantle-release/1":
                 return manifest
             raise VerifyError(f"{path} is not a release of this format (cantle-release/1)")

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from typing import Any, NoReturn
 
-from cantle.errors import ParameterError, SchemaError
+from cantle.errors import ParameterError, SchemaError, raise_alone
 
 Span = tuple[int, int]
 Row = tuple[int, Any]  # depth and label of a node, depth first; a group without a name has the label None
@@ -369,7 +369,7 @@ def _even(leaves: Any, fanout: Any, where: str) -> Taxonomy:
     try:
         return Taxonomy.balanced(labels, fanout)
     except ParameterError as wrong:
-        raise SchemaError(f"{where}: {wrong}") from None
+        raise_alone(SchemaError(f"{where}: {wrong}"))
 
 
 def _nested_rows(nested: Any, where: str) -> Iterator[Row]:

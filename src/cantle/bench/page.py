@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cantle.bench import picture, table
 from cantle.bench.running import Bench
-from cantle.errors import MissingExtra, OutputError
+from cantle.errors import MissingExtra, OutputError, raise_alone
 
 BEGIN, END = "<!-- numbers: begin -->", "<!-- numbers: end -->"
 
@@ -46,7 +46,7 @@ def write(bench: Bench, folder: Path, note: Callable[[str], None]) -> list[Path]
     except MissingExtra as missing:
         note(f"no picture: {missing}")
     except OSError as error:
-        raise OutputError(f"cannot write in {folder}: {error.strerror}; choose another -o folder") from None
+        raise_alone(OutputError(f"cannot write in {folder}: {error.strerror}; choose another -o folder"))
     return [path for path in paths if path.exists()]
 
 
@@ -67,7 +67,7 @@ def _parts(page: Path) -> tuple[str, str]:
     try:
         before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     except OSError as error:
-        raise OutputError(f"cannot read {page}: {error.strerror}; name a page with marks for the numbers") from None
+        raise_alone(OutputError(f"cannot read {page}: {error.strerror}; name a page with marks for the numbers"))
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise OutputError(f"{page} has no lines {BEGIN!r} and {END!r}; the numbers go between them")
@@ -80,7 +80,7 @@ def put(bench: Bench, page: Path, command: str) -> None:
     try:
         page.write_text(f"{before}{BEGIN}\n{numbers(bench, command)}\n{END}{after}", encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"cannot write {page}: {error.strerror}") from None
+        raise_alone(OutputError(f"cannot write {page}: {error.strerror}"))
 
 
 def numbers(bench: Bench, command: str) -> str:

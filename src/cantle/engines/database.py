@@ -15,7 +15,7 @@ import numpy as np
 
 from cantle.engines.base import Chunk, Tables
 from cantle.engines.words import numbers
-from cantle.errors import CantleError, EngineError
+from cantle.errors import CantleError, EngineError, raise_alone
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
@@ -229,10 +229,12 @@ class DatabaseEngine(Tables):
         except CantleError:
             raise
         except Exception:  # noqa: BLE001 - every backend has exceptions of its own
-            raise EngineError(
-                "the database failed: it is gone, out of room, or temporary tables are not allowed; "
-                "look at its log and grant TEMPORARY"
-            ) from None
+            raise_alone(
+                EngineError(
+                    "the database failed: it is gone, out of room, or temporary tables are not allowed; "
+                    "look at its log and grant TEMPORARY"
+                )
+            )
 
 
 def _grouped(table: Any, cell: Any) -> Any:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from cantle.engines.base import Chunk, Tables
 from cantle.engines.words import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import CodeTable, GridBins, GridCells, Key
@@ -262,9 +262,8 @@ class DuckEngine(Tables):
         try:
             yield
         except (self._error, self._arrow.ArrowException, OSError):
-            raise EngineError(
-                "the duckdb engine failed: the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
-            ) from None
+            why = "the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
+            raise_alone(EngineError(f"the duckdb engine failed: {why}"))
 
 
 def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator[Any]:
@@ -280,9 +279,11 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
             listed = ", ".join(_quoted(column) for column in columns)
             yield from arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
     except (duckdb.Error, arrow.ArrowException, OSError):
-        raise DataError(
-            f"{path.name!r} cannot be read as a DuckDB database, or has no such table; check the path and --table."
-        ) from None
+        raise_alone(
+            DataError(
+                f"{path.name!r} cannot be read as a DuckDB database, or has no such table; check the path and --table."
+            )
+        )
 
 
 def _named(base: Any, path: Path, table: str | None) -> str:
@@ -305,9 +306,11 @@ def load() -> tuple[Any, Any]:
         import duckdb
         import pyarrow
     except ImportError:
-        raise MissingExtra(
-            "the duckdb engine needs duckdb and pyarrow, which are not installed; pip install 'cantle[duckdb]'"
-        ) from None
+        raise_alone(
+            MissingExtra(
+                "the duckdb engine needs duckdb and pyarrow, which are not installed; pip install 'cantle[duckdb]'"
+            )
+        )
     return duckdb, pyarrow
 
 

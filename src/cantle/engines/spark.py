@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from cantle.engines.base import Chunk, Tables
 from cantle.engines.words import GridTally, Layout, Tally, Words, add_bins, merged, numbers, occupied, split_words
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
 from cantle.grid import Grid
 from cantle.regions import Cuts, Ints
 from cantle.tally import CodeTable, GridBins, GridCells, Key
@@ -149,9 +149,8 @@ class SparkEngine(Tables):
             with _hushed():
                 yield
         except self._errors:
-            raise EngineError(
-                "the Spark job failed: the source cannot be read, or the cluster is gone; Spark's own log says which"
-            ) from None
+            why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
+            raise_alone(EngineError(f"the Spark job failed: {why}"))
 
 
 # ---- what the workers run -------------------------------------------------------------------------------------
@@ -282,9 +281,7 @@ def load() -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MissingExtra(
-            "the spark engine needs PySpark, which is not installed; pip install 'cantle[spark]'"
-        ) from None
+        raise_alone(MissingExtra("the spark engine needs PySpark, which is not installed; pip install 'cantle[spark]'"))
     home = os.environ.get("JAVA_HOME")
     if not shutil.which("java", path=os.path.join(home, "bin") if home else None):
         raise MissingExtra("the spark engine needs Java 17 or later; install it, or correct JAVA_HOME")
@@ -307,7 +304,7 @@ def session() -> Any:
     try:
         made = kind.builder.appName("cantle").config(map=quiet).getOrCreate()
     except _errors():
-        raise EngineError("Spark does not start; check its configuration, the master's address and JAVA_HOME") from None
+        raise_alone(EngineError("Spark does not start; check its configuration, the master's address and JAVA_HOME"))
     made.sparkContext.setLogLevel("OFF")  # its messages may quote what it reads
     return made
 
@@ -319,7 +316,7 @@ def reading(name: str) -> Iterator[None]:
         with _hushed():
             yield
     except _errors():
-        raise DataError(f"Spark cannot read {name!r}; check the path, or the name of the table.") from None
+        raise_alone(DataError(f"Spark cannot read {name!r}; check the path, or the name of the table."))
 
 
 def select(frame: Any, columns: list[str]) -> Any:

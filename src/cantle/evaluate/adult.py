@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from cantle.errors import DataError, ParameterError
+from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.hierarchies import parse_braces
 from cantle.taxonomy import Taxonomy
 
@@ -111,11 +111,13 @@ def trees(data_dir: str | Path) -> dict[str, Taxonomy]:
     """The taxonomy trees of the 8 categories, as Fung, Wang and Yu (TKDE 2007) and the DiffGen paper use them."""
     try:
         text = (Path(data_dir) / "adult_hierarchies" / "fung_adultHierarchy.txt").read_text(encoding="ascii")
-    except OSError as missing:
-        raise DataError(
-            "cannot read adult_hierarchies/fung_adultHierarchy.txt in the data folder; "
-            "name the folder that contains adult_hierarchies/"
-        ) from missing
+    except OSError:
+        raise_alone(
+            DataError(
+                "cannot read adult_hierarchies/fung_adultHierarchy.txt in the data folder; "
+                "name the folder that contains adult_hierarchies/"
+            )
+        )
     headed = {"marital-status": "martial-status"}  # as the file spells it
     return {
         name: parse_braces(text, values, name, headed.get(name))
@@ -166,10 +168,10 @@ def _read(path: Path) -> pl.DataFrame:
     """The complete records of one file; adult.test has a comment line and a dot after the class."""
     try:
         text = path.read_text(encoding="ascii")
-    except OSError as missing:
-        raise DataError(
-            f"cannot read adult/{path.name} in the data folder; name the folder that contains adult/"
-        ) from missing
+    except OSError:
+        raise_alone(
+            DataError(f"cannot read adult/{path.name} in the data folder; name the folder that contains adult/")
+        )
     lines = [line.rstrip(".").split(", ") for line in text.splitlines()]
     complete = [line for line in lines if len(line) == len(COLUMNS) and "?" not in line]
     frame = pl.DataFrame(complete, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")

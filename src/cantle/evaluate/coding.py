@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle.errors import DataError, SchemaError
+from cantle.errors import DataError, SchemaError, raise_alone
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -36,8 +36,8 @@ class Grid:
             return np.clip(codes, 0, self.size - 1)
         try:
             return column.cast(pl.Enum(self.categories)).to_physical().to_numpy().astype(np.int64)
-        except pl.exceptions.PolarsError as unknown:
-            raise DataError(f"column {self.name} has values outside its categories; list them all") from unknown
+        except pl.exceptions.PolarsError:
+            raise_alone(DataError(f"column {self.name} has values outside its categories; list them all"))
 
     def decode(self, codes: Ints) -> pl.Series:
         """The values behind the codes: integers, floats (fractional grid) or strings."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cantle.errors import LedgerError, MissingExtra
+from cantle.errors import LedgerError, MissingExtra, raise_alone
 from cantle.ledgers.base import FORM, TABLES, Sql, how_to_create
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -30,13 +30,15 @@ class PostgresStore:
             import psycopg
             from psycopg.conninfo import conninfo_to_dict
         except ImportError:
-            raise MissingExtra(
-                "a ledger in PostgreSQL needs psycopg, which is not installed; pip install 'cantle[postgres]'"
-            ) from None
+            raise_alone(
+                MissingExtra(
+                    "a ledger in PostgreSQL needs psycopg, which is not installed; pip install 'cantle[postgres]'"
+                )
+            )
         try:
             parts = conninfo_to_dict(url)
         except psycopg.ProgrammingError:
-            raise LedgerError("the ledger's URL is not of the form postgresql://user@host:port/database") from None
+            raise_alone(LedgerError("the ledger's URL is not of the form postgresql://user@host:port/database"))
         host = parts.get("host") or "localhost"
         self.where = f"PostgreSQL database {parts.get('dbname') or '(default)'} at {host}"
 
@@ -79,9 +81,11 @@ class PostgresStore:
         except psycopg.Error as error:
             # Its own words may quote the URL, which may hold a password.
             kind = f"{type(error).__name__} {error.sqlstate or ''}".strip()
-            raise LedgerError(
-                f"cannot use the ledger in {self.where} ({kind}); check the URL, the server and its permissions"
-            ) from None
+            raise_alone(
+                LedgerError(
+                    f"cannot use the ledger in {self.where} ({kind}); check the URL, the server and its permissions"
+                )
+            )
 
     def _has_tables(self, sql: Sql) -> bool:
         if sql("SELECT to_regclass('cantle_ledger') IS NULL") == [(True,)]:

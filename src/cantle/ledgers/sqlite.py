@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cantle.errors import LedgerError
+from cantle.errors import LedgerError, raise_alone
 from cantle.ledgers.base import FORM, TABLES, Sql, how_to_create
 
 PATIENCE = 120.0
@@ -91,7 +91,7 @@ class SqliteStore:
         except sqlite3.Error as error:
             kind = getattr(error, "sqlite_errorname", "") or type(error).__name__
             words = next((text for start, text in _WORDS.items() if kind.startswith(start)), "SQLite refused")
-            raise LedgerError(f"cannot use the ledger {self.where}: {words} ({kind})") from None
+            raise_alone(LedgerError(f"cannot use the ledger {self.where}: {words} ({kind})"))
 
     def _log_ahead(self, connection: sqlite3.Connection) -> None:
         """Switches a new file to the write-ahead log, for which SQLite does not wait by itself when it is locked."""

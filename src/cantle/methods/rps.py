@@ -18,7 +18,7 @@ from cantle.budget import NANO, Unit
 from cantle.candidates import AllCuts, CutsOf
 from cantle.curator import Curator
 from cantle.domain import Domain
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, raise_alone
 from cantle.grow import grow
 from cantle.methods.settings import Rule, echo, flag, maybe, one_of, portion, read_settings, share, whole
 from cantle.postprocess import Dice
@@ -51,7 +51,7 @@ def _quality(text: str) -> str:
     try:
         Mix(int(even), int(apart))
     except ParameterError:
-        raise ValueError from None
+        raise_alone(ValueError())
     return text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, raise_alone
 
 Rule = tuple[Callable[[Any], Any], str]
 """How a value is read (raises ValueError or TypeError when it cannot be), and the rule in words."""
@@ -104,7 +104,7 @@ def read_settings(
         try:
             settings[name] = read(value)
         except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-            raise ParameterError(f"{method} parameter {name} must be {text}, got {value!r}") from None
+            raise_alone(ParameterError(f"{method} parameter {name} must be {text}, got {value!r}"))
     return settings
 
 

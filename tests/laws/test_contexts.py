@@ -1,0 +1,138 @@
+"""No error carries a library's exception: its text may quote a value, and `from None` would only hide it."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cantle
+from cantle.baskets import read_baskets
+from cantle.edgelists import pieces
+from cantle.errors import CantleError, DataError, raise_alone
+from cantle.readers import column_types, read_columns
+from cantle.schema import Schema
+
+SOURCES = Path(cantle.__file__).parent
+TABLE = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})
+SETS = Schema.from_dict({"kind": "sets", "items": ["x"]})
+
+
+def raised(tree: ast.AST) -> Iterator[ast.Raise]:
+    """What is raised inside except blocks, other than once more what was caught."""
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    return (node for one in handlers for node in ast.walk(one) if isinstance(node, ast.Raise) and node.exc is not None)
+
+
+def test_nothing_is_raised_inside_except_blocks() -> None:
+    found = {
+        f"{path.relative_to(SOURCES)}:{node.lineno}"
+        for path in SOURCES.rglob("*.py")
+        for node in raised(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert not found, "use raise_alone(error), or raise after the block"
+
+
+def test_the_search_finds_them() -> None:
+    code = "try:\n    f()\nexcept ValueError:\n    raise\nexcept OSError:\n    raise KeyError from None\n"
+    assert [node.lineno for node in raised(ast.parse(code))] == [6]
+
+
+def traces(error: BaseException) -> list[BaseException]:
+    """Exceptions that can be reached from an error: causes, contexts, and variables of our functions that it passed.
+
+    Not those of contextlib, whose `__exit__` keeps the exception it was handed (SECURITY.md, "cannot hide memory").
+    """
+    found, trace = [one for one in (error.__cause__, error.__context__) if one is not None], error.__traceback__
+    while trace is not None:
+        if Path(trace.tb_frame.f_code.co_filename).name != "contextlib.py":
+            found += [value for value in trace.tb_frame.f_locals.values() if isinstance(value, BaseException)]
+        trace = trace.tb_next
+    return [one for one in found if not isinstance(one, CantleError)]
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    try:
+        yield
+    except ValueError:
+        raise_alone(DataError("fixed words"))
+
+
+def inside_a_context_manager(_: Path) -> None:
+    with guarded():
+        raise ValueError("CANARY")
+
+
+def inside_a_generator(folder: Path) -> None:
+    (folder / "g.gz").write_bytes(gzip.compress(b"CANARY 1\n" * 500)[:-12])
+    list(pieces(folder / "g.gz"))
+
+
+def truncated_parquet(folder: Path) -> Path:
+    pl.DataFrame({"a": ["CANARY"] * 100}).write_parquet(folder / "t.parquet")
+    content = (folder / "t.parquet").read_bytes()
+    (folder / "t.parquet").write_bytes(content[: len(content) // 2])
+    return folder / "t.parquet"
+
+
+class Strange:
+    """No frame, and its exceptions quote what it holds."""
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError("CANARY")
+
+    def __dataframe__(self) -> Any:
+        raise RuntimeError("CANARY")
+
+
+def duckdb_of_text(folder: Path) -> None:
+    pytest.importorskip("duckdb")
+    from cantle.engines.duckdb import read_database
+
+    (folder / "t.duckdb").write_text("CANARY")
+    list(read_database(folder / "t.duckdb", "t", ["a"]))
+
+
+FAILURES: dict[str, Callable[[Path], Any]] = {
+    "context manager": inside_a_context_manager,
+    "packed edges": inside_a_generator,
+    "parquet": lambda folder: read_columns(truncated_parquet(folder), TABLE),
+    "types of a parquet file": lambda folder: column_types(truncated_parquet(folder)),
+    "sets in parquet": lambda folder: read_baskets(truncated_parquet(folder), SETS),
+    "frame": lambda _: read_columns(Strange(), TABLE),
+    "duckdb": duckdb_of_text,
+    "parameter": lambda _: cantle.publish(pl.DataFrame({"a": ["x"]}), TABLE, epsilon=1, method="rps", depth="CANARY"),
+    "release": lambda folder: cantle.Release.load(folder),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_errors_carry_no_other_exception(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CantleError) as caught:
+        FAILURES[name](tmp_path)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert traces(caught.value) == []
+
+
+def hidden() -> None:
+    try:
+        raise ValueError("CANARY")
+    except ValueError:
+        raise DataError("fixed words") from None
+
+
+def test_from_none_would_carry_one() -> None:
+    """The rule is needed: this is what the language does."""
+    with pytest.raises(DataError) as caught:
+        hidden()
+    assert "CANARY" in str(caught.value.__context__)
+    assert [str(one) for one in traces(caught.value)] == ["CANARY"]
