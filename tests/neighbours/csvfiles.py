@@ -1,0 +1,108 @@
+"""Tables as CSV files: encodings, line ends, quotes, headers, blank, short and long lines, bytes that are no text."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.neighbours.law import Form, Pair, adds_at_most, files
+from tests.neighbours.reading import table
+from tests.neighbours.values import WORDS, document, fields_of
+
+SAFE = ["utf-8", "utf-8-sig", "ascii", "latin-1", "cp1252", "cp1251", "koi8-r", "iso8859-15", "mac-roman", "cp437"]
+OTHERS = ["utf-16", "utf-16-le", "utf-32", "shift_jis", "gbk", "gb18030", "big5", "euc_jp", "euc_kr", "johab"]
+STATEFUL = ["iso2022_jp", "iso2022_kr", "iso2022_jp_2", "hz", "utf-7"]
+ENDS = ["\n", "\n", "\r\n", "\r"]
+HOLDS = [word.replace("\x00", "x") for word in WORDS] + ["A,sh", 'A"sh', "two\nlines", "two\r\nlines", "\rx", ";", "'"]
+RAW = [b"\xff", b"\xc3", b"\x81", b"\xe2\x82", b"\x1b$B", b"\x1b(J", b"~{", b"+AGE", b"\x0e", b"\x0f", b"\xff\xfe",
+       b"\x1a", b"\x85", b"\x00", b"\xf0\x9f", b"\x8f\xa2", b"Ash\x81", b"1\xc3"]  # fmt: skip
+"""Bytes that stand alone: a lead byte at the end of a field, a shift that is never taken back."""
+
+
+class Writer:
+    """Writes lines in one dialect, every choice made by dice."""
+
+    def __init__(self, dice: Random, encodings: list[str]) -> None:
+        self.dice, self.encoding, self.end = dice, dice.choice(encodings), dice.choice(ENDS)
+        self.delimiter, self.header = dice.choice([",", ",", ";", "\t"]), dice.random() < 0.6
+        self.quote = dice.choice(['"', '"', "'", ""])
+        self.all_quoted = bool(self.quote) and dice.random() < 0.3
+        self.fields = fields_of(dice, 4)
+        self.dialect = {
+            "encoding": self.encoding,
+            "delimiter": self.delimiter,
+            "header": self.header,
+            "quoteChar": self.quote,
+            "skipInitialSpace": dice.random() < 0.2,
+        }
+
+    def text(self, text: str) -> bytes:
+        name = codecs.lookup(self.encoding).name
+        made = text.encode(name, "replace")
+        for mark in (codecs.BOM_UTF8, codecs.BOM_UTF32, codecs.BOM_UTF16):  # of the file, not of a line
+            if name in ("utf-8-sig", "utf-16", "utf-32"):
+                made = made.removeprefix(mark)
+        return made
+
+    def line(self) -> bytes:
+        """One record: as a writer of CSV writes it, or as no writer would."""
+        kind = self.dice.randrange(8)
+        if kind == 0:
+            return b""
+        values = [self.value() for _ in self.fields]
+        if kind == 1:
+            values = values[: self.dice.randint(0, len(values))]
+        elif kind == 2:
+            values += [self.value() for _ in range(self.dice.randint(1, 3))]
+        elif kind == 3 and self.encoding not in OTHERS + STATEFUL:  # of the others only whole characters
+            values[-1] = self.dice.choice(RAW)
+        elif kind == 4 and self.quote:  # quotes that no field begins and ends with
+            values[-1] = self.text(self.dice.choice([f"A{self.quote}sh", f"{self.quote}A{self.quote}sh"]))
+        return self.text(self.delimiter).join(values)
+
+    def value(self) -> bytes:
+        text = self.dice.choice(HOLDS)
+        marks = [self.delimiter, "\n", "\r", *([self.quote] if self.quote else [])]
+        if self.quote and (self.all_quoted or any(mark in text for mark in marks)):
+            return self.text(self.quote + text.replace(self.quote, 2 * self.quote) + self.quote)
+        for mark in marks:
+            text = text.replace(mark, "_")
+        return self.text(text)
+
+    def file(self, lines: list[bytes], *, last_end: bool) -> bytes:
+        end = self.text(self.end)
+        head = [self.text(self.delimiter.join(self.fields))] if self.header else []
+        lines = [*head, *lines]
+        mark = {"utf-8-sig": codecs.BOM_UTF8, "utf-16": codecs.BOM_UTF16, "utf-32": codecs.BOM_UTF32}
+        begin = mark.get(self.encoding, b"") if self.dice.random() < 0.8 or "16" in self.encoding else b""
+        closed = last_end or not lines or not lines[-1]
+        return begin + end.join(lines) + (end if lines and closed else b"")
+
+
+def csv_pair(encodings: list[str]) -> Any:
+    """Pairs of files, one line more in the second."""
+
+    def pair(dice: Random, folder: Path) -> Pair:
+        writer = Writer(dice, encodings)
+        lines = [writer.line() for _ in range(dice.choice([0, 1, 2, dice.randint(0, 8)]))]
+        at, last_end = dice.randint(0, len(lines)), dice.random() < 0.7
+        more = [*lines[:at], writer.line(), *lines[at:]]
+        state = dice.getstate()
+        one = writer.file(lines, last_end=last_end)
+        dice.setstate(state)  # the same choices for both files
+        two = writer.file(more, last_end=last_end)
+        paths = files(folder, "data.tsv" if writer.delimiter == "\t" else "data.csv", one, two)
+        schema = document(writer.fields, dialect=writer.dialect)
+        return Pair(schema, *paths, adds_at_most(1), f"{writer.dialect} {one!r} {two!r}")
+
+    return pair
+
+
+FORMS = [
+    Form("CSV", "memory", csv_pair(SAFE), table()),
+    Form("CSV", "memory, compiled", csv_pair(SAFE), table(compiled=True)),
+    Form("CSV, wide encodings", "memory", csv_pair(OTHERS), table("columns")),
+    Form("CSV, encodings with a state", "memory", csv_pair(STATEFUL), table()),
+]

@@ -1,0 +1,92 @@
+"""How the shipped code reads: from an input to a multiset of codes, through the engine that would count it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from cantle import fast
+from cantle.domain import Domain
+from cantle.engines.columns import ColumnEngine
+from cantle.engines.compiled import CompiledEngine
+from cantle.engines.memory import MemoryEngine
+from cantle.grid import Grid
+from cantle.opening import open_data, require_fitting
+from cantle.schema import Schema
+from cantle.sources import IN_MEMORY, Place
+from cantle.tally import GridCells
+from tests.neighbours.law import Codes
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `open_data` must know of a method: the finest codes there are, by record or by column."""
+
+    domain: Domain
+    layout: str
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(one.size for one in self.domain.attributes)
+
+    @property
+    def classes(self) -> int:
+        return self.domain.target.size if self.domain.target else 1
+
+
+@lru_cache(maxsize=4096)
+def _schema(text: str) -> Any:
+    return Schema.from_dict(json.loads(text))
+
+
+def schema_of(document: dict[str, Any]) -> Any:
+    """The schema of a document; made once, as it costs more than reading a small input."""
+    return _schema(json.dumps(document))
+
+
+def table(layout: str = "rows", *, compiled: bool = False, place: Place = IN_MEMORY) -> Any:
+    """A reader of tables in one engine."""
+
+    def read(document: dict[str, Any], data: Any) -> Codes:
+        schema = schema_of(document)
+        require_fitting(data, schema, None, place)
+        with patch.object(fast, "FROM", 0 if compiled else fast.FROM):
+            _, engine = open_data(data, schema, Asked(schema.domain(), layout), place=place)  # type: ignore[arg-type]
+        try:
+            return codes_in(engine)
+        finally:
+            engine.close()
+
+    return read
+
+
+def codes_in(engine: Any) -> Codes:
+    """The records that an engine holds, as tuples of codes with their class."""
+    if isinstance(engine, MemoryEngine):
+        return _rows(np.column_stack([engine._codes, engine._class]))
+    if isinstance(engine, CompiledEngine):
+        return _rows(engine._rows[:, : len(engine.sizes) + 1])
+    if isinstance(engine, ColumnEngine):
+        return _rows(np.column_stack([*engine._columns, engine._class]))
+    return counted(engine)
+
+
+def counted(engine: Any) -> Codes:
+    """The same by asking for all occupied cells of the finest grid, as every engine of tables can."""
+    grid = Grid(tuple(np.arange(size + 1) for size in engine.sizes))
+    entries, counts = engine.occupied(GridCells(grid, engine.classes))
+    cells, classes = np.divmod(np.asarray(entries), engine.classes)
+    found: Codes = Counter()
+    for cell, label, count in zip(grid.unravel(cells).tolist(), classes.tolist(), counts.tolist(), strict=True):
+        found[*cell, label] += count
+    return found
+
+
+def _rows(rows: np.ndarray) -> Codes:
+    return Counter(map(tuple, rows.tolist()))

@@ -1,0 +1,83 @@
+"""Fields of every type, and the nastiest values for each: near a type's edge, of another type, or of none."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+FIELDS: dict[str, dict[str, Any]] = {
+    "whole": {"type": "integer", "constraints": {"minimum": -3, "maximum": 12}},
+    "real": {"type": "number", "step": 0.5, "constraints": {"minimum": -2, "maximum": 6}},
+    "word": {
+        "type": "string",
+        "categories": ["Ash", "1", "1.0", "1.5", "0.1", "true", "True", "2020-01-03", "9007199254740992", "é", "0"],
+    },
+    "dropped": {"type": "string", "categories": ["1", "true", "Ash", "2020-01-03 00:00:00"], "unknown": "drop"},
+    "coded": {"type": "integer", "categories": [0, 1, 2, -1]},
+    "flag": {"type": "boolean"},
+    "spelt": {"type": "boolean", "trueValues": ["ja", "1"], "falseValues": ["nein", "0", "false"]},
+    "day": {"type": "date", "constraints": {"minimum": "2019-12-30", "maximum": "2020-01-09"}},
+    "hour": {
+        "type": "datetime",
+        "step": "1h",
+        "constraints": {"minimum": "2020-01-01T00:00:00", "maximum": "2020-01-04T23:00:00"},
+    },
+}
+MARKS = ["", "?", "-999"]
+
+INTS: list[Any] = [0, 1, 2, -1, 7, -999, 2**31, 2**53, 2**53 + 1, -(2**53) - 1, 2**62 + 1]
+FLOATS: list[Any] = [0.0, -0.0, 1.0, 1.5, 2.4999, -999.0, 0.1, float("inf"), -float("inf"), 1e300, 5e-324, 2.0**53]
+BOOLS: list[Any] = [True, False]
+WORDS: list[Any] = [
+    "1", "1.0", "01", " 1", "1 ", "1e0", "true", "True", "Ash", "ash", "?", "", "-999", "-999.0", "2020-01-03",
+    "2020-01-03 00:00:00", "2020-01-03T05:00:00", "2020-01-03T05:00:00+02:00", "é", "nan", "None", "<NA>", "x", "ja",
+    "nein", "inf", "9007199254740993", "9" * 400, "\x00", "\ufeff1", "０", "0.1", "1,5", "null",
+]  # fmt: skip
+DAYS: list[Any] = [date(2020, 1, 3), date(2019, 12, 1), date(1, 1, 1), date(9999, 12, 31), date(2020, 1, 2)]
+TIMES: list[Any] = [
+    datetime(2020, 1, 3), datetime(2020, 1, 3, 5, 59, 59, 999_999), datetime(1970, 1, 1), datetime(2200, 1, 1),
+    pd.Timestamp("2020-01-02 03:04:05.000000009"), np.datetime64("2020-01-03T01"),
+]  # fmt: skip
+ZONED: list[Any] = [
+    datetime(2020, 1, 3, tzinfo=UTC), datetime(2020, 1, 3, 23, tzinfo=timezone(timedelta(hours=-5))),
+    pd.Timestamp("2020-01-02 01:00", tz="Europe/Vienna"),
+]  # fmt: skip
+BLANKS: list[Any] = [None, float("nan"), pd.NaT, pd.NA]
+ODD: list[Any] = [
+    Decimal(1), Decimal("1.0"), Decimal("1.5"), Decimal("NaN"), Decimal("Infinity"), np.float32(0.1), np.float64(1),
+    np.int8(1), np.uint64(2**63), np.bool_(True), np.str_("Ash"), 2**63, 2**64, -(2**63) - 1, 10**400, 1j, 1 + 0j,
+    timedelta(1), np.timedelta64(1, "D"), b"1", b"Ash", (1,), [1], {1: 1}, {1}, pd.Period("2020-01", "M"),
+    pd.Interval(0, 1), Fraction(1, 2), time(1), "\ud800", object(), range(2), np.datetime64("NaT"), np.array([1, 2]),
+]  # fmt: skip
+POOLS = {
+    "ints": INTS, "floats": FLOATS, "bools": BOOLS, "words": WORDS, "days": DAYS, "times": TIMES, "zoned": ZONED,
+    "odd": ODD,
+}  # fmt: skip
+ANY = [*INTS, *FLOATS, *BOOLS, *WORDS, *DAYS, *TIMES, *ZONED, *BLANKS, *ODD]
+
+
+def fields_of(dice: Random, most: int) -> list[str]:
+    """A few of the fields."""
+    return dice.sample(list(FIELDS), dice.randint(1, most))
+
+
+def document(fields: list[str], **more: Any) -> dict[str, Any]:
+    """A schema of these fields."""
+    return {"fields": [{"name": name, **FIELDS[name]} for name in fields], "missingValues": MARKS} | more
+
+
+def column(dice: Random, pool: list[Any], size: int) -> list[Any]:
+    """Values of one kind with a blank now and then, as a table is filled."""
+    blank = dice.choice([0.0, 0.0, 0.3])
+    return [dice.choice(BLANKS if dice.random() < blank else pool) for _ in range(size)]
+
+
+def newcomer(dice: Random, pool: list[Any]) -> Any:
+    """The value of the record that is added: like the others, missing, or of any kind at all."""
+    return dice.choice([pool, BLANKS, ANY][dice.randrange(3)])
