@@ -76,7 +76,7 @@ class Writer:
         head = [self.text(self.delimiter.join(self.fields))] if self.header else []
         lines = [*head, *lines]
         mark = {"utf-8-sig": codecs.BOM_UTF8, "utf-16": codecs.BOM_UTF16, "utf-32": codecs.BOM_UTF32}
-        begin = mark.get(self.encoding, b"") if self.dice.random() < 0.8 or "16" in self.encoding else b""
+        begin = mark.get(self.encoding, b"") if self.dice.random() < 0.8 or self.encoding != "utf-8-sig" else b""
         closed = last_end or not lines or not lines[-1]
         return begin + end.join(lines) + (end if lines and closed else b"")
 
