@@ -24,7 +24,8 @@ RAW = [b"\xff", b"\xc3", b"\x81", b"\xe2\x82", b"\x1b$B", b"\x1b(J", b"~{", b"+A
 class Writer:
     """Writes lines in one dialect, every choice made by dice."""
 
-    def __init__(self, dice: Random, encodings: list[str]) -> None:
+    def __init__(self, dice: Random, encodings: list[str], multiline: bool) -> None:
+        self.holds = [one for one in HOLDS if multiline or not set(one) & set("\r\n")]
         self.dice, self.encoding, self.end = dice, dice.choice(encodings), dice.choice(ENDS)
         self.delimiter, self.header = dice.choice([",", ",", ";", "\t"]), dice.random() < 0.6
         self.quote = dice.choice(['"', '"', "'", ""])
@@ -63,7 +64,7 @@ class Writer:
         return self.text(self.delimiter).join(values)
 
     def value(self) -> bytes:
-        text = self.dice.choice(HOLDS)
+        text = self.dice.choice(self.holds)
         marks = [self.delimiter, "\n", "\r", *([self.quote] if self.quote else [])]
         if self.quote and (self.all_quoted or any(mark in text for mark in marks)):
             return self.text(self.quote + text.replace(self.quote, 2 * self.quote) + self.quote)
@@ -81,11 +82,11 @@ class Writer:
         return begin + end.join(lines) + (end if lines and closed else b"")
 
 
-def csv_pair(encodings: list[str]) -> Any:
-    """Pairs of files, one line more in the second."""
+def csv_pair(encodings: list[str], *, multiline: bool = True) -> Any:
+    """Pairs of files, one line more in the second; `multiline`: a quoted field may go on over lines."""
 
     def pair(dice: Random, folder: Path) -> Pair:
-        writer = Writer(dice, encodings)
+        writer = Writer(dice, encodings, multiline)
         lines = [writer.line() for _ in range(dice.choice([0, 1, 2, dice.randint(0, 8)]))]
         at, last_end = dice.randint(0, len(lines)), dice.random() < 0.7
         more = [*lines[:at], writer.line(), *lines[at:]]
@@ -102,7 +103,7 @@ def csv_pair(encodings: list[str]) -> Any:
 
 FORMS = [
     Form("CSV", "memory", csv_pair(SAFE), table()),
-    Form("CSV", "memory, compiled", csv_pair(SAFE), table(compiled=True)),
-    Form("CSV, wide encodings", "memory", csv_pair(OTHERS), table("columns")),
-    Form("CSV, encodings with a state", "memory", csv_pair(STATEFUL), table()),
+    Form("CSV", "memory, compiled", csv_pair(SAFE), table(compiled=True), 300),
+    Form("CSV, wide encodings", "memory", csv_pair(OTHERS), table("columns"), 200),
+    Form("CSV, encodings with a state", "memory", csv_pair(STATEFUL), table(), 100),
 ]

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from cantle.sources import Place
-from tests.neighbours.csvfiles import csv_pair
+from tests.neighbours.csvfiles import SAFE, csv_pair
 from tests.neighbours.frames import POLARS, WRITABLE, declared, in_parquet, polars_frame
 from tests.neighbours.law import Codes, Form, Pair, adds_at_most
 from tests.neighbours.reading import table
@@ -44,10 +45,13 @@ def duckdb_database(dice: Random, folder: Path) -> Pair:
 def duckdb_forms() -> list[Form]:
     read = table(place=Place("duckdb"))
     return [
-        Form("CSV", "duckdb", csv_pair(["utf-8", "latin-1", "cp1252"]), read, 200),
-        Form("Parquet, by polars", "duckdb", in_parquet(WRITABLE, polars_frame), read, 150),
-        Form("polars", "duckdb", declared(POLARS, polars_frame), read, 150),
-        Form("DuckDB table", "duckdb", duckdb_database, table(place=Place("duckdb", table="t")), 30),
+        Form("CSV", "duckdb", csv_pair(SAFE), read, 10),
+        Form("CSV, in batches", "duckdb", batched(write_csv, PAIRS), read, 200, "CSV", PAIRS),
+        Form("Parquet", "duckdb", in_parquet(WRITABLE, polars_frame), read, 10),
+        Form("Parquet, in batches", "duckdb", batched(write_parquet, PAIRS), read, 200, "Parquet", PAIRS),
+        Form("polars", "duckdb", declared(POLARS, polars_frame), read, 10),
+        Form("polars, in batches", "duckdb", batched(hand_over, PAIRS), read, 200, "polars", PAIRS),
+        Form("DuckDB table", "duckdb", duckdb_database, table(place=Place("duckdb", table="t")), 4),
     ]
 
 
@@ -62,26 +66,33 @@ COLUMNS: dict[str, tuple[str, Any, list[Any]]] = {
     "day": ("DATE", pl.Date, [*(one.date() for one in TIMES[:4]), None]),
     "hour": ("TIMESTAMP", pl.Datetime("us"), [*TIMES[:4], None]),
 }
-PAIRS = 25
+PAIRS = 100
 
 NUMBER = {"name": "pair", "type": "integer", "constraints": {"minimum": 0, "maximum": PAIRS - 1, "required": True}}
 SCHEMA = {"fields": [NUMBER, *({"name": name, **FIELDS[name]} for name in COLUMNS)], "missingValues": MARKS}
 TYPES = {"pair": pl.Int64} | {name: kind for name, (_, kind, _) in COLUMNS.items()}
 Records = list[tuple[Any, ...]]
+MIXED = (7, -999, "1", "true", "x")
+"""Values that JSON may write in another type than those beside them."""
 
 
 def batch(dice: Random, pairs: int) -> tuple[Records, Records]:
-    """The records of so many pairs, the number of the pair first."""
+    """The records of so many pairs, the number of the pair first.
 
-    def record(pair: int) -> tuple[Any, ...]:
-        return (pair, *(dice.choice(values) for _, _, values in COLUMNS.values()))
+    Mostly the records of D are tame, so that what one odd record of D' does to a type would show in all pairs.
+    """
+    tame = dice.random() < 0.8
+
+    def record(pair: int, *, added: bool) -> tuple[Any, ...]:
+        pools = [[one for one in pool if added or not tame or one not in MIXED] for _, _, pool in COLUMNS.values()]
+        return (pair, *map(dice.choice, pools))
 
     one, two = [], []
     for pair in range(pairs):
-        records = [record(pair) for _ in range(dice.randint(0, 4))]
+        records = [record(pair, added=False) for _ in range(dice.randint(0, 4))]
         at = dice.randint(0, len(records))
         one += records
-        two += [*records[:at], record(pair), *records[at:]]
+        two += [*records[:at], record(pair, added=True), *records[at:]]
     order = dice.getstate()
     for part in (one, two):
         dice.setstate(order)
@@ -101,7 +112,7 @@ def each_adds_at_most_one(one: Codes, two: Codes) -> bool:
 
 def batched(make: Callable[[Records, Path], Any], pairs: int) -> Callable[[Random, Path], Pair]:
     def pair(dice: Random, folder: Path) -> Pair:
-        both, made = batch(dice, dice.choice([1, pairs]) if pairs > 1 else 1), []
+        both, made = batch(dice, pairs), []
         for part, records in zip(("one", "two"), both, strict=True):
             (folder / part).mkdir(exist_ok=True)
             made.append(make(records, folder / part))
@@ -110,8 +121,47 @@ def batched(make: Callable[[Records, Path], Any], pairs: int) -> Callable[[Rando
     return pair
 
 
-def frame_of(records: Records) -> pl.DataFrame:
+def hand_over(records: Records, _folder: Path) -> pl.DataFrame:
     return pl.DataFrame(records, schema=TYPES, orient="row")
+
+
+def write_parquet(records: Records, folder: Path) -> Path:
+    hand_over(records, folder).write_parquet(folder / "data.parquet")
+    return folder / "data.parquet"
+
+
+def write_csv(records: Records, folder: Path) -> Path:
+    rows = [",".join(map(_word, record)) for record in records]
+    (folder / "data.csv").write_text("\n".join([",".join(TYPES), *rows, ""]), encoding="utf-8")
+    return folder / "data.csv"
+
+
+def write_json(records: Records, folder: Path) -> Path:
+    rows = [{name: _other(value) for name, value in zip(TYPES, record, strict=True)} for record in records]
+    lines = [json.dumps({name: value for name, value in row.items() if value is not None}) for row in rows]
+    (folder / "data.json").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return folder / "data.json"
+
+
+def _word(value: Any) -> str:
+    """A value as text without quotes and commas."""
+    if value is None:
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else str(_plain(value))
+    return text.replace(",", ";").replace('"', "'")
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _other(value: Any) -> Any:
+    """A value in JSON, some in a type of their own: one such record must not retype the column."""
+    if isinstance(value, float) and not abs(value) < 1e308:
+        return "much"
+    return (
+        {7: "7", -999: 1.5, "1": 1, "true": True, "x": {"y": 1}}.get(value, value) if value in MIXED else _plain(value)
+    )
 
 
 # ---- databases ------------------------------------------------------------------------------------------------
@@ -135,7 +185,11 @@ def database_forms(url: str | None = None) -> Iterator[list[Form]]:
 
     try:
         where = "PostgreSQL" if url else "DuckDB"
-        yield [Form(f"{where} table", "database", batched(make, PAIRS), table(place=Place("database")), 40)]
+        read = table(place=Place("database"))
+        yield [
+            Form(f"{where} table", "database", batched(make, 1), read, 4),
+            Form(f"{where} table, in batches", "database", batched(make, PAIRS), read, 500, f"{where} table", PAIRS),
+        ]
     finally:
         backend.disconnect()
 
@@ -164,36 +218,12 @@ def _literal(value: Any) -> str:
 def spark_forms(session: Any) -> list[Form]:
     """Parquet, JSON and CSV read by Spark's own readers, and a Spark data frame."""
 
-    def parquet(records: Records, folder: Path) -> str:
-        frame_of(records).write_parquet(folder / "data.parquet")
-        return str(folder / "data.parquet")
-
     def frame(records: Records, folder: Path) -> Any:
-        return session.read.parquet(parquet(records, folder)).repartition(2)
-
-    def lines(records: Records, folder: Path) -> str:
-        rows = [dict(zip(TYPES, map(_plain, record), strict=True)) for record in records]
-        odd = [json.dumps({name: value for name, value in row.items() if value is not None}) for row in rows]
-        (folder / "data.json").write_text("".join(f"{line}\n" for line in odd))
-        return str(folder / "data.json")
-
-    def csv(records: Records, folder: Path) -> str:
-        rows = [",".join("" if value is None else _word(value) for value in record) for record in records]
-        (folder / "data.csv").write_text("\n".join([",".join(TYPES), *rows, ""]))
-        return str(folder / "data.csv")
+        return session.read.parquet(str(write_parquet(records, folder))).repartition(2)
 
     read = table(place=Place("spark"))
-    makers = {"Parquet": parquet, "Spark data frame": frame, "JSON": lines, "CSV": csv}
-    return [Form(name, "spark", batched(make, PAIRS), read, 2) for name, make in makers.items()]
-
-
-def _plain(value: Any) -> Any:
-    """A value of JSON: as another writer may put it, a number as text or a text as a number."""
-    if isinstance(value, float) and not abs(value) < 1e308:
-        return None
-    return value if value is None or isinstance(value, bool | int | float | str) else value.isoformat()
-
-
-def _word(value: Any) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(_plain(value))
-    return text.replace(",", ";").replace('"', "'")
+    makers = {"Parquet": write_parquet, "Spark data frame": frame, "JSON": write_json, "CSV": write_csv}
+    return [
+        *(Form(name, "spark", batched(make, 50), read, 50, name, 50) for name, make in makers.items()),
+        Form("CSV, one pair", "spark", csv_pair(["utf-8"], multiline=False), read, 2, "CSV"),
+    ]

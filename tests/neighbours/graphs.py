@@ -61,7 +61,9 @@ def one_node(one: Codes, two: Codes) -> bool:
     shared = set.intersection(*added) if added else set()
     fresh = here - there - set().union(*added)
     moved = sum(abs(after[key] - before[key]) for key in before | after)
-    return old <= new and there <= here and bool(shared or not added) and len(fresh) <= (not added) and moved <= 2 * THETA
+    return (
+        old <= new and there <= here and bool(shared or not added) and len(fresh) <= (not added) and moved <= 2 * THETA
+    )
 
 
 def one_edge(one: Codes, two: Codes) -> bool:
@@ -266,6 +268,7 @@ def typed(library: str) -> Callable[[Random, Path], Pair]:
     return pair
 
 
+FRAMES = "graph, frames"
 FORMS = [
     Form("graph, edge list", "memory", text, read),
     Form("graph, Matrix Market", "memory", matrix, read),
@@ -273,7 +276,10 @@ FORMS = [
     Form("graph, list of pairs", "memory", pairs, read),
     Form("graph, with a list of nodes", "memory", node_list, read),
     Form("graph, numpy array", "memory", array, read),
-    Form("graph, pandas from lists", "memory", inferred(concat=False), read),
-    Form("graph, pandas pd.concat", "memory", inferred(concat=True), read),
-    *(Form(f"graph, {one} declared", "memory", typed(one), read) for one in ("pandas", "polars", "pyarrow", "Parquet")),
+    Form("graph, pandas from lists", "memory", inferred(concat=False), read, 250, FRAMES),
+    Form("graph, pandas pd.concat", "memory", inferred(concat=True), read, 250, FRAMES),
+    *(
+        Form(f"graph, {kind} declared", "memory", typed(kind), read, 75, FRAMES)
+        for kind in ("pandas", "polars", "pyarrow", "Parquet")
+    ),
 ]

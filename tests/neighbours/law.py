@@ -21,6 +21,8 @@ Codes = Counter[Hashable]
 Rule = Callable[[Codes, Codes], bool]
 
 SEED = 1
+OF_VERSIONS = (("PySpark does not yet fully support pandas", FutureWarning), (".*is deprecated", DeprecationWarning))
+"""Warnings about the versions of libraries, which no record has a part in."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,17 @@ class Form:
     read: Callable[[dict[str, Any], Any], Codes]
     pairs: int = 500
     """How many are tried by default."""
+    reader: str = ""
+    """What reads it, where several forms share that; its name by default."""
+    batch: int = 1
+    """How many pairs go to an engine together."""
+
+    @property
+    def cases(self) -> int:
+        return -(-self.pairs // self.batch)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.engine})"
 
 
 class Unbuildable(Exception):
@@ -66,6 +79,8 @@ def outcome(form: Form, schema: dict[str, Any], data: Any) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            for words, kind in OF_VERSIONS:
+                warnings.filterwarnings("ignore", words, kind)
             return Outcome(form.read(schema, data))
     except CantleError as error:
         kept = error.__context__ if error.__context__ is not None else error.__cause__
@@ -102,7 +117,7 @@ def breaches(form: Form, first: int, last: int, seed: int = SEED) -> Iterator[st
             pair = built(form, dice, Path(place))
             found = breach(form, pair)
             if found is not None:
-                yield f"{form.name} ({form.engine}), case {case}: {found}\n  {pair.shown or pair}"
+                yield f"{form}, case {case}: {found}\n  {pair.shown or pair}"
 
 
 def built(form: Form, dice: Random, folder: Path) -> Pair:

@@ -54,7 +54,9 @@ def csv(dice: Random, folder: Path) -> Pair:
     rows = _rows(dice, TEXT, NO_TEXT)
     end = dice.choice(["\n", "\r\n", "\r"])
     texts = [end.join(["who,whole", *(f"{who},{whole}" for who, whole in part), ""]) for part in rows]
-    return _pair(*files(folder, "data.csv", *(text.encode() for text in texts)), dice.choice(["string", "integer"]), rows)
+    return _pair(
+        *files(folder, "data.csv", *(text.encode() for text in texts)), dice.choice(["string", "integer"]), rows
+    )
 
 
 def inferred(*, concat: bool) -> Callable[[Random, Path], Pair]:
@@ -120,9 +122,11 @@ def _frame(library: str, kinds: list[Any], rows: Rows) -> Any:
 
 
 FORMS = [
-    Form("persons, CSV", "memory", csv, table()),
-    Form("persons, pandas from lists", "memory", inferred(concat=False), table("columns")),
-    Form("persons, pandas pd.concat", "memory", inferred(concat=True), table()),
-    *(Form(f"persons, {kind} declared", "memory", typed(kind), table()) for kind in ("pandas", "polars", "pyarrow")),
-    Form("persons, Parquet", "memory", typed("Parquet"), table("columns")),
+    Form("persons, CSV", "memory", csv, table(), 100, "persons"),
+    Form("persons, pandas from lists", "memory", inferred(concat=False), table("columns"), 150, "persons"),
+    Form("persons, pandas pd.concat", "memory", inferred(concat=True), table(), 150, "persons"),
+    *(
+        Form(f"persons, {kind} declared", "memory", typed(kind), table(), 100, "persons")
+        for kind in ("pandas", "polars", "pyarrow", "Parquet")
+    ),
 ]

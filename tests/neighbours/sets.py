@@ -239,15 +239,16 @@ def _pandas(values: dict[str, list[Any]], kinds: dict[str, Any]) -> Any:
 
 
 DECLARED = ("pandas", "polars", "pyarrow", "Parquet")
+OBJECTS, LISTS, LONG = "sets, pandas objects", "sets, columns of lists", "sets, long tables"
 FORMS = [
     Form("sets, FIMI", "memory", fimi(SAFE), read),
-    Form("sets, FIMI, other encodings", "memory", fimi(OTHERS + STATEFUL), read, 200),
+    Form("sets, FIMI, other encodings", "memory", fimi(OTHERS + STATEFUL), read, 200, "sets, FIMI"),
     Form("sets, Python lists", "memory", python, read),
-    Form("sets, pandas objects", "memory", objects(concat=False), read),
-    Form("sets, pandas objects, pd.concat", "memory", objects(concat=True), read),
-    *(Form(f"sets, {kind} lists", "memory", listed(kind), read) for kind in DECLARED),
-    Form("sets, long CSV", "memory", long_csv, read),
-    Form("sets, long pandas from lists", "memory", long_inferred(concat=False), read),
-    Form("sets, long pandas pd.concat", "memory", long_inferred(concat=True), read),
-    *(Form(f"sets, long {kind}", "memory", long_typed(kind), read) for kind in DECLARED),
+    Form("sets, pandas objects", "memory", objects(concat=False), read, 250, OBJECTS),
+    Form("sets, pandas objects, pd.concat", "memory", objects(concat=True), read, 250, OBJECTS),
+    *(Form(f"sets, {kind} lists", "memory", listed(kind), read, 125, LISTS) for kind in DECLARED),
+    Form("sets, long CSV", "memory", long_csv, read, 100, LONG),
+    Form("sets, long pandas from lists", "memory", long_inferred(concat=False), read, 200, LONG),
+    Form("sets, long pandas pd.concat", "memory", long_inferred(concat=True), read, 200, LONG),
+    *(Form(f"sets, long {kind}", "memory", long_typed(kind), read, 75, LONG) for kind in DECLARED),
 ]

@@ -1,0 +1,108 @@
+"""Neighbouring inputs give neighbouring codes, in every form and engine; see law.py, and __main__.py for the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from benchmarks.server import postgres
+from tests.neighbours.broken import FLAWS, broken
+from tests.neighbours.engines import database_forms, duckdb_forms, spark_forms
+from tests.neighbours.forms import IN_PROCESS, LEAST, LEAST_OF_SPARK, spark_session, totals, without_spark
+from tests.neighbours.law import SEED, Form, breaches
+
+TIMES = 10
+"""As many pairs in the long form."""
+
+
+def keep_the_law(form: Form, times: int = 1, seed: int = SEED) -> None:
+    found = list(islice(breaches(form, 0, form.cases * times, seed), 3))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("form", IN_PROCESS, ids=str)
+def test_neighbours_in_memory(form: Form) -> None:
+    keep_the_law(form)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", IN_PROCESS, ids=str)
+def test_many_neighbours_in_memory(form: Form) -> None:
+    keep_the_law(form, TIMES, SEED + 1)
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_neighbours_in_duckdb(number: int) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+    keep_the_law(duckdb_forms()[number])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(7))
+def test_many_neighbours_in_duckdb(number: int) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+    keep_the_law(duckdb_forms()[number], TIMES, SEED + 1)
+
+
+@pytest.fixture(params=["DuckDB", "PostgreSQL"])
+def databases(request: pytest.FixtureRequest) -> Iterator[list[Form]]:
+    pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+    with ExitStack() as open_:
+        url = None
+        if request.param == "PostgreSQL":
+            pytest.importorskip("psycopg", reason="psycopg is not installed (extra database)")
+            url = open_.enter_context(postgres())
+            if url is None:
+                pytest.skip("PostgreSQL (initdb, postgres) is not installed")
+        yield open_.enter_context(database_forms(url))
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+def test_neighbours_in_databases(databases: list[Form]) -> None:
+    for form in databases:
+        keep_the_law(form)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    reason = without_spark()
+    if reason:
+        pytest.skip(reason)
+    with spark_session() as made:
+        yield made
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("number", range(5))
+def test_neighbours_in_spark(session: Any, number: int) -> None:
+    keep_the_law(spark_forms(session)[number])
+
+
+# ---- the law itself -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FLAWS)
+def test_a_broken_reader_is_found(name: str) -> None:
+    """Each by the pairs that are tried by default; the shipped reader passes them all."""
+    form = broken(FLAWS[name], IN_PROCESS)
+    assert next(breaches(form, 0, form.cases), None) is not None
+
+
+def test_every_reader_and_engine_gets_enough_pairs() -> None:
+    """The counts that docs and issues quote; `python -m tests.neighbours` prints them."""
+    forms = [*IN_PROCESS, *(duckdb_forms() if find_spec("duckdb") else [])]
+    readers, engines = totals(forms)
+    once_refused = {"CSV, wide encodings", "CSV, encodings with a state"}  # many of these a schema refuses
+    few = {name for name, pairs in readers.items() if pairs < LEAST} - once_refused - {"DuckDB table"}
+    assert few == set()
+    assert {name for name, pairs in engines.items() if pairs < LEAST} == set()
+    if without_spark() is None:
+        of_spark, _ = totals(spark_forms(None))
+        assert min(of_spark.values()) >= LEAST_OF_SPARK
