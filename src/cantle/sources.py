@@ -11,6 +11,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,14 +169,20 @@ def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
             missing = ", ".join(repr(name) for name in wanted if name not in known)
             if missing:
                 raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
+            yield file.schema_arrow.empty_table().select(wanted)  # so that types are judged without a record as well
             yield from file.iter_batches(batch_size=BATCH, columns=wanted)
     except (OSError, pyarrow.ArrowException):
         raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
 def _polars(batch: Any) -> pl.DataFrame:
-    made = pl.from_arrow(batch)
-    assert isinstance(made, pl.DataFrame)
+    """A batch of Arrow as polars has it; what cannot be is told by the type of a column, never by a value."""
+    made = None
+    with suppress(Exception, pl.exceptions.PanicException):
+        made = pl.from_arrow(batch)
+    if not isinstance(made, pl.DataFrame):
+        known = "numbers, text, booleans, dates or datetimes"
+        raise DataError(f"the table has a column of a type that cannot be read; store it as {known}.")
     return made
 
 

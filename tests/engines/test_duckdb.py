@@ -259,6 +259,25 @@ def test_parquet_files_are_judged_by_their_types(tmp_path: Path) -> None:
     assert "there is no file 'd.parquet'" in refused(tmp_path / "d.parquet")
 
 
+@pytest.mark.parametrize("kind", ["INTERVAL", "BLOB", "INTEGER[]"])
+@pytest.mark.parametrize("filled", [False, True])
+def test_types_are_judged_whether_or_not_there_is_a_record(kind: str, filled: bool, tmp_path: Path) -> None:
+    schema = {"fields": [{"name": "x", "type": "boolean"}]}
+    said = []
+    for ending in ("duckdb", "parquet"):
+        path = tmp_path / f"t.{ending}"
+        with duckdb.connect(str(path) if ending == "duckdb" else ":memory:") as base:
+            base.execute(f"CREATE TABLE t (x {kind})")
+            if filled:
+                base.execute("INSERT INTO t VALUES (NULL)")
+            if ending == "parquet":
+                base.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+        with pytest.raises(DataError, match="store it as numbers, text") as caught:
+            cantle.publish(path, schema, epsilon=1, engine="duckdb", method="rps")
+        said.append(caught.value)
+    assert all(error.__context__ is None for error in said)
+
+
 def test_a_database_that_fails_is_told_in_our_words() -> None:
     engine = opened(TABLE)
     engine._base.execute(f"DROP TABLE {engine._slabs[0].table}")

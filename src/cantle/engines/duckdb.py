@@ -277,7 +277,9 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
             if missing:
                 raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
             listed = ", ".join(_quoted(column) for column in columns)
-            yield from arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
+            batches = arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
+            yield batches.schema.empty_table()  # so that types are judged without a record as well
+            yield from batches
     except (duckdb.Error, arrow.ArrowException, OSError):
         raise_alone(
             DataError(
