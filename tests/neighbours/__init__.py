@@ -1,1 +1,1 @@
-"""Neighbours are inputs: D and D' are two files, frames, lists or graphs, one record apart (docs/privacy.md, cleaning)."""
+"""Neighbours are inputs: D and D' are files, frames, lists or graphs one record apart (docs/privacy.md, cleaning)."""

@@ -141,7 +141,7 @@ FLAWS = {
 }
 
 
-def broken(flaw: Flaw, forms: list[Form]) -> Form:
-    """The form with its reader broken."""
+def broken(flaw: Flaw, forms: list[Form]) -> tuple[Form, Form]:
+    """The form with its reader broken, and as it is."""
     form = next(one for one in forms if one.name == flaw.form and one.engine == "memory")
-    return replace(form, read=flaw.broken(form.read))
+    return replace(form, read=flaw.broken(form.read)), form

@@ -159,9 +159,9 @@ def _other(value: Any) -> Any:
     """A value in JSON, some in a type of their own: one such record must not retype the column."""
     if isinstance(value, float) and not abs(value) < 1e308:
         return "much"
-    return (
-        {7: "7", -999: 1.5, "1": 1, "true": True, "x": {"y": 1}}.get(value, value) if value in MIXED else _plain(value)
-    )
+    if value not in MIXED:
+        return _plain(value)
+    return {7: "7", -999: 1.5, "1": 1, "true": True, "x": {"y": 1}}[value]
 
 
 # ---- databases ------------------------------------------------------------------------------------------------

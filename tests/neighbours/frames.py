@@ -126,7 +126,8 @@ PANDAS: list[tuple[Any, list[Any]]] = [
     ("Int64", LONG), ("UInt8", SMALL), ("Float64", REALS), ("Float32", REALS[:6]), ("boolean", [True, False, None]),
     ("string", TEXTS), ("str", TEXTS), ("string[pyarrow]", TEXTS), (pd.ArrowDtype(pa.int64()), LONG),
     (pd.ArrowDtype(pa.float64()), REALS), (pd.ArrowDtype(pa.bool_()), [True, False, None]),
-    (pd.ArrowDtype(pa.string()), TEXTS), (pd.ArrowDtype(pa.date32()), DATES), (pd.ArrowDtype(pa.timestamp("us")), MOMENTS),
+    (pd.ArrowDtype(pa.string()), TEXTS), (pd.ArrowDtype(pa.date32()), DATES),
+    (pd.ArrowDtype(pa.timestamp("us")), MOMENTS),
     (pd.ArrowDtype(pa.decimal128(12, 2)), CENTS), ("datetime64[ns]", MOMENTS), ("datetime64[s]", MOMENTS),
     ("datetime64[us, UTC]", MOMENTS), (pd.CategoricalDtype(["Ash", "1", "true"]), ["Ash", "1", "true", None]),
     (pd.CategoricalDtype([0, 1, 2]), [0, 1, 2, None]), ("timedelta64[ns]", [None]),
@@ -154,7 +155,7 @@ def _typed(dice: Random, known: list[tuple[Any, list[Any]]]) -> tuple[list[str],
 def declared(known: list[tuple[Any, list[Any]]], make: Callable[[Values, dict[str, Any]], Any]) -> Any:
     """Pairs of frames whose types are the same, whatever the values."""
 
-    def pair(dice: Random, folder: Path) -> Pair:
+    def pair(dice: Random, _folder: Path) -> Pair:
         fields, kinds, one, two = _typed(dice, known)
         try:
             with warnings.catch_warnings():

@@ -120,6 +120,16 @@ def breaches(form: Form, first: int, last: int, seed: int = SEED) -> Iterator[st
                 yield f"{form}, case {case}: {found}\n  {pair.shown or pair}"
 
 
+def is_found(broken: Form, sound: Form) -> bool:
+    """Whether one of the pairs that a sound form passes breaks the law in a broken one."""
+    with tempfile.TemporaryDirectory() as place:
+        for case in range(sound.cases):
+            pair = built(sound, Random(f"{SEED} {sound.name} {sound.engine} {case}"), Path(place))
+            if breach(sound, pair) is None and breach(broken, pair) is not None:
+                return True
+    return False
+
+
 def built(form: Form, dice: Random, folder: Path) -> Pair:
     """The next pair that the container itself accepts."""
     while True:

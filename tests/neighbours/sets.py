@@ -107,13 +107,15 @@ def objects(*, concat: bool) -> Callable[[Random, Path], Pair]:
     def pair(dice: Random, _folder: Path) -> Pair:
         made = _collections(dice)
         try:
-            one, two = (pd.DataFrame({"items": pd.Series(part, dtype=object)}) for part in made)
+            one, two = (pd.DataFrame({"items": part}) for part in made)
             if concat:
-                at = dice.randint(0, len(two))
-                two = pd.concat([two.iloc[:at], two.iloc[at:]], ignore_index=True)
+                at = dice.randint(0, len(made[1]))
+                halves = [pd.DataFrame({"items": part}) for part in (made[1][:at], made[1][at:]) if part]
+                two = pd.concat(halves, ignore_index=True)
         except Exception as error:
             raise Unbuildable from error
-        return _pair(_schema(dice), one, two, repr(made))
+        kinds = f"{one.dtypes['items']} {two.dtypes['items']}"
+        return _pair(_schema(dice, column="items"), one, two, f"{made} {kinds}")
 
     return pair
 

@@ -14,7 +14,7 @@ from benchmarks.server import postgres
 from tests.neighbours.broken import FLAWS, broken
 from tests.neighbours.engines import database_forms, duckdb_forms, spark_forms
 from tests.neighbours.forms import IN_PROCESS, LEAST, LEAST_OF_SPARK, spark_session, totals, without_spark
-from tests.neighbours.law import SEED, Form, breaches
+from tests.neighbours.law import SEED, Form, breaches, is_found
 
 TIMES = 10
 """As many pairs in the long form."""
@@ -90,9 +90,8 @@ def test_neighbours_in_spark(session: Any, number: int) -> None:
 
 @pytest.mark.parametrize("name", FLAWS)
 def test_a_broken_reader_is_found(name: str) -> None:
-    """Each by the pairs that are tried by default; the shipped reader passes them all."""
-    form = broken(FLAWS[name], IN_PROCESS)
-    assert next(breaches(form, 0, form.cases), None) is not None
+    """Each by one of the pairs that are tried by default and that the shipped reader passes."""
+    assert is_found(*broken(FLAWS[name], IN_PROCESS))
 
 
 def test_every_reader_and_engine_gets_enough_pairs() -> None:
