@@ -3,8 +3,9 @@
 Valid tables, sets, graphs, schemas, hierarchies and releases are changed at random and read, mostly by a whole
 `publish`, releases by `verify` and `load`. A case is unhandled if it ends in anything but one of our own errors; if
 an error, a log line or a released file holds a canary that was planted in the data; if it takes more than 20 seconds of
-CPU or 2 GiB beyond what the program has when it starts; or if the process dies. Every target runs in a process of its
-own, with these limits set by the operating system.
+CPU or 2 GiB beyond what the program has when it starts; or if the process dies. Targets called `neighbours, ...` make
+two inputs one record apart and read both: a case is unhandled if they differ by more than that record. Every target
+runs in a process of its own, with these limits set by the operating system.
 
 Prints the number of cases and of unhandled ones, and ends with 1 if there are any. A case is repeated by
 `--only NUMBER` with the same seed and one target.
@@ -51,9 +52,8 @@ def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
     """Runs cases and prints the unhandled ones; the number of the present case stands in the file `marks`."""
     sys.path.append(str(ROOT))
     from tests.fuzz.case import empty
-    from tests.fuzz.targets import TARGETS
 
-    target = TARGETS[name]
+    target = targets()[name]
     signal.signal(signal.SIGPROF, time_up)
     with tempfile.TemporaryDirectory() as place, marks.open("r+b", buffering=0) as mark:
         folder = Path(place)
@@ -73,6 +73,14 @@ def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
             largest = max(largest, now)
             if problem is not None:
                 print(json.dumps([case, problem]), flush=True)
+
+
+def targets() -> dict[str, Any]:
+    """All targets by name: files that are changed, and pairs of neighbours."""
+    from tests.fuzz.neighbours import NEIGHBOURS
+    from tests.fuzz.targets import TARGETS
+
+    return TARGETS | NEIGHBOURS
 
 
 def one_case(target: Any, data: bytes, folder: Path, dice: Random) -> str | None:
@@ -141,22 +149,21 @@ def main() -> None:
         work(sys.argv[2], *map(int, sys.argv[3:6]), Path(sys.argv[6]))
         return
     sys.path.append(str(ROOT))
-    from tests.fuzz.targets import TARGETS
-
+    known = targets()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="default: all; " + ", ".join(TARGETS))
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="default: all; " + ", ".join(known))
     parser.add_argument("--cases", type=int, default=1000, help="of each target (default 1000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this case alone")
     given = parser.parse_args()
     first, last = (given.only, given.only + 1) if given.only is not None else (0, given.cases)
     total, unhandled = 0, 0
-    for name in given.targets or TARGETS:
+    for name in given.targets or known:
         began = time.monotonic()
         found = fuzz(name, given.seed, first, last)
         total, unhandled = total + last - first, unhandled + len(found)
         print(
-            f"{name:20} {last - first:7} cases, {len(found)} unhandled, {time.monotonic() - began:6.0f} s", flush=True
+            f"{name:50} {last - first:7} cases, {len(found)} unhandled, {time.monotonic() - began:6.0f} s", flush=True
         )
         for case, problem in found:
             print(f"  {case}: {problem}")

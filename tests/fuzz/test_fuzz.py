@@ -27,6 +27,7 @@ from cantle.errors import CantleError, DataError, SchemaError
 from cantle.verify import verify_folder
 from tests.fuzz import releases
 from tests.fuzz.case import CANARIES, NUMBER, WORD, Target, attempt
+from tests.fuzz.neighbours import NEIGHBOURS
 from tests.fuzz.targets import SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA
 
@@ -48,6 +49,33 @@ def test_no_file_does_worse_than_one_of_our_errors(name: str) -> None:
             assert attempt(target, target.case(dice), place, dice) is None
 
     check()
+
+
+@pytest.mark.parametrize("name", [name for name, target in NEIGHBOURS.items() if len(target.seeds) > 1])
+def test_hostile_files_one_line_apart_are_neighbours(name: str) -> None:
+    """The other pairs of neighbours are tried by tests/neighbours."""
+    target = NEIGHBOURS[name]
+    for case in range(30):
+        with folder() as place:
+            dice = Random(f"{name} {case}")
+            assert attempt(target, target.case(dice), place, dice) is None
+
+
+def test_neighbours_that_differ_by_more_are_unhandled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that loses what is left over of an odd number of sets."""
+    from cantle import baskets
+
+    def odd(data: Any, schema: Any) -> Any:
+        made = baskets.read_baskets(data, schema)
+        return made if len(made.starts) % 2 else baskets.read_baskets([], schema)
+
+    monkeypatch.setattr("tests.neighbours.sets.read_baskets", odd)
+    target = NEIGHBOURS["neighbours, sets, Python lists (memory)"]
+    found = []
+    for case in range(100):
+        with folder() as place:
+            found.append(attempt(target, b"", place, Random(case)))
+    assert any("AssertionError" in str(one) for one in found)
 
 
 @pytest.mark.parametrize("name", TARGETS)
