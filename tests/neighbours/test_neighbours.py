@@ -69,6 +69,10 @@ def test_neighbours_in_databases(databases: list[Form]) -> None:
         keep_the_law(form)
 
 
+def slow(*names: str) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
     reason = without_spark()
@@ -80,9 +84,9 @@ def session() -> Iterator[Any]:
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("number", range(5))
-def test_neighbours_in_spark(session: Any, number: int) -> None:
-    keep_the_law(spark_forms(session)[number])
+@pytest.mark.parametrize("name", ["JSON", "CSV", "CSV, one pair", *slow("Parquet", "Spark data frame")])
+def test_neighbours_in_spark(session: Any, name: str) -> None:
+    keep_the_law(next(form for form in spark_forms(session) if form.name == name))
 
 
 # ---- the law itself -------------------------------------------------------------------------------------------
