@@ -5,8 +5,10 @@ declared are removed, an item counts once, a set without items is no record, and
 that have no id. Errors are about the file or frame as a whole, in fixed words.
 
 Which form the data have is told by the schema, else by the ending of the file's name and by the names and types of
-its columns, never by a value. The order of the rows of a long table does not matter. **The order of the records of
-Baskets means nothing**: it is that of the lines or lists, or of the ids, and nothing released may depend on it.
+its columns, never by a value. In pandas most types follow from the values (cantle.pandascolumns), so there a table with
+columns `id` and `item` is long, and any column may be the one of lists. The order of the rows of a long table does not
+matter. **The order of the records of Baskets means nothing**: it is that of the lines or lists, or of the ids, and
+nothing released may depend on it.
 """
 
 from __future__ import annotations
