@@ -40,7 +40,6 @@ def charges(where: str) -> None:
 
     ledger = Ledger(where)
     ready()
-    ledger.create()
     while True:
         print(ledger.charge(NAME, epsilon_nano=1, **WHAT).line["sequence"], flush=True)
 
