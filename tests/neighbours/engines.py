@@ -187,7 +187,7 @@ def database_forms(url: str | None = None) -> Iterator[list[Form]]:
         where = "PostgreSQL" if url else "DuckDB"
         read = table(place=Place("database"))
         yield [
-            Form(f"{where} table", "database", batched(make, 1), read, 4),
+            Form(f"{where} table", "database", batched(make, 1), read, 2),
             Form(f"{where} table, in batches", "database", batched(make, PAIRS), read, 500, f"{where} table", PAIRS),
         ]
     finally:

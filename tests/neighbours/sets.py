@@ -250,7 +250,7 @@ FORMS = [
     Form("sets, pandas objects, pd.concat", "memory", objects(concat=True), read, 250, OBJECTS),
     *(Form(f"sets, {kind} lists", "memory", listed(kind), read, 125, LISTS) for kind in DECLARED),
     Form("sets, long CSV", "memory", long_csv, read, 100, LONG),
-    Form("sets, long pandas from lists", "memory", long_inferred(concat=False), read, 200, LONG),
-    Form("sets, long pandas pd.concat", "memory", long_inferred(concat=True), read, 200, LONG),
+    Form("sets, long pandas from lists", "memory", long_inferred(concat=False), read, 150, LONG),
+    Form("sets, long pandas pd.concat", "memory", long_inferred(concat=True), read, 150, LONG),
     *(Form(f"sets, long {kind}", "memory", long_typed(kind), read, 75, LONG) for kind in DECLARED),
 ]
