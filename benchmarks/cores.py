@@ -1,7 +1,7 @@
 """What a second core is good for: python benchmarks/cores.py TABLE.csv SCHEMA [--times K] [--method rps].
 
-Publishes and saves the table with and without threads (cantle.together): wall and core-seconds, the best of K runs.
-Each run is a process of its own and has loaded the kernels before the clock is started.
+Publishes and saves the table with and without threads (cantle.postprocess.together): wall and core-seconds, the best of
+K runs. Each run is a process of its own and has loaded the kernels before the clock is started.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ FEW = 3000
 def measure(table: Path, schema: Path, method: str, threads: str) -> list[float]:
     """Wall and core-seconds of publishing, then of saving, in this process."""
     import cantle
-    from cantle import fast, together
+    from cantle import _fast
+    from cantle.postprocess import together
 
-    fast.FROM = 0
+    _fast.FROM = 0
     if threads == "none":
         together.pays = lambda _: False
     with tempfile.TemporaryDirectory() as folder:

@@ -81,9 +81,9 @@ def ends(workers: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
 
 def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str]) -> list[str]:
     """All that is wrong with a ledger and the releases it paid for. `runs`: the folder by the price of each run."""
-    from cantle.ledger import Ledger
-    from cantle.stored import read_manifest
-    from cantle.verify import verify_folder
+    from cantle.release.load import read_manifest
+    from cantle.release.verify import verify_folder
+    from cantle.trusted.ledger import Ledger
 
     account = Ledger(where).account(NAME)
     wrong = []
@@ -162,7 +162,7 @@ def deaths(step: int, folder: Path) -> list[str]:
 
 def charges(times: int, folder: Path) -> list[str]:
     """kill -9 while a process takes charge after charge: none it was granted is lost, and at most one more is there."""
-    from cantle.ledger import Ledger
+    from cantle.trusted.ledger import Ledger
 
     where, dice, granted, wrong = str(folder / "ledger.db"), random.Random(4), 0, []
     Ledger(where).create()
@@ -181,7 +181,7 @@ def charges(times: int, folder: Path) -> list[str]:
 
 
 def _works(where: str) -> list[str]:
-    from cantle.ledger import Ledger
+    from cantle.trusted.ledger import Ledger
 
     return (
         []
@@ -197,7 +197,7 @@ def _print_states(reached: Counter[str]) -> None:
 
 def race(processes: int, allowed: int, where: str, folder: Path) -> list[str]:
     """Many processes for few places: the cap has room for `allowed` charges and a half."""
-    from cantle.ledger import Ledger
+    from cantle.trusted.ledger import Ledger
 
     nano = 10_000_000
     Ledger(where).cap(NAME, f"{(2 * allowed + 1) * nano / (2 * 10**9):.9f}")
@@ -216,7 +216,7 @@ def race(processes: int, allowed: int, where: str, folder: Path) -> list[str]:
 
 def publishers(processes: int, allowed: int, where: str, folder: Path) -> list[str]:
     """Whole publishers at once on one cap; prices differ a little, so that each can be told from the others."""
-    from cantle.ledger import Ledger
+    from cantle.trusted.ledger import Ledger
 
     write_people(folder)
     prices = [10_000_000 + i for i in range(processes)]
@@ -299,7 +299,7 @@ def _shortened(text: str) -> str:
 def edits(times: int, folder: Path) -> list[str]:
     """Single bytes replaced, put in or taken out, anywhere in a release; `verify` must notice each."""
     import cantle
-    from cantle.verify import verify_folder
+    from cantle.release.verify import verify_folder
 
     write_people(folder, 300)
     dice, unnoticed = random.Random(3), []

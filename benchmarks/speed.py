@@ -36,9 +36,9 @@ def measure(table: Path, schema: Path, options: dict[str, object], kernels: bool
     """One run in this process."""
     began = time.process_time()
     import cantle
-    from cantle import fast
+    from cantle import _fast
 
-    fast.FROM = 0 if kernels else sys.maxsize
+    _fast.FROM = 0 if kernels else sys.maxsize
     with tempfile.TemporaryDirectory() as folder:
         head = Path(folder) / "head.csv"
         with table.open("rb") as lines:
@@ -95,8 +95,8 @@ def main() -> None:
 def table_of_ratios(data: Path, records: list[int], runs: list[str], kernels: list[str], times: int) -> None:
     import numpy as np
 
-    from cantle.evaluate import adult
-    from cantle.evaluate.diffgen_figures import blow_up
+    from cantle.lab.papers import adult
+    from cantle.lab.papers.diffgen_figures import blow_up
 
     columns = ("read s", "load s", "publish s", "save s", "ratio", "peak GB")
     print(f"{'records':>10}  {'run':14}  {'kernels':7}" + "".join(f"  {name:>9}" for name in columns))

@@ -24,7 +24,7 @@ def ready() -> None:
 def charge(where: str, nano: str) -> None:
     """Takes one charge, or is refused."""
     from cantle.errors import CapExceeded
-    from cantle.ledger import Ledger
+    from cantle.trusted.ledger import Ledger
 
     ledger = Ledger(where)
     ready()
@@ -36,7 +36,7 @@ def charge(where: str, nano: str) -> None:
 
 def charges(where: str) -> None:
     """Takes charges until it is killed; tells of each as soon as it has it."""
-    from cantle.ledger import Ledger
+    from cantle.trusted.ledger import Ledger
 
     ledger = Ledger(where)
     ready()

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cantle._publish import publish as publish
     from cantle.estimators import RPS as RPS
     from cantle.estimators import DiffGen as DiffGen
-    from cantle.ledger import Ledger as Ledger
-    from cantle.publishing import publish as publish
     from cantle.release import Release as Release
-    from cantle.schema import Schema as Schema
+    from cantle.schema.table import Schema as Schema
+    from cantle.trusted.ledger import Ledger as Ledger
 
 __all__ = ["DiffGen", "Ledger", "RPS", "Release", "Schema", "publish"]
 
 _HOMES = {
     "DiffGen": "cantle.estimators",
-    "Ledger": "cantle.ledger",
+    "Ledger": "cantle.trusted.ledger",
     "RPS": "cantle.estimators",
     "Release": "cantle.release",
-    "Schema": "cantle.schema",
-    "publish": "cantle.publishing",
+    "Schema": "cantle.schema.table",
+    "publish": "cantle._publish",
 }
 
 

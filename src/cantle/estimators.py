@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from cantle._publish import publish
 from cantle.errors import ParameterError
-from cantle.publishing import publish
 from cantle.release import Release
 
 

@@ -13,7 +13,7 @@ ROOT = Path(cantle.__file__).parent
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Syntax trees by name without `cantle.`: `curator`, `noise.words`; a package is `noise`, the top is ''."""
+    """Syntax trees by name without `cantle.`: `trusted.curator`; a package is `trusted`, the top is ''."""
     trees = {}
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -31,7 +31,7 @@ def imported(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             module = node.module or ""
-            # `from cantle.noise import exact` imports a module, `from cantle.noise import Rate` does not.
+            # `from cantle.trusted import keys` imports a module, `from cantle.trusted.keys import Sizes` does not.
             inside = {f"{module}.{alias.name}" for alias in node.names}
             known = {name for name in inside if name.removeprefix("cantle.") in modules() and name != "cantle."}
             found |= known

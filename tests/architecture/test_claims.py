@@ -123,18 +123,19 @@ def test_every_claim_has_its_proof_its_symbol_and_its_test() -> None:
 @pytest.mark.parametrize(("old", "new", "lacks"), [
     ("| 8 | a class", "| | a class", "not those of the table"),
     ("| 40 | of a person", "| 41 | of a person", "not those of the table"),
-    ("`queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),
-    ("`quality.Max` | docstring |", "`quality.Max` |  |", "not those of the table"),
-    ("`quality.Max` | docstring |", "`quality.Max` | folklore |", "Claim 3: no proof"),
-    ("`quality.Max` | docstring |", "`quality.Max` | module |", "Claim 3: no proof"),
-    ("`queries.Size` | docstring |", "`queries.Size` | Claim 7 |", "Claim 7: no proof"),
+    ("`trusted.queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),
+    ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` |  |", "not those of the table"),
+    ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` | folklore |", "Claim 3: no proof"),
+    ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` | module |", "Claim 3: no proof"),
+    ("`trusted.queries.Size` | docstring |", "`trusted.queries.Size` | Claim 7 |", "Claim 7: no proof"),
     ("Claims 1, 20-22 |", "Claims 1, 20-92 |", "Claim 24: no proof"),
     ("* *Claim 34.*", "* *Claim 334.*", "Claim 34: no proof"),
-    ("`persons.within_bound` | module | `tests/release/test_persons.py` |", "`persons.within_bound` | module | none |",
+    ("`trusted.bounding.persons.within_bound` | module | `tests/trusted/test_persons.py` |",
+     "`trusted.bounding.persons.within_bound` | module | none |",
      "Claim 40: no test"),
-    ("| module | `tests/release/test_persons.py` |", "| module | `tests/release/test_nobody.py` |",
+    ("| module | `tests/trusted/test_persons.py` |", "| module | `tests/release/test_nobody.py` |",
      "Claim 40: no test"),
-    ("| module | `tests/release/test_persons.py` |", "| module | `tests/release/test_sets.py` |", "Claim 40: no test"),
+    ("| module | `tests/trusted/test_persons.py` |", "| module | `tests/release/test_sets.py` |", "Claim 40: no test"),
 ])  # fmt: skip
 def test_a_table_that_lacks_something_is_noticed(old: str, new: str, lacks: str) -> None:
     assert old in PAGE

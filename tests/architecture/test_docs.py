@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cantle.cli import app
+from cantle.cli.app import app
 from cantle.methods import degrees, diffgen, diffpart, rps
-from cantle.schema import Schema
+from cantle.schema.table import Schema
 
 ROOT = Path(__file__).parents[2]
 PARAMETERS = {*rps.RULES, *diffgen.RULES, *diffpart.RULES, *degrees.RULES}

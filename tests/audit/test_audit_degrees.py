@@ -15,7 +15,7 @@ from cantle.audit.broken import Breakage
 from cantle.audit.degrees import DEGREE_CONFIGS, Drawing, GraphConfig
 from cantle.audit.degrees_broken import DEGREE_BREAKAGES
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Finding
-from cantle.engines import graph as engine_module
+from cantle.trusted.engines import graph as engine_module
 from tests.audit.test_audit_breakages import check_flaw
 
 

@@ -15,8 +15,8 @@ from cantle.audit import diffgen
 from cantle.audit.diffgen import DIFFGEN_CONFIGS, DiffGenConfig
 from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit
-from cantle.noise import Lanes, Rate
-from cantle.noise.enumerating import Enumerating, law
+from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.noise.enumerating import Enumerating, law
 
 
 @pytest.mark.parametrize("config", DIFFGEN_CONFIGS, ids=lambda config: config.name)

@@ -16,9 +16,9 @@ from cantle.audit.broken import Breakage
 from cantle.audit.diffpart import DIFFPART_CONFIGS, SetConfig
 from cantle.audit.diffpart_broken import BASE, DIFFPART_BREAKAGES, SURPLUS, base
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, replaced
-from cantle.noise import Lanes, Rate, enumerating
-from cantle.noise.enumerating import Enumerating, law
-from cantle.partitions import Partitions
+from cantle.trusted.geometry.item_partitions import Partitions
+from cantle.trusted.noise import Lanes, Rate, enumerating
+from cantle.trusted.noise.enumerating import Enumerating, law
 from tests.audit.test_audit_breakages import check_flaw
 
 ENOUGH = 8

@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from cantle.audit import audit_exactly, configs
+from cantle.audit import audit_exactly, rps
 from cantle.audit.broken import BREAKAGES
-from cantle.audit.configs import CONFIGS
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config, agrees
+from cantle.audit.rps import CONFIGS
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
@@ -26,7 +26,7 @@ def test_no_pair_loses_more_than_claimed(config: Config) -> None:
 
 
 def test_the_family_is_what_it_says() -> None:
-    pairs = list(configs.CHOICE.pairs())
+    pairs = list(rps.CHOICE.pairs())
     assert pairs[0] == ((), ((0, 0),))
     assert len(pairs) == 20 * 3  # multisets of at most 3 out of 3 values, one of 3 records joins each
     assert {len(before) for before, _ in pairs} == {0, 1, 2, 3}
@@ -36,30 +36,30 @@ def test_the_family_is_what_it_says() -> None:
 
 @pytest.mark.parametrize("table", [(), ((0, 0),), ((0, 0), (2, 0)), ((1, 0), (1, 0), (2, 0))])
 def test_full_enumeration_agrees_with_recorded_leaves(table: tuple[tuple[int, ...], ...]) -> None:
-    assert agrees(configs.CHOICE, table)
+    assert agrees(rps.CHOICE, table)
 
 
 def test_full_enumeration_agrees_with_early_leaves_and_left_overs() -> None:
-    assert agrees(configs.COUNTED, ((0, 0), (3, 0)))
+    assert agrees(rps.COUNTED, ((0, 0), (3, 0)))
 
 
 def test_cutting_leaf_counts_to_a_window_loses_no_more() -> None:
-    recorded, full = Audit(configs.CHOICE), Audit(configs.CHOICE, enumerate_leaves=True)
-    for pair in configs.CHOICE.pairs(2):
+    recorded, full = Audit(rps.CHOICE), Audit(rps.CHOICE, enumerate_leaves=True)
+    for pair in rps.CHOICE.pairs(2):
         assert full.compare(*pair).loss <= recorded.compare(*pair).loss + TOLERANCE
 
 
 def test_the_size_of_chunks_does_not_change_the_law() -> None:
     table = ((0, 0), (2, 0), (3, 0))
-    assert Audit(configs.COUNTED, chunk_cells=1).law(table) == Audit(configs.COUNTED).law(table)
+    assert Audit(rps.COUNTED, chunk_cells=1).law(table) == Audit(rps.COUNTED).law(table)
 
 
 @pytest.mark.parametrize(
     ("name", "config"),
     [
-        ("class-aware score with the range of balance", configs.CLASSES),
-        ("stop test not charged", configs.COUNTED_MIDDLE),
-        ("cuts from observed values", configs.CHOICE),
+        ("class-aware score with the range of balance", rps.CLASSES),
+        ("stop test not charged", rps.COUNTED_MIDDLE),
+        ("cuts from observed values", rps.CHOICE),
     ],
 )
 def test_the_search_finds_flaws_without_being_told_the_pair(name: str, config: Config) -> None:
@@ -70,7 +70,7 @@ def test_the_search_finds_flaws_without_being_told_the_pair(name: str, config: C
 
 
 def test_a_claim_that_is_not_used_up_is_noticed() -> None:
-    settings = {**configs.SIZED.settings, "attributes": "midpoint"}
+    settings = {**rps.SIZED.settings, "attributes": "midpoint"}
     wasteful = Config("only the number of records is asked", (2,), settings, 3, tight=True)
     row = audit_exactly(wasteful)
     assert row.measured == pytest.approx(1)
@@ -78,5 +78,5 @@ def test_a_claim_that_is_not_used_up_is_noticed() -> None:
 
 
 def test_publishing_cannot_reach_the_audit() -> None:
-    code = "import sys, cantle.publishing; sys.exit(any(name.startswith('cantle.audit') for name in sys.modules))"
+    code = "import sys, cantle._publish; sys.exit(any(name.startswith('cantle.audit') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from cantle.audit.bounds import ALPHA, at_least, at_most, epsilon_at_least
+from cantle._publish import METHODS
+from cantle.audit.black_box import UNLISTED, Event, Outcome, Step, Trial, choose_event, measure, run_statistical
+from cantle.audit.confidence import ALPHA, at_least, at_most, epsilon_at_least
 from cantle.audit.sampled import MARGIN, RUNS, best_of, instances
-from cantle.audit.statistical import UNLISTED, Event, Outcome, Step, Trial, choose_event, measure, run_statistical
 from cantle.audit.trials import all_trials, broken_methods, methods
-from cantle.noise import Lanes, Rate, Secure
-from cantle.publishing import METHODS
+from cantle.trusted.noise import Lanes, Rate, Secure
 
 # ---- bounds ---------------------------------------------------------------------------------------------------------
 

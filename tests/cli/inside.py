@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cantle.cli import main
+from cantle.cli.app import main
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tests.release.people import SCHEMA, people
 
 
 def cantle(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-c", "from cantle.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-W", "error", "-c", "from cantle.cli.app import main; main()", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
 
 
@@ -100,7 +100,7 @@ def test_sample_does_not_call_text_parquet(folder: Path) -> None:
 
 def test_any_standard_output_will_do(folder: Path) -> None:
     """Text is UTF-8 whatever the locale; an output that cannot be written is told, and not as a release that failed."""
-    main = [sys.executable, "-W", "error", "-c", "from cantle.cli import main; main()"]
+    main = [sys.executable, "-W", "error", "-c", "from cantle.cli.app import main; main()"]
     publish = [*main, "publish", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o"]
     full = Path("/dev/full")
     if full.exists():
@@ -143,9 +143,7 @@ def test_demo(tmp_path: Path) -> None:
 
 
 def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
-    heavy = (
-        "import sys; from cantle.cli import app; sys.exit(any(m in sys.modules for m in ('numpy', 'polars', 'yaml')))"
-    )
+    heavy = "import sys, cantle.cli; sys.exit(any(m in sys.modules for m in ('numpy', 'polars', 'yaml')))"
     assert subprocess.run([sys.executable, "-c", heavy], cwd=tmp_path).returncode == 0
     for command in ("demo", "init", "publish", "show", "verify", "sample", "reproduce"):
         assert f"Example: cantle {command}" in cantle(command, "--help", cwd=tmp_path).stdout

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cantle import audit
-from cantle.audit import Row, statistical
-from cantle.cli import app
+from cantle.audit import Row, black_box
+from cantle.cli.app import app
 from tests.cli.test_cli import cantle
 
 SOUND = [
@@ -40,7 +40,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return list(found["sampled"])
 
     monkeypatch.setattr(audit, "run_audits", exact)
-    monkeypatch.setattr(statistical, "run_statistical", sampled)
+    monkeypatch.setattr(black_box, "run_statistical", sampled)
     return found
 
 
@@ -67,7 +67,7 @@ def test_a_sound_installation(rows: dict[str, Any]) -> None:
 def test_everything_and_the_black_box(rows: dict[str, Any]) -> None:
     done = run("--all", "--statistical")
     assert done.exit_code == 0
-    assert rows["asked"] == [("exact", False), ("sampled", statistical.RUNS)]
+    assert rows["asked"] == [("exact", False), ("sampled", black_box.RUNS)]
     assert done.output.index("Black box") < done.output.index("the black-box audit must measure more")
     assert "0.626" in done.output
     assert run("--statistical", "--runs", "70").exit_code == 0

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cantle import publishing
-from cantle.ledger import Ledger
+from cantle import _publish
 from cantle.release import Release
+from cantle.trusted.ledger import Ledger
 from tests.cli.inside import Cantle
 from tests.cli.inside import cantle as inside  # noqa: F401 - a fixture
 from tests.cli.test_cli import cantle, folder  # noqa: F401 - a fixture
@@ -104,7 +104,7 @@ def test_a_run_that_is_stopped_says_that_its_charge_stands(
 ) -> None:  # fmt: skip
     assert inside("ledger", "cap", "1", *BOOK).code == 0
     monkeypatch.setattr(*{
-        "reading": (publishing, "open_data", stop), "drawing": (publishing, "_release", stop),
+        "reading": (_publish, "open_data", stop), "drawing": (_publish, "_release", stop),
         "saving": (Release, "_write", stop),
     }[moment])  # fmt: skip
     done = inside(*PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "out")
@@ -130,7 +130,7 @@ def test_a_run_that_is_stopped_while_it_charges_says_where_to_look(
 def test_a_run_without_a_ledger_is_just_interrupted(
     inside: Cantle, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(publishing, "open_data", stopping(KeyboardInterrupt))
+    monkeypatch.setattr(_publish, "open_data", stopping(KeyboardInterrupt))
     done = inside(*PUBLISH, "--epsilon", "0.5", "-o", "out")
     assert (done.code, done.err) == (130, "error: interrupted\n")
 
@@ -142,7 +142,7 @@ def test_a_real_signal_after_the_charge(sent: signal.Signals, code: int, folder:
     book = Ledger(folder / "ledger.db")
     book.cap("people", 1)
     waits = (
-        "import sys, time; from cantle import publishing; from cantle.cli import main; "
+        "import sys, time; from cantle import _publish as publishing; from cantle.cli.app import main; "
         "publishing.open_data = lambda *_: time.sleep(60); main()"
     )
     command = [sys.executable, "-c", waits, *PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "out"]

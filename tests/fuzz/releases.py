@@ -19,7 +19,7 @@ import rfc8785
 
 import cantle
 from cantle.release import MARK, sha256
-from cantle.verify import verify_folder
+from cantle.release.verify import verify_folder
 from tests.release.people import SCHEMA, people
 
 KINDS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {

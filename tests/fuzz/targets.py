@@ -19,12 +19,12 @@ import polars as pl
 import rfc8785
 import yaml
 
-from cantle import fast
-from cantle.draft import draft
-from cantle.encoding import read_codes
+from cantle import _fast
+from cantle.data.draft_schema import draft
+from cantle.data.encoding import read_codes
 from cantle.errors import CantleError
-from cantle.hierarchies import load_hierarchy
-from cantle.schema import Schema
+from cantle.schema.hierarchy_files import load_hierarchy
+from cantle.schema.table import Schema
 from tests.fuzz.case import NUMBER, WORD, Target, published
 from tests.fuzz.mutations import TOKENS, YAML
 from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part
@@ -75,8 +75,8 @@ def _use_both_ways(path: Path, dice: Random) -> None:
     """The kernels for large files and the general way give the same codes, or refuse in the same words."""
     schema = Schema.from_dict(_table_schema(dice) | {"unit": None})
     domain, ways = schema.domain(), []
-    for least in (fast.FROM, 0):
-        with patch.object(fast, "FROM", least):
+    for least in (_fast.FROM, 0):
+        with patch.object(_fast, "FROM", least):
             try:
                 parts = list(read_codes(path, schema, domain, "rows"))
                 ways.append((np.concatenate([part[1] for part in parts]).tolist(), _joined(parts)))

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import cantle
 from benchmarks import fuzz
 from cantle.errors import CantleError, DataError, SchemaError
-from cantle.verify import verify_folder
+from cantle.release.verify import verify_folder
 from tests.fuzz import releases
 from tests.fuzz.case import CANARIES, NUMBER, WORD, Target, attempt
 from tests.fuzz.neighbours import NEIGHBOURS
@@ -63,7 +63,7 @@ def test_hostile_files_one_line_apart_are_neighbours(name: str) -> None:
 
 def test_neighbours_that_differ_by_more_are_unhandled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that loses what is left over of an odd number of sets."""
-    from cantle import baskets
+    from cantle.data import sets as baskets
 
     def odd(data: Any, schema: Any) -> Any:
         made = baskets.read_baskets(data, schema)
@@ -290,7 +290,7 @@ def test_any_document_as_a_part_of_a_schema(thing: Any) -> None:
 )
 def test_a_value_that_has_no_text_is_missing_and_the_others_are_read(value: Any) -> None:
     """One record must not be able to stop the reading."""
-    from cantle.readers import read_columns
+    from cantle.data.tables import read_columns
 
     schema = cantle.Schema.from_dict({"fields": [TABLE["fields"][0]]})
     given_ = pd.DataFrame({"age": pd.Series([7, value, 9], dtype=object)})

@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cantle
-from cantle.cli import app, main
+from cantle.cli.app import app, main
 from tests.fuzz.case import CANARIES, NUMBER, WORD
 from tests.fuzz.targets import GRAPH_SCHEMA, SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA, people

@@ -7,18 +7,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cantle.budget import NANO, Unit
-from cantle.cells import generalise
-from cantle.engines.columns import ColumnEngine
+from cantle._publish import publish, run
 from cantle.errors import ParameterError, SchemaError
-from cantle.grid import Grid
 from cantle.methods.diffgen import DiffGen
-from cantle.noise import Seeded
-from cantle.publishing import publish, run
-from cantle.quality import HalfGini, InfoGain, JointMajority, Max
-from cantle.schema import Schema
-from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
-from cantle.tally import GridCells
+from cantle.postprocess.from_cells import generalise
+from cantle.schema.table import Schema
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import GridCells
+from cantle.trusted.noise import Seeded
+from cantle.trusted.scores import HalfGini, InfoGain, JointMajority, Max
+from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
 
 TREE: Any = {"Any_Job": [{"Professional": ["Engineer", "Lawyer"]}, {"Artist": ["Dancer", "Writer"]}]}
 JOBS = ["Engineer", "Lawyer", "Dancer", "Writer"]

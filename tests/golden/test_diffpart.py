@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cantle._open import open_data
+from cantle._publish import run
 from cantle.audit import diffpart as audit
 from cantle.audit.exact import Audit
-from cantle.budget import NANO, Unit
-from cantle.engines.sets import SetEngine
 from cantle.errors import ParameterError
 from cantle.methods.diffpart import DiffPart
-from cantle.noise import Seeded
-from cantle.opening import open_data
-from cantle.postprocess import public_dice
-from cantle.publishing import run
-from cantle.setschema import SetSchema
+from cantle.postprocess.counts import public_dice
+from cantle.schema.sets import SetSchema
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.noise import Seeded
 
 TABLE_1 = [
     ["I1", "I2", "I3", "I4"], ["I2", "I4"], ["I2"], ["I1", "I2"], ["I2"], ["I1"], ["I1", "I2", "I3", "I4"],
@@ -164,7 +164,7 @@ def test_what_the_refusal_names_does_pass_and_is_the_least(size: int, given: dic
 
 
 def test_what_the_refusal_names_does_run() -> None:
-    """Over no records, with noise; tests/unit/test_spurious.py counts what is expected."""
+    """Over no records, with noise; tests/methods/test_diffpart_thresholds.py counts what is expected."""
     said = refused(40, max_cells=50)
     c2 = re.search(r"use c2=([0-9.]+)", str(said))
     assert c2

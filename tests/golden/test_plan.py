@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.budget import Unit
-from cantle.engines.memory import MemoryEngine
+from cantle._publish import run
 from cantle.methods.rps import RPS
-from cantle.noise import Seeded
-from cantle.publishing import run
+from cantle.trusted.budget import Unit
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.noise import Seeded
 from tests.laws.strategies import public_domain
 
 NANO = 10**9

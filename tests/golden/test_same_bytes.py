@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cantle import fast
+from cantle import _fast
 from tests.golden.same_bytes import HASHES, TABLES, all_hashes, table_hashes
 
 KNOWN = json.loads(HASHES.read_text(encoding="utf-8"))
 
 
 def test_releases_are_those_of_the_last_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "FROM", 10**18)
+    monkeypatch.setattr(_fast, "FROM", 10**18)
     hashes = all_hashes(tmp_path)
     assert {name for name in hashes if hashes[name] != KNOWN.get(name)} == set()
     assert hashes.keys() == KNOWN.keys()
@@ -22,7 +22,7 @@ def test_releases_are_those_of_the_last_version(tmp_path: Path, monkeypatch: pyt
 
 def test_kernels_make_the_same_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="numba is not installed (extra fast)")
-    monkeypatch.setattr(fast, "FROM", 0)
+    monkeypatch.setattr(_fast, "FROM", 0)
     assert all_hashes(tmp_path) == KNOWN
 
 

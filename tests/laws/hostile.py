@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from cantle.budget import NANO, Budget, Unit
-from cantle.candidates import AllCuts, CutsOf
-from cantle.curator import Curator
-from cantle.engines.base import Engine
 from cantle.errors import CantleError, Sealed
-from cantle.grid import Grid
-from cantle.noise import Lanes, Rate, Seeded
-from cantle.privtree import PrivTree
-from cantle.quality import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix
-from cantle.queries import Cells, Children, Histogram, Marginals, Size
-from cantle.regions import Cuts, Frontier
-from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
-from cantle.tally import OneWays
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.engines.base import Engine
+from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import OneWays
+from cantle.trusted.noise import Lanes, Rate, Seeded
+from cantle.trusted.queries import Cells, Children, Histogram, Marginals, Size
+from cantle.trusted.scores import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix
+from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.stop_test import PrivTree
 from tests.laws.strategies import Table, able, cuts_of
 
 EPSILON = 10**6

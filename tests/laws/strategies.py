@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from cantle.budget import Budget, Unit
-from cantle.curator import Curator
-from cantle.domain import Attribute, Domain, Labels, Steps
-from cantle.engines.memory import MemoryEngine
-from cantle.noise import Noise, Seeded
-from cantle.regions import Cuts, Frontier, cut_counts
+from cantle.schema.domain import Attribute, Domain, Labels, Steps
+from cantle.trusted.budget import Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier, cut_counts
+from cantle.trusted.noise import Noise, Seeded
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cantle.budget import MOST, Budget, Unit, prices
 from cantle.errors import BudgetExceeded, CantleError, ParameterError
+from cantle.trusted.budget import MOST, Budget, Unit, prices
 
 TOTAL = 1000
 WRONG_PRICES = (

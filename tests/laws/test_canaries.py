@@ -21,10 +21,10 @@ import pytest
 import yaml
 
 import cantle
-from cantle import opening
-from cantle.curator import Curator
+from cantle import _open
 from cantle.errors import CantleError, DataError
-from cantle.show import budget_lines, overview, tree_lines
+from cantle.release.show import budget_lines, overview, tree_lines
+from cantle.trusted.curator import Curator
 from tests.cli.inside import Cantle
 from tests.cli.inside import cantle as command  # noqa: F401 - a fixture
 from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, NUMBERS, WORDS, baskets, edges
@@ -292,7 +292,7 @@ def test_a_talkative_reader_would_be_heard(
     def talkative(*_: object) -> None:
         raise DataError(f"the value {WORD} cannot be read")
 
-    monkeypatch.setattr(opening, "read_baskets", talkative)
-    monkeypatch.setattr(opening, "read_graph", talkative)
+    monkeypatch.setattr(_open, "read_baskets", talkative)
+    monkeypatch.setattr(_open, "read_graph", talkative)
     with pytest.raises(AssertionError), listening(capsys) as heard:
         publish([[1, 2]], schema, {}, tmp_path / "out", heard)

@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.baskets import read_baskets
-from cantle.edgelists import pieces
+from cantle.data.sets import read_baskets
+from cantle.data.tables import column_types, read_columns
 from cantle.errors import CantleError, DataError, raise_alone
-from cantle.readers import column_types, read_columns
-from cantle.schema import Schema
+from cantle.schema.identifier_lines import pieces
+from cantle.schema.table import Schema
 
 SOURCES = Path(cantle.__file__).parent
 TABLE = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})
@@ -95,7 +95,7 @@ class Strange:
 
 def duckdb_of_text(folder: Path) -> None:
     pytest.importorskip("duckdb")
-    from cantle.engines.duckdb import read_database
+    from cantle.trusted.engines.duckdb import read_database
 
     (folder / "t.duckdb").write_text("CANARY")
     list(read_database(folder / "t.duckdb", "t", ["a"]))

@@ -1,7 +1,7 @@
 """A hostile method may ask anything, in any order, with forged arguments: no path pays more than epsilon.
 
-The game of tests/laws/hostile.py over records in memory, and every hole that was found; tests/engines plays the same
-game over all engines.
+The game of tests/laws/hostile.py over records in memory, and every hole that was found; tests/trusted/engines plays the
+same game over all engines.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cantle.budget import MOST, NANO, Budget, Unit
-from cantle.candidates import AllCuts, CutsOf
-from cantle.curator import Curator
-from cantle.degree_counts import (
+from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
+from cantle.trusted.bounding.graph_arrays import Degrees, Graph
+from cantle.trusted.bounding.node_ids import number_keys
+from cantle.trusted.budget import MOST, NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.degree_queries import (
     AtLeast,
     AtMost,
     Bounds,
@@ -36,23 +39,30 @@ from cantle.degree_counts import (
     Projection,
     SortedDegrees,
 )
-from cantle.engines.columns import ColumnEngine
-from cantle.engines.graph import GraphEngine
-from cantle.engines.memory import MemoryEngine
-from cantle.engines.sets import SetEngine
-from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
-from cantle.graphdata import Degrees, Graph
-from cantle.grid import Grid
-from cantle.nodeids import number_keys
-from cantle.noise import Lanes, Noise, Rate, Seeded
-from cantle.partitions import ItemTree, Kept, Partitions
-from cantle.patterns import popcount
-from cantle.privtree import PrivTree
-from cantle.quality import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix, WeightedMajority
-from cantle.queries import Cells, Children, ChildSets, Histogram, ItemSets, Marginals, Size
-from cantle.regions import Cuts, Frontier
-from cantle.specialise import JointSplits, OneValue, SplitPoints, Value
-from cantle.tally import OneWays
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.geometry.subsets import popcount
+from cantle.trusted.keys import OneWays
+from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
+from cantle.trusted.queries import Cells, Children, ChildSets, Histogram, ItemSets, Marginals, Size
+from cantle.trusted.scores import (
+    BALANCE,
+    CLASS_AWARE,
+    Gini,
+    HalfGini,
+    InfoGain,
+    JointMajority,
+    Max,
+    Mix,
+    WeightedMajority,
+)
+from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.stop_test import PrivTree
 from tests.laws.hostile import (
     CLASSES,
     DATA,

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cantle.budget import Unit
-from cantle.engines.memory import MemoryEngine
+from cantle._open import open_data
+from cantle._publish import run
 from cantle.errors import CantleError
-from cantle.graphschema import GraphSchema
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffpart import DiffPart
 from cantle.methods.rps import RPS
-from cantle.noise import Seeded
-from cantle.opening import open_data
-from cantle.postprocess import public_dice
-from cantle.publishing import run
-from cantle.setschema import SetSchema
+from cantle.postprocess.counts import public_dice
+from cantle.schema.graph import GraphSchema
+from cantle.schema.sets import SetSchema
+from cantle.trusted.budget import Unit
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.noise import Seeded
 from tests.laws.strategies import public_domain
 
 SETTINGS: list[dict[str, Any]] = [

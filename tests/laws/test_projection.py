@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle import projection
 from cantle.errors import MissingExtra, ParameterError
-from cantle.graphdata import Graph
-from cantle.nodeids import number_keys
-from cantle.projection import Projector, kept_edges, order, project
+from cantle.trusted.bounding import projection
+from cantle.trusted.bounding.graph_arrays import Graph
+from cantle.trusted.bounding.node_ids import number_keys
+from cantle.trusted.bounding.projection import Projector, kept_edges, order, project
 
 MOST, THETAS = 5, (1, 2, 3, 4)
 Labels = tuple[int, ...]
@@ -321,7 +321,7 @@ def test_the_compiled_scan_is_for_large_graphs_and_where_it_is_installed(monkeyp
 
 
 def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "cantle.projection_fast", raising=False)
+    monkeypatch.delitem(sys.modules, "cantle.trusted.bounding._projection_kernel", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(MissingExtra, match=r"install cantle\[fast\]"):
         Projector(np.array([[0, 1], [0, 2]], dtype=np.int32), 3, fast=True).project(1)

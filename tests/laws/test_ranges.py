@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.quality import (
+from cantle.trusted.scores import (
     BALANCE,
     CLASS_AWARE,
     CUT_QUALITIES,

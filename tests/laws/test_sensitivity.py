@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 
 from cantle.audit.degrees import Drawing, GraphConfig
-from cantle.budget import NANO, UNITS, Budget, Unit
-from cantle.curator import Curator
-from cantle.degree_counts import (
+from cantle.data.graphs import read_graph
+from cantle.errors import ParameterError
+from cantle.schema.graph import GraphSchema
+from cantle.trusted.budget import NANO, UNITS, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.degree_queries import (
     GRAPH_KEYS,
     SCALE,
     AtLeast,
@@ -29,18 +32,15 @@ from cantle.degree_counts import (
     Projection,
     SortedDegrees,
 )
-from cantle.engines.columns import ColumnEngine
-from cantle.engines.graph import GraphEngine
-from cantle.engines.sets import SetEngine
-from cantle.errors import ParameterError
-from cantle.graphs import read_graph
-from cantle.graphschema import GraphSchema
-from cantle.grid import Grid
-from cantle.noise import Seeded
-from cantle.partitions import ItemTree, Kept
-from cantle.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
-from cantle.regions import Cuts
-from cantle.tally import GridCells, OneWays
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept
+from cantle.trusted.keys import GridCells, OneWays
+from cantle.trusted.noise import Seeded
+from cantle.trusted.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
 from tests.laws.strategies import Table, all_records, all_tables
 
 SIZES, CLASSES, MOST = (2, 3), 2, 2

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cantle.domain import Attribute, Domain, Steps
-from cantle.graphschema import GraphSchema
+from cantle._open import open_data
+from cantle.data.tables import read_columns
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffpart import DiffPart
-from cantle.opening import open_data
-from cantle.readers import read_columns
-from cantle.schema import BLANK, Schema
-from cantle.setschema import SetSchema
+from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.schema.graph import GraphSchema
+from cantle.schema.sets import SetSchema
+from cantle.schema.table import BLANK, Schema
 
 laws = settings(deadline=None, max_examples=60)
 

@@ -19,14 +19,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import cantle
-from cantle.baskets import read_baskets
-from cantle.graphs import read_graph
-from cantle.graphschema import GraphSchema
-from cantle.objects import EXACT, column_of, meaning
-from cantle.readers import as_ids, read_columns
-from cantle.schema import Schema
-from cantle.setschema import SetSchema
-from cantle.values import MIXED
+from cantle.data.graphs import read_graph
+from cantle.data.objects import EXACT, column_of, meaning
+from cantle.data.sets import read_baskets
+from cantle.data.tables import as_ids, read_columns
+from cantle.schema.graph import GraphSchema
+from cantle.schema.sets import SetSchema
+from cantle.schema.table import Schema
+from cantle.schema.values import MIXED
 
 WORDS = ["1", "0", "1.0", "0.1", "true", "True", "2020-01-01", "2020-01-01T00:00:00", "9007199254740992", "1.5", "7"]
 FIELDS: dict[str, dict[str, Any]] = {

@@ -31,7 +31,7 @@ def without_spark() -> str | None:
 @contextmanager
 def spark_session() -> Iterator[Any]:
     """A session of Spark: the one that runs, or a new one for as long as the block lasts."""
-    from cantle.engines import spark
+    from cantle.trusted.engines import spark
 
     own = not spark.is_running()
     session = spark.session()

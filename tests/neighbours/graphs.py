@@ -16,9 +16,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from cantle.degree_counts import AtLeast, DegreesAbove
-from cantle.engines.graph import GraphEngine
-from cantle.graphs import read_graph
+from cantle.data.graphs import read_graph
+from cantle.trusted.degree_queries import AtLeast, DegreesAbove
+from cantle.trusted.engines.graph import GraphEngine
 from tests.neighbours.frames import arrow_table, polars_frame, write_parquet
 from tests.neighbours.identifiers import INFERRED, NOBODY, TYPED, Spellings
 from tests.neighbours.law import Codes, Form, Pair, Unbuildable, files, inserted

@@ -11,16 +11,16 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cantle import fast
-from cantle.domain import Domain
-from cantle.engines.columns import ColumnEngine
-from cantle.engines.compiled import CompiledEngine
-from cantle.engines.memory import MemoryEngine
-from cantle.grid import Grid
-from cantle.opening import open_data, require_fitting
-from cantle.schema import Schema
-from cantle.sources import IN_MEMORY, Place
-from cantle.tally import GridCells
+from cantle import _fast
+from cantle._open import open_data, require_fitting
+from cantle.data.engines_for_tables import IN_MEMORY, Place
+from cantle.schema.domain import Domain
+from cantle.schema.table import Schema
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.rows_compiled import CompiledEngine
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import GridCells
 from tests.neighbours.law import Codes
 
 
@@ -56,7 +56,7 @@ def table(layout: str = "rows", *, compiled: bool = False, place: Place = IN_MEM
     def read(document: dict[str, Any], data: Any) -> Codes:
         schema = schema_of(document)
         require_fitting(data, schema, None, place)
-        with patch.object(fast, "FROM", 0 if compiled else fast.FROM):
+        with patch.object(_fast, "FROM", 0 if compiled else _fast.FROM):
             _, engine = open_data(data, schema, Asked(schema.domain(), layout), place=place)  # type: ignore[arg-type]
         try:
             return codes_in(engine)

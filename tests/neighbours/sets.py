@@ -14,8 +14,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from cantle.baskets import read_baskets
-from cantle.opening import require_fitting
+from cantle._open import require_fitting
+from cantle.data.sets import read_baskets
 from tests.neighbours.csvfiles import ENDS, OTHERS, SAFE, STATEFUL
 from tests.neighbours.frames import arrow_table, polars_frame, write_parquet
 from tests.neighbours.identifiers import INFERRED, NO_TEXT, NOBODY, TEXT, TYPED, Spellings, cast

@@ -16,11 +16,11 @@ import pytest
 import yaml
 
 import cantle
-from cantle.drawable import MOST_DRAWN
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
-from cantle.ledger import Ledger
-from cantle.show import budget_lines, overview, tree_lines
-from cantle.verify import verify_folder
+from cantle.postprocess.drawable import MOST_DRAWN
+from cantle.release.show import budget_lines, overview, tree_lines
+from cantle.release.verify import verify_folder
+from cantle.trusted.ledger import Ledger
 from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, edge_file, edges
 from tests.release.test_tamper import rehash
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle.registry import _field, registry
+from cantle.release.registry import _field, registry
 from tests.release.people import SCHEMA, people
 
 KINDS: dict[str, dict[str, Any]] = {

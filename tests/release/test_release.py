@@ -15,7 +15,7 @@ import pytest
 
 import cantle
 from cantle.errors import OutputError, ParameterError, SchemaError, VerifyError
-from cantle.verify import verify_folder
+from cantle.release.verify import verify_folder
 from tests.release.people import SCHEMA, people
 
 SETTINGS = [
@@ -337,7 +337,7 @@ def test_generalised_records_and_another_table_in_the_same_words() -> None:
 
 
 def _labels(release: cantle.Release, column: str) -> list[str]:
-    from cantle.stored import grid_and_domain
+    from cantle.release.load import grid_and_domain
 
     domain, grid = grid_and_domain(release)
     number = [a.name for a in domain.attributes].index(column)

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.forms import KNOWN, as_polars
-from cantle.show import overview, tree_lines
+from cantle.release.data_file import KNOWN, as_polars
+from cantle.release.show import overview, tree_lines
 
 FIRST = datetime(2025, 1, 3, 5)
 DAYS = {"minimum": "2025-01-01", "maximum": "2025-01-20"}

@@ -16,12 +16,12 @@ import pytest
 import yaml
 
 import cantle
-from cantle.drawable import MOST_DRAWN
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
-from cantle.forms import as_polars, as_text, list_frame, number_of
-from cantle.ledger import Ledger
-from cantle.show import budget_lines, overview, tree_lines
-from cantle.verify import verify_folder
+from cantle.postprocess.drawable import MOST_DRAWN
+from cantle.release.data_file import as_polars, as_text, list_frame, number_of
+from cantle.release.show import budget_lines, overview, tree_lines
+from cantle.release.verify import verify_folder
+from cantle.trusted.ledger import Ledger
 from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
 from tests.release.test_tamper import rehash
 

@@ -18,7 +18,7 @@ import cantle
 from benchmarks.faults import edits
 from cantle.errors import CantleError, VerifyError
 from cantle.release import Release, sha256, sha256_of
-from cantle.verify import problems, verify_folder
+from cantle.release.verify import problems, verify_folder
 from tests.release.people import SCHEMA, people
 
 
@@ -105,8 +105,8 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
 @pytest.mark.parametrize("number", range(len(CHANGES)))
 def test_numbers_that_do_not_add_up_though_all_texts_agree(folder: Path, number: int) -> None:
     """The texts are made anew as well, so that only the arithmetic is left to notice."""
-    from cantle.registry import registry
-    from cantle.statement import datapackage, statement
+    from cantle.release.registry import registry
+    from cantle.release.statement import datapackage, statement
 
     change, words = CHANGES[number]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cantle.noise import Lanes, Rate, Secure, Seeded
+from cantle.trusted.noise import Lanes, Rate, Secure, Seeded
 from tests.statistical import fit
 from tests.statistical.constants import DRAWS, SEED, SEEDED_P, UNSEEDED_P
 

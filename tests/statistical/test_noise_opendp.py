@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.noise import Lanes, Rate, Seeded
+from cantle.trusted.noise import Lanes, Rate, Seeded
 from tests.statistical import fit
 from tests.statistical.constants import SEED, SEEDED_P, UNSEEDED_P
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cantle.audit.broken import BREAKAGES, Breakage
-from cantle.audit.configs import CONFIGS
 from cantle.audit.degrees import DEGREE_CONFIGS
 from cantle.audit.degrees_broken import DEGREE_BREAKAGES
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
@@ -22,6 +21,7 @@ from cantle.audit.diffpart import DIFFPART_CONFIGS
 from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config
 from cantle.audit.instances import INSTANCES
+from cantle.audit.rps import CONFIGS
 
 Progress = Callable[[str], None]
 

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import Noisy
-from cantle.audit import configs
+from cantle.audit import rps
 from cantle.audit.exact import Audit, Config, Finding, Record, Table, replaced, with_records
-from cantle.budget import NANO, Budget
-from cantle.curator import Curator
-from cantle.engines.memory import MemoryEngine
 from cantle.methods.rps import RPS
-from cantle.noise import Lanes, Rate
-from cantle.noise.enumerating import Enumerating
-from cantle.privtree import PrivTree
-from cantle.quality import Mix
-from cantle.queries import Marginals, Size
-from cantle.regions import Bools, Cuts, Frontier, Ints
-from cantle.tally import Classes, OneWays, Sizes
+from cantle.trusted.answers import Noisy
+from cantle.trusted.budget import NANO, Budget
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
+from cantle.trusted.keys import Classes, OneWays, Sizes
+from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.noise.enumerating import Enumerating
+from cantle.trusted.queries import Marginals, Size
+from cantle.trusted.scores import Mix
+from cantle.trusted.stop_test import PrivTree
 
 Patch = Callable[[], AbstractContextManager[None]]
 
@@ -295,53 +295,53 @@ INFINITE = float("inf")
 _EIGHT: Table = ((0, 0),) * 4 + ((1, 0),) * 4
 _SIX: Table = ((1, 0, 0),) * 3 + ((1, 1, 1),) * 3
 _FAR: Record = (4, 0)
-_SEEN = Config("cuts of ten values", (10,), configs.CHOICE.settings, 3)
+_SEEN = Config("cuts of ten values", (10,), rps.CHOICE.settings, 3)
 
 BREAKAGES: tuple[Breakage, ...] = (
-    Breakage("selection weight doubled", "2.1, Claim 13: exp(epsilon score / range)", configs.CHOICE, _EIGHT, (2, 0),
+    Breakage("selection weight doubled", "2.1, Claim 13: exp(epsilon score / range)", rps.CHOICE, _EIGHT, (2, 0),
              4.99, instead(Mix, "scores", _doubled_scores)),
-    Breakage("class-aware score with the range of balance", "2.1, Claim 2: range 3", configs.CLASSES, _SIX, (0, 1, 0),
+    Breakage("class-aware score with the range of balance", "2.1, Claim 2: range 3", rps.CLASSES, _SIX, (0, 1, 0),
              9.99, instead(Mix, "range", _range_of_balance)),
-    Breakage("permute-and-flip at twice its rate", "2.1, Claim 1", configs.PICK, ((0, 0, 0),), (1, 0, 0),
+    Breakage("permute-and-flip at twice its rate", "2.1, Claim 1", rps.PICK, ((0, 0, 0),), (1, 0, 0),
              5, instead(Enumerating, "select", _doubled_flip)),
-    Breakage("Laplace noise at twice its rate", "2.2, Claim 14", configs.LEAF, (), (0, 0),
+    Breakage("Laplace noise at twice its rate", "2.2, Claim 14", rps.LEAF, (), (0, 0),
              4, instead(Enumerating, "laplace", _doubled_laplace)),
-    Breakage("one-way tables with the sensitivity of one", "Claim 9: one for each table", configs.ONE_WAYS,
+    Breakage("one-way tables with the sensitivity of one", "Claim 9: one for each table", rps.ONE_WAYS,
              ((0, 0, 0),), (0, 1, 0), 7.3, instead(Marginals, "sensitivity", _one_table_only)),
-    Breakage("split not charged", "2.3, Claim 11: every question is paid", configs.CHOICE, _EIGHT, (2, 0),
+    Breakage("split not charged", "2.3, Claim 11: every question is paid", rps.CHOICE, _EIGHT, (2, 0),
              4.98, instead(Budget, "charge", _free("split"))),
-    Breakage("stop test not charged", "2.3, Claim 11", configs.COUNTED, (), (0, 0),
+    Breakage("stop test not charged", "2.3, Claim 11", rps.COUNTED, (), (0, 0),
              6, instead(Budget, "charge", _free("stop test"))),
-    Breakage("only the first sibling charged", "2.3 (d): every path pays", configs.COUNTED_MIDDLE, (), (3, 0),
+    Breakage("only the first sibling charged", "2.3 (d): every path pays", rps.COUNTED_MIDDLE, (), (3, 0),
              9, instead(Budget, "charge", _first_sibling_pays)),
-    Breakage("balance moved between siblings", "2.3 (e)", configs.COUNTED_MIDDLE, (), (3, 0),
+    Breakage("balance moved between siblings", "2.3 (e)", rps.COUNTED_MIDDLE, (), (3, 0),
              10, instead(Budget, "inherit", _moved)),
-    Breakage("parent asked again after its split", "2.3, Claim 11: only open regions", configs.COUNTED_MIDDLE, (),
+    Breakage("parent asked again after its split", "2.3, Claim 11: only open regions", rps.COUNTED_MIDDLE, (),
              (0, 0), 23, _parent_again),
-    Breakage("records at the border in both children", "2.3 (b): exactly one child", configs.COUNTED_MIDDLE, (),
+    Breakage("records at the border in both children", "2.3 (b): exactly one child", rps.COUNTED_MIDDLE, (),
              (1, 0), 16, instead(MemoryEngine, "split", _in_both_children)),
     Breakage("cuts from observed values", "2.1: public candidates (I7)", _SEEN, ((5, 0),), (7, 0),
              INFINITE, instead(RPS, "_best_of_all", _observed_cuts)),
-    Breakage("attribute picked by the data", "2.1: drawn by a public coin", configs.PICK, ((0, 0, 0),), (1, 0, 0),
+    Breakage("attribute picked by the data", "2.1: drawn by a public coin", rps.PICK, ((0, 0, 0),), (1, 0, 0),
              INFINITE, instead(RPS, "_random_attribute", _attribute_by_data)),
-    Breakage("narrow judged on the data", "3.3: the width of the region (I6)", configs.CHOICE, ((0, 0),), (1, 0),
+    Breakage("narrow judged on the data", "3.3: the width of the region (I6)", rps.CHOICE, ((0, 0),), (1, 0),
              INFINITE, instead(RPS, "stop", _narrow_by_data)),
-    Breakage("exact number of records released", "3.3: N/2^d needs a charged N (I4)", configs.SIZED, (), (0, 0),
+    Breakage("exact number of records released", "3.3: N/2^d needs a charged N (I4)", rps.SIZED, (), (0, 0),
              INFINITE, instead(RPS, "begin", _exact_records)),
-    Breakage("depth planned from the exact number of records", "2.3 (a)", configs.AUTO, (), (0, 0),
+    Breakage("depth planned from the exact number of records", "2.3 (a)", rps.AUTO, (), (0, 0),
              INFINITE, instead(RPS, "begin", _exact_depth)),
-    Breakage("empty leaves dropped", "1.1: same support on the empty table (I9)", configs.CHOICE, (), (0, 0),
+    Breakage("empty leaves dropped", "1.1: same support on the empty table (I9)", rps.CHOICE, (), (0, 0),
              INFINITE, instead(RPS, "summarize", _occupied_leaves_only)),
-    Breakage("noisy counts cut to a window of the data", "1.2: public bounds", configs.COUNTED, (), (0, 0),
+    Breakage("noisy counts cut to a window of the data", "1.2: public bounds", rps.COUNTED, (), (0, 0),
              INFINITE, instead(Enumerating, "laplace", _window_of_the_data)),
-    Breakage("unpaid majority vote", "3.3: count and label (I5)", configs.LEAF, (), (0, 0),
+    Breakage("unpaid majority vote", "3.3: count and label (I5)", rps.LEAF, (), (0, 0),
              3, instead(RPS, "summarize", _unpaid_vote), enumerate_leaves=True),
-    Breakage("PrivTree's noisy values released", "2.4, Claim 12: yes or no only (I17)", configs.CHAIN,
+    Breakage("PrivTree's noisy values released", "2.4, Claim 12: yes or no only (I17)", rps.CHAIN,
              (_FAR, _FAR), _FAR, 5.4, instead(Enumerating, "above", _values_shown)),
-    Breakage("PrivTree without decay", "2.4, Claim 12", configs.CHAIN, (_FAR,), _FAR,
+    Breakage("PrivTree without decay", "2.4, Claim 12", rps.CHAIN, (_FAR,), _FAR,
              5.4, instead(PrivTree, "biased", _no_decay)),
-    Breakage("PrivTree's lifetime price that of one test", "2.4, Claim 12: L > 2 epsilon_t", configs.CHAIN,
+    Breakage("PrivTree's lifetime price that of one test", "2.4, Claim 12: L > 2 epsilon_t", rps.CHAIN,
              (_FAR, _FAR), _FAR, 6.3, instead(PrivTree, "cost", _at_most(1))),
-    Breakage("PrivTree's lifetime price without its series", "2.4, Claim 12: L > 2 epsilon_t", configs.CHAIN,
+    Breakage("PrivTree's lifetime price without its series", "2.4, Claim 12: L > 2 epsilon_t", rps.CHAIN,
              (_FAR, _FAR), _FAR, 5.3, instead(PrivTree, "cost", _at_most(2))),
 )  # fmt: skip

@@ -14,20 +14,20 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from cantle import degree_counts
+from cantle._publish import run
 from cantle.audit.diffpart import listening
 from cantle.audit.exact import Config, Drawn, Shown, drawn_by, replaced
 from cantle.audit.exact import shown as shown_tree
-from cantle.budget import NANO, Unit
-from cantle.engines.graph import GraphEngine
-from cantle.graphs import read_graph
-from cantle.graphschema import GraphSchema
+from cantle.data.graphs import read_graph
 from cantle.methods import degrees
 from cantle.methods.degrees import DegreeSequence
-from cantle.noise.enumerating import Enumerating
-from cantle.publishing import run
+from cantle.schema.graph import GraphSchema
+from cantle.trusted import degree_queries
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.noise.enumerating import Enumerating
 
-OWNERS: Mapping[str, Any] = {"SCALE": degree_counts, "PUBLISHED": degrees}
+OWNERS: Mapping[str, Any] = {"SCALE": degree_queries, "PUBLISHED": degrees}
 COUNTS = ("kept edges", "number of nodes", "degrees at most k", "degrees at least k", "sorted degrees", "leaf")
 """Questions on whose answers nothing depends."""
 

@@ -11,14 +11,14 @@ from cantle.audit import degrees as configs
 from cantle.audit.broken import INFINITE, Breakage, inside, instead
 from cantle.audit.degrees import Drawing, GraphConfig
 from cantle.audit.exact import Audit, Finding
-from cantle.budget import Unit
-from cantle.curator import Curator
-from cantle.degree_counts import AtLeast, Bounds, SortedDegrees
-from cantle.engines import graph as engine
-from cantle.engines.graph import GraphEngine
-from cantle.graphdata import Graph
 from cantle.methods.degrees import DegreeSequence
-from cantle.regions import Frontier, Ints
+from cantle.trusted.bounding.graph_arrays import Graph
+from cantle.trusted.budget import Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.degree_queries import AtLeast, Bounds, SortedDegrees
+from cantle.trusted.engines import graph as engine
+from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.geometry.boxes import Frontier, Ints
 
 
 @dataclass(frozen=True, eq=False)

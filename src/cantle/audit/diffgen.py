@@ -17,22 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from cantle import quality
-from cantle.answers import NoisyCells
+from cantle._publish import run
 from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
-from cantle.budget import NANO, Unit
-from cantle.curator import Curator
-from cantle.domain import Attribute, Domain, Labels, Steps
-from cantle.engines.columns import ColumnEngine
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
-from cantle.noise import Lanes
-from cantle.noise.enumerating import Enumerating
-from cantle.publishing import run
-from cantle.taxonomy import Taxonomy
+from cantle.schema.domain import Attribute, Domain, Labels, Steps
+from cantle.schema.taxonomy import Taxonomy
+from cantle.trusted import scores
+from cantle.trusted.answers import NoisyCells
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.noise import Lanes
+from cantle.trusted.noise.enumerating import Enumerating
 
 OWNERS: Mapping[str, Any] = {
-    "SCALE": quality, "WEIGHT": diffgen, "POINTS": diffgen, "ENOUGH": diffgen,
+    "SCALE": scores, "WEIGHT": diffgen, "POINTS": diffgen, "ENOUGH": diffgen,
     "MOST_SPURIOUS": diffgen,
 }  # fmt: skip
 

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from cantle import specialise
-from cantle.answers import Pick
 from cantle.audit import diffgen as configs
 from cantle.audit.broken import INFINITE, Breakage, exact_of, inside, instead, leak
 from cantle.audit.exact import Table, replaced
-from cantle.curator import Curator
-from cantle.engines.columns import ColumnEngine
 from cantle.methods.diffgen import DiffGen
-from cantle.noise import Lanes, Rate
-from cantle.noise.enumerating import Enumerating
-from cantle.quality import Max, Quality
-from cantle.queries import Cells
-from cantle.regions import Frontier, Ints
-from cantle.specialise import JointSplits, ScoredSplits, SplitPoints
-from cantle.tally import CodeTable, Sizes
+from cantle.trusted import specialisations
+from cantle.trusted.answers import Pick
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.keys import CodeTable, Sizes
+from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.noise.enumerating import Enumerating
+from cantle.trusted.queries import Cells
+from cantle.trusted.scores import Max, Quality
+from cantle.trusted.specialisations import JointSplits, ScoredSplits, SplitPoints
 
 
 def _doubled(original: Any) -> Any:
@@ -109,7 +109,7 @@ def _observed_points(original: Any) -> Any:
 
     def score(self: JointSplits, look: ColumnEngine, quality: Quality) -> ScoredSplits:
         runs: ScoredSplits = original(self, look, quality)
-        seen, _ = specialise.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
+        seen, _ = specialisations.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
         kept = np.isin(runs.point, seen) if np.isin(runs.point, seen).any() else runs.point > 0
         rows: dict[str, Any] = {"scores": runs.scores[kept], "value": runs.value[kept], "point": runs.point[kept]}
         return replace(runs, starts=np.array([0, kept.sum()]), **rows)
@@ -155,7 +155,7 @@ DIFFGEN_BREAKAGES: tuple[Breakage, ...] = (
     Breakage(NO_EMPTY, "4.2: all cells take part (I9)", configs.TOP, (), (0, 0),
              INFINITE, instead(Enumerating, "sparse", _occupied_only), enumerate_leaves=True),
     Breakage(NO_ENDS, "4.1: points cover the domain (I9)", configs.WIDE, ((3, 0), (5, 0)), (9, 0),
-             INFINITE, instead(specialise, "_runs", _no_end_runs)),
+             INFINITE, instead(specialisations, "_runs", _no_end_runs)),
     Breakage("DiffGen: threshold from the number of occupied cells", "2.7: from the number of all cells",
              configs.THRESHOLD, ((0, 0),), (3, 1), INFINITE, instead(Curator, "measure", _threshold_of_occupied)),
     Breakage("DiffGen: overlapping spans charged once", "Claim 21: disjoint spans", configs.POINT, _APART, (0, 1),

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import Noisy, NoisyCells
+from cantle._publish import run
 from cantle.audit.exact import Config, Drawn, Record, Shown, Table, drawn_by, replaced
-from cantle.budget import NANO, Unit
-from cantle.curator import Curator
-from cantle.engines.sets import SetEngine
 from cantle.methods.diffpart import DiffPart
-from cantle.noise.enumerating import Enumerating
-from cantle.publishing import run
-from cantle.setschema import SetSchema
+from cantle.schema.sets import SetSchema
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.noise.enumerating import Enumerating
 
 LEAVES = ("leaf partitions", "item sets")
 """The last questions of every path."""

@@ -15,19 +15,19 @@ from cantle.audit import diffpart as configs
 from cantle.audit.broken import INFINITE, Breakage, inside, instead, leak
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.exact import Finding, Table, replaced
-from cantle.budget import NANO
-from cantle.curator import Curator
-from cantle.engines import sets
-from cantle.engines.sets import SetEngine
 from cantle.methods import diffpart
 from cantle.methods.diffpart import DiffPart
-from cantle.noise import Lanes, Rate, enumerating
-from cantle.noise.enumerating import Enumerating
-from cantle.partitions import Kept, Partitions, gather
-from cantle.queries import ChildSets
-from cantle.regions import Bools, Ints
-from cantle.setcounts import Harvest
-from cantle.setschema import SetSchema
+from cantle.postprocess.sets_tree import Harvest
+from cantle.schema.sets import SetSchema
+from cantle.trusted.budget import NANO
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines import sets
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.item_partitions import Kept, Partitions, gather
+from cantle.trusted.noise import Lanes, Rate, enumerating
+from cantle.trusted.noise.enumerating import Enumerating
+from cantle.trusted.queries import ChildSets
 
 BASE = Fraction(11, 10)
 """Of the flaw that costs less than a factor of 2: there a unit is ln 1.1."""

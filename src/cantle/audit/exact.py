@@ -1,6 +1,6 @@
 """The exact law of what a run shows, for tiny tables, through the shipped curator, budget, engine and method.
 
-A run is replayed over every sequence of outcomes of its noise (`noise.enumerating`), in exact fractions and in
+A run is replayed over every sequence of outcomes of its noise (`trusted.noise.enumerating`), in exact fractions and in
 base 2: a "unit" of epsilon is 10^9 nano-units and weighs 2 where production weighs e. The proofs do not depend on
 the base. What leaves draw last is not enumerated: nothing depends on it, and its loss is sum of rate * |difference|
 (`agrees` checks this against a full enumeration).
@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from cantle import privtree
-from cantle.budget import NANO, Budget, Unit
-from cantle.curator import Curator
-from cantle.domain import Domain
-from cantle.engines.memory import CHUNK_CELLS, MemoryEngine
-from cantle.grow import grow
+from cantle.methods.base import grow
 from cantle.methods.rps import RPS
-from cantle.noise import Lanes, Rate
-from cantle.noise.enumerating import Enumerating, law
-from cantle.privtree import PrivTree
-from cantle.regions import Bools, Cuts, Frontier
-from cantle.schema import Schema
+from cantle.schema.domain import Domain
+from cantle.schema.table import Schema
+from cantle.trusted import stop_test
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.rows import CHUNK_CELLS, MemoryEngine
+from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
+from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.noise.enumerating import Enumerating, law
+from cantle.trusted.stop_test import PrivTree
 
 Record = tuple[int, ...]
 """Codes, then the class."""
@@ -141,7 +141,7 @@ def base_two() -> Iterator[None]:
 
     The shipped bound L is used at epsilon ln 2, both ways rounded up; tests are the strongest in whole units.
     """
-    natural = privtree.lifetime_bound
+    natural = stop_test.lifetime_bound
 
     def lifetime(epsilon_nano: int, delta: int, records: int = 1) -> int:
         return math.ceil(natural(math.ceil(epsilon_nano * math.log(2)), delta, records) / math.log(2))
@@ -153,7 +153,7 @@ def base_two() -> Iterator[None]:
                 return tests
         raise ValueError("no whole unit for stop tests; audit with a larger share")
 
-    with replaced(privtree, "lifetime_bound", lifetime), replaced(PrivTree, "within", staticmethod(within)):
+    with replaced(stop_test, "lifetime_bound", lifetime), replaced(PrivTree, "within", staticmethod(within)):
         yield
 
 

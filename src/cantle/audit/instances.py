@@ -14,18 +14,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle import privtree
-from cantle.audit import configs, degrees, degrees_broken, diffpart_broken
+from cantle.audit import degrees, degrees_broken, diffpart_broken, rps
 from cantle.audit import diffpart as sets
 from cantle.audit.broken import BREAKAGES, Breakage
 from cantle.audit.degrees_broken import DEGREE_BREAKAGES, GraphBreakage
 from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS
 from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
 from cantle.audit.exact import Audit, Shown, Table, base_two, with_records
-from cantle.budget import NANO
-from cantle.noise import Lanes, Rate
-from cantle.noise.enumerating import law
-from cantle.quality import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
+from cantle.trusted import stop_test
+from cantle.trusted.budget import NANO
+from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.noise.enumerating import law
+from cantle.trusted.scores import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -161,7 +161,7 @@ def i8() -> tuple[Number, ...]:
     """The split weight doubled inside a tree: split 2 units, leaf 1, claimed 3."""
     flaw = _breakage("selection weight doubled")
     after = with_records(flaw.before, flaw.joins)
-    clamped = Audit(configs.CHOICE, enumerate_leaves=True).compare(flaw.before, after)
+    clamped = Audit(rps.CHOICE, enumerate_leaves=True).compare(flaw.before, after)
     return (
         Number("worst loss, sound", 2.983257, flaw.find(broken=False).loss, 5.1e-7),
         Number("worst loss, sound, leaf counts cut to {0, 1}", 2.983257, clamped.loss, 5.1e-7),
@@ -345,7 +345,7 @@ def i17() -> tuple[Number, ...]:
     flaw = _breakage("PrivTree's noisy values released")
     after = with_records(flaw.before, flaw.joins)
     with base_two():
-        lifetime = privtree.lifetime_bound(NANO, 1) / NANO
+        lifetime = stop_test.lifetime_bound(NANO, 1) / NANO
     answers = Audit(flaw.config).compare(flaw.before, after, leaves=False)
     with flaw.patch():
         values = Audit(flaw.config).compare(flaw.before, after, leaves=False)

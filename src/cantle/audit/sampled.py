@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.audit.statistical import Draw, Outcome, Trial
-from cantle.noise import Lanes, Rate, Secure
-from cantle.regions import Ints
+from cantle.audit.black_box import Draw, Outcome, Trial
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.noise import Lanes, Rate, Secure
 
 MARGIN = 4
 RUNS = {"I1": 11_000, "I1, epsilon 1/2": 14_000, "I5": 1_100}

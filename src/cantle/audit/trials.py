@@ -12,16 +12,16 @@ from typing import Any
 
 import polars as pl
 
+from cantle._publish import publish
+from cantle.audit.black_box import Draw, Outcome, Trial
 from cantle.audit.broken import BREAKAGES, Patch, _doubled_laplace, instead
 from cantle.audit.degrees_broken import DEGREE_BREAKAGES
 from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_ENDS, _occupied_only
 from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
 from cantle.audit.sampled import instances
-from cantle.audit.statistical import Draw, Outcome, Trial
-from cantle.noise.samplers import Sampler
-from cantle.publishing import publish
 from cantle.release import Release
-from cantle.schema import Schema
+from cantle.schema.table import Schema
+from cantle.trusted.noise.samplers import Sampler
 
 Look = Callable[[Release], Outcome]
 Data = Sequence[Any]

@@ -11,10 +11,20 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from cantle.answers import Noisy
-from cantle.budget import NANO
-from cantle.curator import Curator
-from cantle.degree_counts import (
+from cantle.errors import ParameterError
+from cantle.methods.rps import RPS
+from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.drawable import require_drawable
+from cantle.postprocess.from_degrees import Answers, degree_results
+from cantle.postprocess.from_tree import summarise
+from cantle.postprocess.results import Results
+from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.schema.graph import GraphSchema
+from cantle.trusted.answers import Noisy
+from cantle.trusted.budget import NANO
+from cantle.trusted.curator import Curator
+from cantle.trusted.degree_queries import (
     MOST_DEGREE,
     AtLeast,
     AtMost,
@@ -26,17 +36,7 @@ from cantle.degree_counts import (
     Projection,
     SortedDegrees,
 )
-from cantle.degree_results import Answers, degree_results
-from cantle.domain import Attribute, Domain, Steps
-from cantle.drawable import require_drawable
-from cantle.errors import ParameterError
-from cantle.graphschema import GraphSchema
-from cantle.methods.rps import RPS
-from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
-from cantle.postprocess import Dice
-from cantle.regions import Frontier
-from cantle.results import Results
-from cantle.summaries import summarise
+from cantle.trusted.geometry.boxes import Frontier
 
 LADDER = 1 << 14
 """The largest bound that competes if the schema declares none. Public: never the number of nodes."""

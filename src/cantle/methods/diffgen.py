@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import NoisyCells
-from cantle.budget import NANO
-from cantle.cells import cell_results
-from cantle.curator import Curator
-from cantle.domain import Domain, Labels
 from cantle.errors import ParameterError, SchemaError
-from cantle.grid import Grid
 from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
-from cantle.postprocess import Dice
-from cantle.quality import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
-from cantle.queries import Cells, Histogram
-from cantle.regions import Frontier
-from cantle.results import Results
-from cantle.specialise import MOST_TABLE, JointSplits, OneValue, SplitPoints, Value
-from cantle.taxonomy import Taxonomy
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.from_cells import cell_results
+from cantle.postprocess.results import Results
+from cantle.schema.domain import Domain, Labels
+from cantle.schema.taxonomy import Taxonomy
+from cantle.trusted.answers import NoisyCells
+from cantle.trusted.budget import NANO
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.boxes import Frontier
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.queries import Cells, Histogram
+from cantle.trusted.scores import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
+from cantle.trusted.specialisations import MOST_TABLE, JointSplits, OneValue, SplitPoints, Value
 
 KAPPA = 10
 """Noise scales of records an average cell should hold; sets the number of rounds and of cells."""

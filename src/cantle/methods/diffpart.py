@@ -16,21 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import Noisy, NoisyCells
-from cantle.budget import NANO
-from cantle.curator import Curator
 from cantle.errors import ParameterError
+from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
 from cantle.methods.settings import Rule, decimal, echo, flag, maybe, one_of, portion, read_settings, share, whole
-from cantle.partitions import ItemTree, Kept, Partitions
-from cantle.patterns import MOST_CHILDREN
-from cantle.postprocess import Dice
-from cantle.queries import ChildSets, ItemSets
-from cantle.regions import Bools, Ints
-from cantle.results import Results
-from cantle.setcounts import Harvest
-from cantle.setresults import all_sets, kept_sets
-from cantle.setschema import SetSchema
-from cantle.spurious import chance, expected, smallest_constant, threshold
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.from_sets import all_sets, kept_sets
+from cantle.postprocess.results import Results
+from cantle.postprocess.sets_tree import Harvest
+from cantle.schema.sets import SetSchema
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.budget import NANO
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.queries import ChildSets, ItemSets
 
 SMALL = 20
 """Items of a universe that is published as all of its sets at once."""

@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from cantle.answers import Noisy
-from cantle.budget import NANO, Unit
-from cantle.candidates import AllCuts, CutsOf
-from cantle.curator import Curator
-from cantle.domain import Domain
 from cantle.errors import ParameterError, raise_alone
-from cantle.grow import grow
+from cantle.methods.base import grow
 from cantle.methods.settings import Rule, echo, flag, maybe, one_of, portion, read_settings, share, whole
-from cantle.postprocess import Dice
-from cantle.privtree import PrivTree
-from cantle.quality import BALANCE, CLASS_AWARE, Mix
-from cantle.queries import Histogram, Marginals, Size
-from cantle.regions import Bools, Cuts, Frontier, Ints, cut_counts
-from cantle.results import Results
-from cantle.summaries import tree_results
-from cantle.tally import OneWays
-from cantle.tree import Tree
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.from_tree import tree_results
+from cantle.postprocess.results import Results
+from cantle.postprocess.tree import Tree
+from cantle.schema.domain import Domain
+from cantle.trusted.answers import Noisy
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, cut_counts
+from cantle.trusted.keys import OneWays
+from cantle.trusted.queries import Histogram, Marginals, Size
+from cantle.trusted.scores import BALANCE, CLASS_AWARE, Mix
+from cantle.trusted.stop_test import PrivTree
 
 KAPPA = 10
 """Noise scales of records an average leaf should hold; sets the depth when it is not given."""

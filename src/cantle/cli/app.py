@@ -1,0 +1,325 @@
+"""The command line. Heavy modules are imported by the command that needs them, so that --help is quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cantle.cli.audit import audit_command
+from cantle.cli.lab import bench_command
+from cantle.cli.ledger import ledger_app
+from cantle.cli.output import Json, progress, speak_utf8, table, tell
+from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, raise_alone
+
+app = typer.Typer(
+    name="cantle",
+    help="Publish private data under pure differential privacy.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Tracebacks with local variables would print records.
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def main() -> None:
+    """Runs a command; exit codes: 0 done, 1 refused or failed, 2 usage, 130 by Ctrl-C, 143 by SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that private folders are deleted
+    speak_utf8()
+    try:
+        app()
+    except ParameterError as error:
+        _complain(error, 2)
+    except CantleError as error:
+        _complain(error, 1)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 - whatever it says may quote a record, so it is not shown
+        words = [f"unexpected {type(error).__name__}", "nothing was released", *_charge_notes(error)]
+        print(f"error: {'; '.join(words)}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _charge_notes(error: BaseException) -> list[str]:
+    """Our own notes that a ledger was charged; those of libraries may quote a record."""
+    return [note for note in getattr(error, "__notes__", []) if note.startswith(CHARGE_NOTE)]
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Says what stands when a command is stopped; click would print "Aborted!" and no more."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        words, code = ["interrupted", *_charge_notes(stop)], 130
+    except SystemExit as stop:
+        if not _charge_notes(stop):
+            raise
+        words, code = ["ended by a signal", *_charge_notes(stop)], 143
+    else:
+        return
+    print(f"error: {'; '.join(words)}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _complain(error: CantleError, code: int) -> None:
+    notes = getattr(error, "__notes__", [])
+    message = "; ".join([str(error).rstrip("."), *notes]) if notes else str(error)
+    if "--json" in sys.argv:
+        print(json.dumps({"error": type(error).__name__, "message": message}))
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """key=value pairs, the value read as a YAML scalar."""
+    import yaml
+
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.isidentifier():
+            raise ParameterError(f"--set takes key=value, got {pair!r}; for example --set depth=6")
+        try:
+            settings[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise_alone(ParameterError(f"--set {key}: the value is not a YAML scalar"))
+        if isinstance(settings[key], (dict, list)):
+            raise ParameterError(f"--set {key}: the value is not a YAML scalar")
+    return settings
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where the release goes.")
+    ] = None,
+    epsilon: Annotated[str, typer.Option(help="The privacy budget.")] = "1",
+    as_json: Json = False,
+) -> None:
+    """Make a small private population, publish it, and show what came out.
+
+    Example: cantle demo
+    """
+    from cantle._publish import publish
+    from cantle.cli import demo_data as made
+    from cantle.release import check_free
+
+    folder = check_free(output) if output else _free_name("cantle-demo")
+    truth = made.population()
+    with progress():
+        release = publish(truth, made.SCHEMA, epsilon=epsilon, method="rps")
+        release.save(folder)
+    rows = made.comparison(truth, release.records)
+
+    def show() -> None:
+        print(f"{len(truth):,} made-up people, published with epsilon {release.manifest['epsilon']} in {folder}/\n")
+        table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
+        print(f"\nRead {folder}/statement.md for the promise, then try:")
+        print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
+
+    facts = [{"fact": name, "private": private, "released": released} for name, private, released in rows]
+    tell(as_json, {"release": str(folder), "comparison": facts}, show)
+
+
+def _free_name(stem: str) -> Path:
+    """stem, or stem-2, stem-3, …: the first that does not exist."""
+    number, folder = 1, Path(stem)
+    while folder.exists():
+        number += 1
+        folder = Path(f"{stem}-{number}")
+    return folder
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The file: a table, sets (FIMI, …), or edges.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: print it.")] = None,
+    kind: Annotated[str | None, typer.Option(help="table, sets or graph; default: by the file's name.")] = None,
+    header: Annotated[
+        str | None, typer.Option(metavar="yes|no", help="Of a CSV table: whether the first line holds column names.")
+    ] = None,
+    infer: Annotated[bool, typer.Option(help="Of a table: read bounds and categories off it, no guarantee.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a commented schema, of a table from its header and column types, with blanks for what only you know.
+
+    Example: cantle init adult.csv --header yes -o schema.yaml
+
+    Example: cantle init baskets.dat --kind sets -o schema.yaml
+    """
+    from cantle.data.blank_schemas import blank, kind_of
+    from cantle.data.draft_schema import draft, needs_header
+    from cantle.errors import DataError, OutputError
+
+    kind = kind_of(data, kind)
+    if not os.path.exists(data):
+        raise DataError(f"there is no file {data.name!r}; check the path.")
+    if infer and kind != "table":
+        raise ParameterError(f"--infer is for tables; for {kind} fill in the schema from what could occur")
+    if header is not None and not (kind == "table" and needs_header(data)):
+        raise ParameterError("--header is for tables in CSV files; leave it out")
+    if kind != "table":
+        text = blank(data, kind)
+    else:
+        text = draft(data, header=_has_header(data, header, as_json) if needs_header(data) else None, infer=infer)
+    if output is None:
+        tell(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise_alone(OutputError(f"{output} exists already; choose another -o file"))
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))
+    todo = "It was read off the data: NO GUARANTEE." if infer else "Fill the blanks (???), then: cantle publish"
+    tell(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+
+
+def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
+    """Whether the first line holds names, as given or asked for: a record taken for names would be published."""
+    if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
+        given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
+    answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
+    if answer is None:
+        rule = "a schema is public, and the first line of a CSV file may hold column names or a record"
+        raise ParameterError(f"{rule}; add --header yes if it holds names, --header no if it holds a record")
+    return answer
+
+
+@app.command("publish")
+def publish_command(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets (FIMI, …), or edges.")],
+    schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
+    epsilon: Annotated[str, typer.Option(help="The whole privacy budget of this release.")],
+    method: Annotated[str, typer.Option(help="auto, rps, diffgen, diffpart or degrees.")] = "auto",
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="A new folder.")] = Path("release"),
+    engine: Annotated[str, typer.Option(help="memory, duckdb, spark or database.")] = "memory",
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Limit of engine duckdb, such as 4GB.")] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="Of a database: which table.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="csv, parquet or fimi (sets); default: csv, sets as they came in.")
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of a graph: a private list of all nodes, one a line.")
+    ] = None,
+    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Charge epsilon there first: file or URL.")] = None,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
+    insecure_seed: Annotated[int | None, typer.Option(help="Repeatable, and NOT PRIVATE: for tests.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Publish a table, sets of items, or the degrees of a graph, as the schema says (kind: table, sets or graph).
+
+    Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 -o release
+
+    Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
+
+    Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
+    """
+    from cantle._publish import noting_the_charge, publish
+    from cantle.release import check_free, check_writable
+    from cantle.release.data_file import require_storable
+    from cantle.schema.table import Schema
+
+    check_writable(check_free(output))
+    declared = Schema.load(schema)
+    require_storable(declared, form)
+    parameters = _settings(settings)
+    own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
+    reserved = (own | {"insecure_seed"}) & set(parameters)
+    if reserved:
+        raise ParameterError(f"--set {min(reserved)}: this is an option of its own, not a parameter of the method")
+    with _stoppable(), progress():
+        options: dict[str, Any] = {
+            "engine": engine,
+            "memory": memory,
+            "table": table,
+            "ledger": ledger,
+            "dataset": dataset,
+            "nodes": nodes,
+            "insecure_seed": insecure_seed,
+        }
+        release = publish(data, declared, epsilon=epsilon, method=method, **options, **parameters)
+        with noting_the_charge(release.ticket):
+            release.save(output, data=form)
+    from cantle.release.show import overview
+
+    facts = overview(release)
+
+    def show() -> None:
+        print(f"wrote {output}/")
+        for name, value in facts:
+            print(f"  {name:10} {value}")
+
+    tell(as_json, {"release": str(output), **dict(facts), "private": release.private}, show)
+
+
+app.command("show")(show_command)
+app.command("verify")(verify_command)
+app.command("sample")(sample_command)
+app.command("graph")(graph_command)
+app.command("apply")(apply_command)
+
+
+@app.command("reproduce")
+def reproduce_command(
+    figures: Annotated[
+        list[str] | None, typer.Argument(metavar="FIGURE...", help="Default: list them; or all.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Where the data sets lie.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("figures"),
+    repeats: Annotated[int, typer.Option(min=1, help="Repetitions of each point.")] = 5,
+    quick: Annotated[bool, typer.Option(help="One repetition, few points.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Repeatable evaluation.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rebuild figures of the papers: a table, a CSV and a picture each.
+
+    Example: cantle reproduce rps-fig1 rps-fig2 rps-fig3 --data data/
+    """
+    from cantle.lab.papers.figures import FIGURES, reproduce
+
+    if not figures:
+        tell(as_json, {"figures": list(FIGURES)}, lambda: print("\n".join(FIGURES)))
+        return
+
+    def note(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    # With --json the tables go to stderr, so that stdout holds one object.
+    files = reproduce(
+        figures,
+        out=output,
+        data_dir=data,
+        repeats=repeats,
+        quick=quick,
+        seed=seed,
+        echo=note if as_json else print,
+        progress=note if sys.stderr.isatty() else lambda _: None,
+    )
+    tell(as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files))))
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from importlib.metadata import version as of
+
+        print(of("cantle"))
+        raise typer.Exit
+
+
+app.add_typer(ledger_app, name="ledger")
+app.command("bench")(bench_command)
+app.command("audit")(audit_command)

@@ -1,0 +1,138 @@
+"""The command `cantle audit`."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cantle.cli.output import Json, progress, table, tell
+
+if TYPE_CHECKING:
+    from cantle.audit import Row
+
+All = Annotated[bool, typer.Option("--all", help="All small data sets instead of the smallest: some minutes.")]
+Sampled = Annotated[bool, typer.Option("--statistical", help="Also run the publisher with its real noise: minutes.")]
+Runs = Annotated[int | None, typer.Option(min=50, metavar="N", help="Of --statistical: runs of each data set.")]
+
+_KINDS: dict[str, tuple[str, tuple[str, ...], tuple[str, str]]] = {
+    "exact": (
+        "Exact laws of the shipped code: worst loss over small data sets and all their neighbours, epsilon in units "
+        "of ln 2",
+        ("claim", "epsilon", "measured", ""),
+        ("holds", "DOES NOT HOLD"),
+    ),
+    "instance": (
+        "Known instances: numbers of the design, and as measured (units of ln 2; closed forms: natural)",
+        ("instance", "stated", "measured", ""),
+        ("as stated", "DIFFERS"),
+    ),
+    "breakage": (
+        "Broken on purpose: the exact audit must measure more than the claim",
+        ("flaw", "epsilon", "measured", ""),
+        ("caught", "NOT CAUGHT"),
+    ),
+    "sampled": (
+        "Black box, real samplers: what epsilon is at least (99.9 % sure), from runs on two neighbours",
+        ("claim", "epsilon", "at least", ""),
+        ("holds", "DOES NOT HOLD"),
+    ),
+    "broken sampled": (
+        "Broken on purpose: the black-box audit must measure more than the claim",
+        ("flaw", "epsilon", "at least", ""),
+        ("caught", "NOT CAUGHT"),
+    ),
+}
+"""By kind of row: title, columns, and what a good and a bad verdict are called."""
+
+
+def audit_command(
+    everything: All = False, statistical: Sampled = False, runs: Runs = None, as_json: Json = False
+) -> None:
+    """Audit this installation: exact laws on tiny data, known instances, and flaws that must be caught.
+
+    Ends with 1 if anything measured exceeds its claim or a flaw is not caught. Passing proves nothing about larger
+    data: the claims rest on their proofs (docs/privacy.md).
+
+    Example: cantle audit
+
+    Example: cantle audit --statistical --runs 1000
+    """
+    from cantle.errors import ParameterError
+
+    if runs is not None and not statistical:
+        raise ParameterError("--runs is for --statistical; give both or neither")
+    with progress():
+        rows = _run(everything, statistical, runs, logging.getLogger("cantle").info)
+    passed = all(row.ok for row in rows)
+
+    def show() -> None:
+        for kind in dict.fromkeys(row.kind for row in rows):
+            _print(kind, [row for row in rows if row.kind == kind])
+        for line in summary(rows):
+            print(line)
+
+    facts = {kind.replace(" ", "_"): [_facts(row) for row in rows if row.kind == kind] for kind in _KINDS}
+    tell(as_json, {"ok": passed} | {kind: found for kind, found in facts.items() if found}, show)
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _run(everything: bool, statistical: bool, runs: int | None, tell: Callable[[str], None]) -> list[Row]:
+    from cantle.audit import run_audits
+
+    rows = run_audits(tell, quick=not everything)
+    if statistical:
+        from cantle.audit.black_box import RUNS, run_statistical
+        from cantle.audit.trials import all_trials
+
+        found = run_statistical(all_trials(), tell, runs=runs or RUNS)
+        rows += sorted(found, key=lambda row: row.kind != "sampled")
+    return rows
+
+
+def summary(rows: Iterable[Row]) -> list[str]:
+    """One line for each kind: how many there were, and which are not as they should be."""
+    lines = []
+    for kind, words in (
+        ("exact", "exact audits, measured at most the claim"),
+        ("instance", "numbers of known instances, as stated"),
+        ("breakage", "flaws, caught by the exact audit"),
+        ("sampled", "black-box audits, measured at most the claim"),
+        ("broken sampled", "flaws, caught by the black-box audit"),
+    ):
+        found = [row for row in rows if row.kind == kind]
+        if found:
+            good = sum(row.ok for row in found)
+            lines.append(f"{len(found)} {words}: {'all' if good == len(found) else good}")
+    return lines
+
+
+def _print(kind: str, rows: list[Row]) -> None:
+
+    title, columns, (good, bad) = _KINDS[kind]
+    with_note = kind in ("breakage", "broken sampled")
+    names = [f"{row.name} ({row.note.split(';')[0]})" if with_note else row.name for row in rows]
+    body = [
+        (name, _words(row.claimed), _words(row.measured), good if row.ok else bad)
+        for name, row in zip(names, rows, strict=True)
+    ]
+    table(title, columns, body)
+    print()
+
+
+def _words(loss: float) -> str:
+    return "infinite" if math.isinf(loss) else f"{loss:.4f}".rstrip("0").rstrip(".")
+
+
+def _facts(row: Row) -> dict[str, Any]:
+    """A row as JSON has it, which knows no infinity."""
+
+    def number(loss: float) -> float | str:
+        return "infinite" if math.isinf(loss) else loss
+
+    facts = {"name": row.name, "claimed": number(row.claimed), "measured": number(row.measured), "ok": row.ok}
+    return facts | ({"note": row.note} if row.note else {})

@@ -1,0 +1,67 @@
+"""The command `cantle bench`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cantle.cli.output import Json, tell
+
+
+def bench_command(
+    methods: Annotated[
+        str, typer.Option(metavar="LIST", help="Of rps, diffgen, diffpart, degrees; with a preset: rps:paper.")
+    ] = "rps,diffgen,diffpart,degrees",
+    rows: Annotated[str, typer.Option(metavar="LIST", help="Numbers of records; of a graph, of edges.")] = (
+        "45222,1000000"
+    ),
+    engines: Annotated[str, typer.Option(metavar="LIST", help="Of memory, duckdb, spark.")] = "memory",
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the best counts.")] = 3,
+    grow: Annotated[
+        list[str], typer.Option(metavar="AXIS", help="rows, attributes or universe: how cost grows; may be repeated.")
+    ] = [],  # noqa: B006
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="With adult/: tables are Adult blown up, not made up.")
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("bench"),
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the numbers into this page, between its marks.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure speed and memory of whole runs, as ratios to reading the same file. Makes its own data.
+
+    Example: cantle bench --rows 45222,1000000 --engines memory,duckdb --grow rows
+    """
+    from cantle.lab.bench import cases
+    from cantle.lab.bench import page as pages
+    from cantle.lab.bench.running import run
+
+    chosen, records = cases.methods_of(methods), cases.numbers_of(rows, "--rows")
+    axes = [axis for text in grow for axis in cases.words_of(text, cases.AXES, "--grow")]
+    pages.check(page)
+    able, missing = cases.available(cases.engines_of(engines))
+    fixed, skipped = cases.sizes(chosen, able, records)
+    everything = [*fixed, *cases.growth(axes, chosen, max(records))]
+
+    def note(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    quiet = not sys.stderr.isatty()
+    made = run(everything, [*missing, *skipped], repeat=repeat, data=data, say=(lambda _: None) if quiet else note)
+    files = pages.write(made, output, note)
+    if page is not None:
+        given = ["--data DIR"] if data is not None else []
+        given += [f"--methods {methods}", f"--rows {rows}", f"--engines {engines}", f"--repeat {repeat}"]
+        given += [f"--grow {axis}" for axis in axes]
+        pages.put(made, page, " ".join(["cantle bench", *given, f"--page {page.parent.name}/{page.name}"]))
+        files.append(page)
+
+    def show() -> None:
+        print(pages.report(made))
+        print("wrote " + ", ".join(map(str, files)))
+
+    tell(as_json, pages.facts(made) | {"files": [str(path) for path in files]}, show)

@@ -1,0 +1,99 @@
+"""The commands `cantle ledger create | show | cap | history`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.cli.output import Json, table, tell
+
+if TYPE_CHECKING:
+    from cantle.trusted.ledger import Account
+
+ledger_app = typer.Typer(
+    help="What each data set has spent, across releases.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Where = Annotated[str, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
+Name = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
+AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
+
+_SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "not recorded")
+
+
+@ledger_app.command("create")
+def create_command(ledger: Where, as_json: Json = False) -> None:
+    """Make a ledger without caps; one that exists stays as it is. `publish` charges only a ledger that exists.
+
+    Example: cantle ledger create --ledger ledger.db
+    """
+    from cantle.trusted.ledger import Ledger
+
+    Ledger(ledger).create()
+    tell(as_json, {"ledger": "ready"}, lambda: print("the ledger is ready"))
+
+
+@ledger_app.command("show")
+def show_command(ledger: Where, dataset: AnyName = None, as_json: Json = False) -> None:
+    """What data sets have spent, and what is left of their caps.
+
+    Example: cantle ledger show --ledger ledger.db
+    """
+    from cantle.trusted.ledger import Ledger
+
+    book = Ledger(ledger)
+    accounts = book.accounts() if dataset is None else [book.account(dataset)]
+    rows = [_row(account) for account in accounts]
+    tell(as_json, {"datasets": [account.to_dict() for account in accounts]}, lambda: table("", _SHOWN, rows))
+
+
+@ledger_app.command("cap")
+def cap_command(
+    epsilon: Annotated[str, typer.Argument(metavar="N", help="The most that the data set may ever spend.")],
+    ledger: Where,
+    dataset: Name,
+    as_json: Json = False,
+) -> None:
+    """Set the most that a data set may ever spend; makes the ledger if it is not there yet.
+
+    Example: cantle ledger cap 3 --ledger ledger.db --dataset patients
+    """
+    from cantle.trusted.ledger import Ledger
+
+    account = Ledger(ledger).cap(dataset, epsilon)
+    tell(as_json, account.to_dict(), lambda: table("", _SHOWN, [_row(account)]))
+
+
+@ledger_app.command("history")
+def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None:
+    """Every charge to a data set, what became of it, and every cap it was given.
+
+    Example: cantle ledger history --ledger ledger.db --dataset patients
+    """
+    from cantle.trusted.budget import words_of
+    from cantle.trusted.ledger import Ledger
+
+    account = Ledger(ledger).account(dataset)
+    caps = [{"time": time, "cap": words_of(nano), "cap_nano": nano} for time, nano in account.caps]
+
+    def show() -> None:
+        rows = [
+            (str(e.sequence), e.time, e.method, words_of(e.epsilon_nano), (e.sha256 or e.state)[:28])
+            for e in account.entries
+        ]
+        table("", ("release", "charged (UTC)", "method", "epsilon", "sha256 begins with"), rows)
+        for e in account.entries:
+            if not e.guarantee.startswith("pure"):
+                print(f"release {e.sequence}: {e.guarantee}")
+        for cap in caps:
+            print(f"cap {cap['cap']} set at {cap['time']}")
+
+    facts = account.to_dict() | {"entries": [entry.to_dict() for entry in account.entries], "caps": caps}
+    tell(as_json, facts, show)
+
+
+def _row(account: Account) -> tuple[str, ...]:
+    facts = account.to_dict()
+    words = [facts["dataset"], facts["unit"] or "-", facts["cap"] or "none", facts["spent"], facts["left"] or "-"]
+    return (*words, str(facts["releases"]), str(facts["unrecorded"]))

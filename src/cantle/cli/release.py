@@ -1,0 +1,178 @@
+"""The commands that read a release: show, verify, sample, graph, apply."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.cli.output import Json, tell
+from cantle.errors import ParameterError, raise_alone
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+
+ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+
+
+def show_command(
+    folder: ReleaseDir,
+    depth: Annotated[int, typer.Option(min=0, help="How deep the tree is drawn.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """The statement's main facts, the budget by path, and the tree of regions, the largest sets or the degrees.
+
+    Example: cantle show release
+    """
+    from cantle.release import Release
+    from cantle.release.show import budget_lines, overview, tree_lines
+
+    release = Release.load(folder)
+
+    def show() -> None:
+        for name, value in overview(release):
+            print(f"{name:10} {value}")
+        print("\nBudget")
+        for line in budget_lines(release.manifest):
+            print(line)
+        print("\n" + {"sets": "Sets", "graph": "Nodes by degree"}.get(release.manifest["kind"], "Regions"))
+        for line in tree_lines(release, depth):
+            print(line)
+
+    tell(as_json, release.manifest, show)
+
+
+def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
+    """Re-add every path of the receipt, check hashes, schema, statement and counts.
+
+    Example: cantle verify release
+    """
+    from cantle.release.verify import verify_folder
+
+    found = verify_folder(folder)
+
+    def show() -> None:
+        for problem in found:
+            print(f"off: {problem}")
+        print(f"{folder}: {'does not add up' if found else 'adds up'}")
+
+    tell(as_json, {"release": str(folder), "ok": not found, "problems": found}, show)
+    if found:
+        raise typer.Exit(1)
+
+
+def sample_command(
+    folder: ReleaseDir,
+    n: Annotated[int, typer.Option("-n", min=0, help="How many records (of a graph: degrees).")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A CSV, of sets FIMI lines; default: print.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Any; drawing from released counts costs nothing.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw more synthetic records from a release; post-processing, costs nothing.
+
+    Example: cantle sample release -n 1000 -o more.csv
+    """
+    from cantle.errors import OutputError
+    from cantle.release import Release
+    from cantle.release.data_file import as_text, number_of
+
+    if output is not None and output.suffix.lower() in (".parquet", ".pq"):
+        raise ParameterError(f"sample writes text: CSV, of sets FIMI lines; name it so, got {output.name!r}")
+    release = Release.load(folder)
+    _warn_unless_private(release)
+    target = None if output is None else _marked(output, release)
+    records = release.sample(n, seed=seed)
+    text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
+    facts = {"records": drawn, "private": release.private, "guarantee": release.manifest["guarantee"]}
+    if target is None:
+        tell(as_json, facts | {"csv": text}, lambda: print(text, end=""))
+        return
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    tell(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn} records"))
+
+
+def _marked(output: Path, release: Release) -> Path:
+    """The new file for what is made from a release, named NOT-PRIVATE as the release's own files are."""
+    from cantle.errors import OutputError
+    from cantle.release import mark_of
+
+    mark = mark_of(release.manifest)
+    target = output if output.name.startswith(mark) else output.with_name(mark + output.name)
+    if target.exists():
+        raise OutputError(f"{target} exists already; choose another -o file")
+    return target
+
+
+def _warn_unless_private(release: Release) -> None:
+    """Says on stderr that what is drawn carries no promise, since lines printed as CSV cannot say it."""
+    if not release.private:
+        print(f"{release.manifest['guarantee']}; this holds for what is drawn from it too", file=sys.stderr)
+
+
+def graph_command(
+    folder: ReleaseDir,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="A new edge list.")],
+    seed: Annotated[int | None, typer.Option(min=0, help="Any; the degrees are already public.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Regenerate a graph from a released degree sequence. Its degrees are those released; its clustering is not.
+
+    Example: cantle graph release -o graph.txt
+    """
+    from cantle.errors import OutputError
+    from cantle.postprocess.random_graph import regenerate, write_edges
+    from cantle.release import Release
+    from cantle.release.data_file import as_polars
+
+    release = Release.load(folder)
+    if release.manifest["method"] != "degrees":
+        raise ParameterError("only a degrees release can be made a graph; this one is by another method")
+    target = _marked(output, release)
+    _warn_unless_private(release)
+    degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
+    edges = regenerate(degrees, seed)
+    try:
+        warning = "" if release.private else release.manifest["guarantee"]
+        write_edges(edges, target, nodes=len(degrees), warning=warning)
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
+    facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
+    facts |= {"private": release.private, "guarantee": release.manifest["guarantee"]}
+    tell(as_json, facts, lambda: print(f"wrote {target}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
+
+
+def apply_command(
+    folder: ReleaseDir,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table of the same schema.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Named *.internal.csv.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Generalise another file (a test set, next year's data) with the cuts of a diffgen release. NOT PRIVATE.
+
+    Example: cantle apply release test.csv -o test.internal.csv
+    """
+    from cantle.errors import OutputError
+    from cantle.release import Release
+
+    target = output or Path(f"{data.stem}.internal.csv")
+    if not target.name.endswith(".internal.csv"):
+        raise ParameterError(f"the output is not private and must be named *.internal.csv, got {target.name!r}")
+    if target.exists():
+        raise OutputError(f"{target} exists already; choose another -o file")
+    if folder.resolve() in target.resolve().parents:
+        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
+    print("NOT PRIVATE: made from the records of the data without noise; for internal use", file=sys.stderr)
+    table = Release.load(folder).generalise(data)
+    try:
+        table.write_csv(target)
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    tell(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))

@@ -1,0 +1,1 @@
+"""Private files and frames become codes, record by record, silently."""

@@ -1,0 +1,166 @@
+"""Lines of CSV straight into codes, compiled: what is plain is read here, what is not is left to the text path.
+
+Trusted: it stands for `readers` and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
+that the encoder was asked about before (declared categories, missing-value marks), any other text in a column where
+all of these mean the same, or a whole number of up to 18 digits. A line with any other field is in doubt, and is read
+again by those two. Lines hold no quotes and no carriage returns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cantle._jit import compiled, ends64, inlined, load8, lowest
+
+SKIP, WHOLE, TEXT = 0, 1, 2
+PLACE, LEAST, MOST, STEP, EMPTY, OTHER, BASE, MASK, MARKS, MARKED = range(10)
+"""Of a column: where its code goes; the first and last grid value and the width of a code; the code of an empty field
+and that of any text not listed (DOUBT: to be read again); where its texts begin, and their number of places less one;
+its marks that are whole numbers, from MARKS to MARKED."""
+
+DOUBT = -2
+END = 10
+MULTIPLIER, OTHER_MULTIPLIER = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+
+
+def hashed(words: list[int]) -> int:
+    """The place of a text, given as two or more words of eight bytes, in a table of whatever size (a power of two)."""
+    state = words[0] * MULTIPLIER + words[1] * OTHER_MULTIPLIER
+    for word in words[2:]:
+        state = (state ^ word) * MULTIPLIER
+    return state % 2**64 >> 40
+
+
+_U = np.uint64
+_HIGHS = _U(0x8080808080808080)
+_K, _L, _HASH_SHIFT = _U(MULTIPLIER), _U(OTHER_MULTIPLIER), _U(40)
+
+
+@inlined
+def _word(data: Any, i: Any, left: Any) -> Any:
+    """The next eight bytes of a text of which so many are left, zeros after its end."""
+    bits = min(left, _U(8)) << _U(3)
+    return load8(data, i) & (~_U(0) >> (_U(64) - bits)) if left > _U(0) else _U(0)
+
+
+@inlined
+def _whole(data: Any, i: Any, word: Any, length: Any) -> Any:
+    """The whole number (1 to 18 digits, maybe with a minus) of a field, and whether it is one."""
+    if length <= _U(8):
+        # Eight digits at once: zeros in front, then neighbours are joined to twos, fours and eight.
+        digits = (word << (_U(64) - (length << _U(3)))) ^ _U(0x3030303030303030)
+        digits &= ~_U(0) << (_U(64) - (length << _U(3)))
+        if ((digits + _U(0x7676767676767676)) | digits) & _HIGHS == _U(0):
+            digits = (digits * _U(10) + (digits >> _U(8))) & _U(0x00FF00FF00FF00FF)
+            digits = (digits * _U(100) + (digits >> _U(16))) & _U(0x0000FFFF0000FFFF)
+            return np.int64((digits * _U(10000) + (digits >> _U(32))) & _U(0xFFFFFFFF)), True
+    negative = data[i] == 45
+    at, end, value = i + _U(negative), i + length, np.int64(0)
+    if end - at > _U(18) or at == end:
+        return 0, False
+    while at < end:
+        digit = np.int64(data[at]) - 48
+        if digit < 0 or digit > 9:
+            return 0, False
+        value = 10 * value + digit
+        at += _U(1)
+    return -value if negative else value, True
+
+
+@inlined
+def _listed(data: Any, i: Any, length: Any, info: Any, places: Any, pool: Any) -> Any:
+    """The code of a text that is listed, DOUBT if it is not.
+
+    `places` are (length, two words, code, where in the pool the other words are); a length of 0 is none.
+    """
+    eight, left = _U(8), length - _U(8) if length > _U(8) else _U(0)
+    one, two = _word(data, i, length), _word(data, i + eight, left)
+    state = one * _K + two * _L
+    k = _U(16)
+    while k < length:
+        state = (state ^ _word(data, i + k, length - k)) * _K
+        k += eight
+    mask = _U(info[MASK])
+    place = (state >> _HASH_SHIFT) & mask
+    while True:
+        at = place + _U(info[BASE])
+        if places[at, 0] == _U(0):
+            return DOUBT
+        if places[at, 0] == length and places[at, 1] == one and places[at, 2] == two:
+            same, k = True, _U(16)
+            while k < length:
+                same &= pool[places[at, 4] + (k >> _U(3)) - _U(2)] == _word(data, i + k, length - k)
+                k += eight
+            if same:
+                return np.int64(places[at, 3])
+        place = (place + _U(1)) & mask
+
+
+@inlined
+def _is_odd(data: Any, i: Any, length: Any) -> Any:
+    """Whether a text may not be what it looks like: bytes beyond ASCII may be no text."""
+    odd = False
+    for k in range(length):
+        odd |= data[i + _U(k)] >= 128
+    return odd
+
+
+@compiled
+def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, places: Any, pool: Any, marks: Any,
+         codes: Any, doubts: Any) -> Any:  # fmt: skip
+    """Codes (records, columns) of the lines from `at` on, as many as there is room for; -1 where one is to be dropped.
+
+    `data` ends its lines with a line end and has 64 bytes more than `size`. `signs` are the separator and whether
+    spaces before a field are skipped; `kind` has the first columns. Gives the number of records and of doubts, and
+    where it stopped; `doubts` are (begin, end, record).
+    """
+    separator, columns = np.uint8(signs[0]), len(kind)
+    i, stop, block = _U(at), _U(size), _U(at)
+    ends = ends64(data, block, separator)  # where fields end among the 64 bytes from `block` on, passed ones left out
+    record, doubtful = 0, 0
+    while i < stop and record < len(codes):
+        begin, doubt, over, c = i, False, False, 0
+        while not over:
+            while ends == _U(0):
+                block += _U(64)
+                ends = ends64(data, block, separator)
+            start, end = i, block + lowest(ends)
+            ends &= ends - _U(1)
+            i, over = end + _U(1), data[end] == END
+            if c < columns and kind[c] != SKIP:
+                info = infos[c]
+                if signs[1]:
+                    while start < end and data[start] == 32:
+                        start += _U(1)
+                        doubt |= start == end
+                length, plain = end - start, False
+                if length == _U(0):
+                    codes[record, info[PLACE]] = info[EMPTY]
+                    plain = True
+                elif kind[c] == WHOLE:
+                    value, plain = _whole(data, start, load8(data, start), length)
+                    if plain:
+                        for k in range(info[MARKS], info[MARKED]):
+                            doubt |= marks[k] == value
+                        distance = min(max(value, info[LEAST]), info[MOST]) - info[LEAST]
+                        codes[record, info[PLACE]] = distance if info[STEP] == 1 else distance // info[STEP]
+                if not plain:
+                    code = _listed(data, start, length, info, places, pool)
+                    if code == DOUBT:
+                        code = info[OTHER]
+                        doubt |= code == DOUBT or _is_odd(data, start, length)
+                    codes[record, info[PLACE]] = code
+            c += 1
+        if c == 1 and i - begin == _U(1):
+            continue  # a blank line is no record
+        while c < columns:  # a short line misses its last values; the surplus of a long one was passed over
+            if kind[c] != SKIP:
+                codes[record, infos[c, PLACE]] = infos[c, EMPTY]
+            c += 1
+        if doubt:
+            doubts[doubtful, 0], doubts[doubtful, 1], doubts[doubtful, 2] = begin, i, record
+            doubtful += 1
+        record += 1
+    return record, doubtful, i

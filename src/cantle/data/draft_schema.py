@@ -1,0 +1,251 @@
+"""Drafts of a schema, for `cantle init`: commented YAML with explicit blanks for what only people can know.
+
+Without `infer` only the header and the declared column types are looked at, never a value. Nothing in a CSV file says
+whether its first line is a header or a record, so whoever asks for a draft must know; of a file without a header only
+the number of fields in its first line is used. With `infer` the blanks are filled from the private values themselves;
+that voids the promise, and schema and releases say so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from datetime import MAXYEAR, MINYEAR
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cantle.errors import DataError, ParameterError
+from cantle.schema.table import BLANK, Dialect, Field, Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Column = tuple[str, str | None, dict[str, Any]]  # name, type, what is known of it
+
+_INTRO = f"""\
+# A schema says what is public about a table. Fill in every {BLANK} from what could occur
+# (a code book, the law, common sense), never from the data: bounds and categories are published.
+#
+#   type        integer, number (needs step), string (needs categories), boolean, date, datetime (needs step)
+#   role        target: the column a classifier will predict;  identifier: never read
+#   constraints minimum and maximum: values outside are clamped;  required: true drops records without a value
+#   unknown     what an undeclared category becomes: null (default), drop, or one of the categories
+#   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
+#
+# One record is protected. If somebody may have several, say whom to protect: unit: {{person: COLUMN, max_records: 3}}
+"""
+_NO_HEADER = (
+    "# The file has no header: its columns are numbered from the left; give them names of your own, in this order\n"
+)
+_WARNING = """\
+# NO GUARANTEE: this schema was drawn up from the private values themselves (--infer). Whoever reads it, or any
+# release made with it, learns about them. Use it to look around; before publishing, set every bound and category
+# by what could occur, and only then take out the line `guarantee: none`.
+guarantee: none
+"""
+_HINTS = {
+    "minimum": "lowest value that could occur, whether or not it does",
+    "maximum": "highest value that could occur, whether or not it does",
+    "number": "precision worth keeping, such as 0.1",
+    "datetime": "precision worth keeping, such as 15min, 1h or 1d",
+    "categories": 'every value that could occur, as ["a", "b"]; categoriesOrdered: true if their order means something',
+}
+_MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
+_MANY = 1000  # more distinct texts than this, and an inferred column is taken for an identifier
+_MOST_DECIMALS = 6
+_MOST_NAMES = 20_000
+_LONGEST_NAME = 200
+
+
+def needs_header(path: str | os.PathLike[str]) -> bool:
+    """Whether the draft for a file must know if its first line is a header: a Parquet file declares its names."""
+    from cantle.data.tables import PARQUET
+
+    return Path(path).suffix.lower() not in PARQUET
+
+
+def draft(path: str | os.PathLike[str], *, header: bool | None = None, infer: bool = False) -> str:
+    """Text of a commented YAML schema for a CSV or Parquet file; `header`: whether a CSV file starts with names."""
+    columns, dialect = _declared(Path(path), header)
+    marks = [""]
+    if infer:
+        columns, marks = _inferred(path, [name for name, _, _ in columns], dialect)
+    fields = "fields:\n" + "".join(_entry(*one) for one in columns)
+    if not dialect.header:
+        fields = _NO_HEADER + fields
+    parts = [_INTRO, *([_WARNING] if infer else []), fields]
+    parts.append(f'missingValues: {_json(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
+    if dialect != Dialect():
+        parts.append(f"dialect: {_json(dialect.to_dict())}\n")
+    return "\n".join(parts)
+
+
+def _entry(name: str, kind: str | None, known: dict[str, Any]) -> str:
+    """One field as YAML."""
+    lines = [f"  - name: {_json(name)}"]
+    if known.get("role"):
+        lines.append("    role: identifier  # no values, or too many different ones, to publish as categories")
+    elif kind is None:
+        lines.append(f"    type: {BLANK}  # integer, number, string, boolean, date, datetime; or role: identifier")
+        lines.append(f"    # then constraints, step or categories; for example, with {BLANK} where a value goes:")
+        lines += ["    constraints:", f"      minimum: {BLANK}", f"      maximum: {BLANK}"]
+    else:
+        lines += [f"    type: {kind}", *_details(kind, known)]
+    return "\n".join(lines) + "\n"
+
+
+def _details(kind: str, known: dict[str, Any]) -> list[str]:
+    def line(key: str, hint: str) -> str:
+        return f"{key}: {_json(known[key]) if key in known else f'{BLANK}  # {_HINTS[hint]}'}"
+
+    if kind == "string":
+        return [f"    {line('categories', 'categories')}"]
+    if kind == "boolean":
+        return []
+    step = [f"    {line('step', kind)}"] if kind in _HINTS else []
+    return [*step, "    constraints:", *(f"      {line(key, key)}" for key in ("minimum", "maximum"))]
+
+
+def _json(value: Any) -> str:
+    """JSON on one line that is YAML too: characters YAML does not allow in a file are escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
+
+
+# ------------------------------------------------------------------------------ what the file itself declares
+
+
+def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialect]:
+    """Names and types by header and container alone, and the dialect whose delimiter the first line uses most."""
+    from cantle.data.tables import column_types, header
+
+    if not needs_header(path):
+        return [(name, _kind(dtype), {}) for name, dtype in column_types(path).items()], Dialect()
+    if has_header is None:
+        rule = "nothing in it says whether the first line holds column names or a record"
+        raise ParameterError(f"{path.name!r}: {rule}; say which: header=True or header=False")
+    headers = {one: header(path, Dialect(delimiter=one)) for one in (None, ";", "\t", "|")}
+    best = max(headers, key=lambda one: len(headers[one]))
+    names = headers[best]
+    if len(names) > _MOST_NAMES:
+        raise DataError(f"the first line of {path.name!r} has more than {_MOST_NAMES:,} fields; check its line ends.")
+    if has_header:
+        _check_names(path, names)
+    else:
+        names = [f"column_{number}" for number in range(1, len(names) + 1)]
+    return [(name, None, {}) for name in names], Dialect(delimiter=best, header=has_header)
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    """Refuse what cannot be column names; the message does not quote them, for they may be values."""
+    problem = None
+    if len(set(names)) < len(names):
+        problem = "repeats a name"
+    elif any(len(name) > _LONGEST_NAME for name in names):
+        problem = f"has a name of more than {_LONGEST_NAME} characters"
+    elif any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for name in names for letter in name):
+        problem = "has a control character in a name"
+    if problem:
+        fix = "correct it, or say that the file has none (--header no)"
+        raise DataError(f"the header of {path.name!r} {problem}; {fix}.")
+
+
+def _kind(dtype: Any) -> str | None:
+    """The schema type for a column's declared type; None where there is none."""
+    import polars as pl
+
+    if dtype.is_integer() or dtype.is_float() or dtype.is_decimal():
+        return "integer" if dtype.is_integer() else "number"
+    kinds: dict[Any, str] = {pl.Boolean: "boolean", pl.Date: "date", pl.Datetime: "datetime"}
+    kinds |= {pl.String: "string", pl.Categorical: "string", pl.Enum: "string"}
+    return kinds.get(dtype.base_type())
+
+
+# -------------------------------------------------------------------- what the values say (no guarantee left)
+
+
+def _inferred(path: Any, names: list[str], dialect: Dialect) -> tuple[list[Column], list[str]]:
+    """Types and every blank filled from the values, and the missing-value marks that occur."""
+    import polars as pl
+
+    from cantle.data.tables import read_columns
+
+    schema = Schema(fields=tuple(Field(name=name) for name in names), dialect=dialect)
+    frame = read_columns(path, schema).frame
+    texts = [series for series in frame if series.dtype == pl.String]
+    marks = ["", *(mark for mark in _MARKS if any((series == mark).any() for series in texts))]
+    return [(series.name, *_guess(series, marks)) for series in frame], marks
+
+
+def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, dict[str, Any]]:
+    """Type and bounds or categories of one column: the narrowest type that reads every value."""
+    import polars as pl
+
+    series = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
+    values = series.drop_nulls()
+    values = values.filter(~values.is_in(marks)) if values.dtype == pl.String else values
+    if values.dtype.is_float():
+        values = values.filter(values.is_finite())
+    if values.is_empty():
+        return None, {"role": "identifier"}
+    if values.dtype != pl.String:
+        kind = _kind(values.dtype) or "string"
+        return _filled(values, kind)
+    tried = (_filled_from_text(values, kind) for kind in ("boolean", "integer", "number", "date", "datetime", "string"))
+    return next(filled for filled in tried if filled)
+
+
+def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, dict[str, Any]] | None:
+    """The column read as `kind`, or None where a value cannot be."""
+    import polars as pl
+
+    if kind == "boolean":
+        return ("boolean", {}) if texts.str.to_lowercase().is_in(["true", "false"]).all() else None
+    if kind == "integer":
+        made = texts.cast(pl.Int64, strict=False)
+    elif kind == "number":
+        made = texts.cast(pl.Float64, strict=False)
+        made = made if made.is_finite().all() else made.clear(len(made))
+    elif kind == "date":
+        made = texts.str.to_date("%Y-%m-%d", strict=False)
+    elif kind == "datetime":
+        texts = texts.str.replace(" ", "T", literal=True)
+        made = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="us")
+    else:
+        made = texts
+    if kind in ("date", "datetime") and not made.dt.year().is_between(MINYEAR, MAXYEAR).all():
+        return None  # polars knows years that Python does not
+    return None if made.null_count() else _filled(made, kind)
+
+
+def _filled(values: pl.Series, kind: str) -> tuple[str | None, dict[str, Any]]:
+    low: Any = values.min()
+    high: Any = values.max()
+    if kind == "boolean":
+        return kind, {}
+    if kind == "string":
+        listed = sorted(values.unique().to_list())
+        return (kind, {"categories": listed}) if len(listed) <= _MANY else (None, {"role": "identifier"})
+    if kind == "number":
+        step = _decimal_step(values)
+        return kind, {
+            "step": float(step),
+            "minimum": float((Decimal(str(low)) / step).to_integral_value(ROUND_FLOOR) * step),
+            "maximum": float((Decimal(str(high)) / step).to_integral_value(ROUND_CEILING) * step),
+        }
+    if kind == "datetime":
+        low, high = (moment.replace(microsecond=0, tzinfo=None) for moment in (low, high))
+        return kind, {"step": "1s", "minimum": low.isoformat(), "maximum": high.isoformat()}
+    return kind, {
+        key: one if kind == "integer" else one.isoformat() for key, one in (("minimum", low), ("maximum", high))
+    }
+
+
+def _decimal_step(values: pl.Series) -> Decimal:
+    """The precision the values are written in, at most six decimals and fifteen digits."""
+    shown = [Decimal(str(one)).normalize() for one in values.unique().head(1000).to_list()]
+    decimals = max(0, *(-int(one.as_tuple().exponent) for one in shown))
+    whole = max(one.adjusted() for one in shown) + 2
+    return Decimal(1).scaleb(-min(decimals, _MOST_DECIMALS) if whole <= 8 else max(0, whole - 14))

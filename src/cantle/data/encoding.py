@@ -1,0 +1,225 @@
+"""From a source to the codes of a domain, batch by batch.
+
+The general way is `readers` and then the domain's `encode`. A large CSV file goes straight from lines to codes where
+its fields are plain (scan.py). The tables for that are made by asking the domain, and what is not plain is left to
+the general way, so that both give the same codes (tests/data/test_encoding.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cantle import _fast
+from cantle.data.tables import CSV, Lines, read_batches, read_lines
+from cantle.schema.domain import MISSING, Attribute, Domain, Labels, unsigned
+from cantle.schema.table import Schema
+
+Codes = npt.NDArray[Any]
+
+BYTES = 100
+"""Of a record of CSV, roughly: tells from which size on a file is worth the loading of kernels."""
+
+MOST_TEXTS = 1 << 12
+"""Categories and marks of a column that are looked up by kernels."""
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_PIECE = 1 << 18  # bytes read together: they stay close
+_ROWS = 1 << 12  # records whose codes stay close
+
+
+def read_codes(source: Any, schema: Schema, domain: Domain, layout: str) -> Iterator[tuple[str, Any, Codes]]:
+    """Batches of (kind of frame, codes, classes), dropped records left out.
+
+    Codes are one array an attribute in layout "columns", else one array (records, attributes).
+    """
+    general = domain.encode_columns if layout == "columns" else domain.encode
+    if not _is_large_csv(source):
+        for batch in read_batches(source, schema):
+            yield batch.kind, *general(batch.frame)
+        return
+    wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    scanner = None
+    for lines in read_lines(Path(source), schema, wanted, piece=_PIECE):
+        if lines.quoted or len(lines.columns) == 1:
+            yield "polars", *general(lines.parse(wanted))
+        else:
+            scanner = scanner or _Scanner(domain, lines)
+            for codes, classes in scanner.encode(lines, layout):
+                yield "polars", codes, classes
+
+
+def _is_large_csv(source: Any) -> bool:
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = Path(source)
+    return path.suffix.lower() in CSV and os.path.isfile(path) and _fast.wanted(path.stat().st_size // BYTES)
+
+
+class _Scanner:
+    """Reads the lines of one file: plain columns by the kernel, the others and lines in doubt by the general way."""
+
+    def __init__(self, domain: Domain, lines: Lines) -> None:
+        from cantle.data import _scan_kernel as scan
+
+        self._domain, self._scan = domain, scan.scan
+        self._columns = [*domain.attributes, *([domain.target] if domain.target else [])]
+        place = {attribute.name: j for j, attribute in enumerate(self._columns)}
+        last = max(lines.columns.index(name) for name in place)
+        tables = _Tables(lines)
+        for name in lines.columns[: last + 1]:
+            tables.add(None if name not in place else self._columns[place[name]], place.get(name, 0))
+        self._plain = [j for j in range(len(self._columns)) if j in tables.plain]
+        self._others = [j for j in range(len(self._columns)) if j not in tables.plain]
+        self._arrays = tables.arrays()
+        sizes = [attribute.size for attribute in self._columns]
+        self._kinds = [unsigned(size) for size in sizes]
+        self._widest = unsigned(max(sizes[: len(domain.attributes)], default=1))
+        self._room = np.zeros((_ROWS, len(sizes)), dtype=np.int32 if max(sizes) < 2**31 else np.int64)
+        self._doubts = np.empty((_ROWS, 3), dtype=np.int64)
+
+    def encode(self, lines: Lines, layout: str) -> Iterator[tuple[Any, Codes]]:
+        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` have them."""
+        others, number = self._read_others(lines), 0
+        for text, size in _with_room_behind(lines.text):
+            data, at = np.frombuffer(text, dtype=np.uint8), 0
+            while at < size:
+                records, doubtful, at = self._scan(data, at, size, *self._arrays, self._room, self._doubts)
+                found = self._room[:records]
+                if doubtful:
+                    self._settle(lines, text, self._doubts[:doubtful], found)
+                for j, codes in others.items():
+                    found[:, j] = codes[number : number + records]
+                if found.min(initial=0) < 0:
+                    found = found[(found >= 0).all(axis=1)]
+                yield self._narrow(found, layout)
+                number += records
+
+    def _narrow(self, found: Codes, layout: str) -> tuple[Any, Codes]:
+        """The codes in the types and the layout that the domain has them in."""
+        number = len(self._domain.attributes)
+        if self._domain.target:
+            classes = found[:, number].astype(self._kinds[number])
+        else:
+            classes = np.zeros(len(found), dtype=unsigned(1))
+        if layout == "columns":
+            return [found[:, j].astype(self._kinds[j]) for j in range(number)], classes
+        return found[:, :number].astype(self._widest), classes
+
+    def _settle(self, lines: Lines, text: bytes, doubts: Codes, found: Codes) -> None:
+        """Reads the plain columns of lines in doubt by the general way."""
+        wanted = [self._columns[j].name for j in self._plain]
+        frame = lines.parse(wanted, b"".join(text[begin:end] for begin, end, _ in doubts.tolist()))
+        for j in self._plain:
+            found[doubts[:, 2], j] = self._columns[j].encode(frame[self._columns[j].name])
+
+    def _read_others(self, lines: Lines) -> dict[int, Codes]:
+        """The columns that the kernel does not know, read by the general way."""
+        if not self._others:
+            return {}
+        frame = lines.parse([self._columns[j].name for j in self._others])
+        return {j: self._columns[j].encode(frame[self._columns[j].name]) for j in self._others}
+
+
+def _with_room_behind(text: bytes) -> tuple[tuple[bytes, int], tuple[bytes, int]]:
+    """The lines in two parts, each a text and how much of it to read: the kernel looks at up to 64 bytes beyond, so the
+    last lines are copied to where there are such, and end in a line end."""
+    last = text.rfind(b"\n", 0, max(0, len(text) - 64)) + 1
+    rest = text[last:]
+    return (text, last), (rest + b"\n" * 64, len(rest) + (not rest.endswith(b"\n")))
+
+
+class _Tables:
+    """What the kernel must know of every column of the file; public."""
+
+    def __init__(self, lines: Lines) -> None:
+        from cantle.data import _scan_kernel as scan
+
+        self._scan, self._dialect = scan, lines.dialect
+        self._signs = [ord(lines.dialect.separator), int(lines.dialect.skip_initial_space)]
+        self._kinds: list[int] = []
+        self._infos: list[list[int]] = []
+        self._places: list[tuple[int, int, int, int, int]] = []
+        self._pool: list[int] = []
+        self._marks: list[int] = []
+        self.plain: set[int] = set()
+
+    def arrays(self) -> tuple[Codes, ...]:
+        tables = [np.array(one, dtype=np.int64) for one in (self._signs, self._kinds, self._infos)]
+        places = np.array(self._places, dtype=np.uint64).reshape(-1, 5)
+        pool = np.array([*self._pool, 0], dtype=np.uint64)
+        return (*tables, places, pool, np.array([*self._marks, 0], dtype=np.int64))
+
+    def add(self, attribute: Attribute | None, place: int) -> None:
+        """The next column, whose code goes to this place."""
+        scan, info = self._scan, dict.fromkeys(range(10), 0)
+        kind = scan.SKIP if attribute is None or self._dialect.separator > "\x7f" else _kind(attribute)
+        if attribute is not None and kind != scan.SKIP:
+            self.plain.add(place)
+            scale, texts = attribute.scale, list(attribute.scale.marks)
+            if isinstance(scale, Labels):
+                texts += scale.texts
+            else:
+                last, numbers = scale.first + (scale.grid - 1) * scale.step, list(filter(_WHOLE.fullmatch, texts))
+                info |= {scan.LEAST: scale.first, scan.MOST: last, scan.STEP: scale.step * attribute.width}
+                info |= {scan.MARKS: len(self._marks), scan.MARKED: len(self._marks) + len(numbers)}
+                self._marks += [int(text) for text in numbers]
+                texts = [text for text in texts if text not in numbers]
+            texts = [text for text in dict.fromkeys(texts) if text]
+            empty, other, codes = _codes_of(attribute, texts)
+            info |= {scan.PLACE: place, scan.EMPTY: empty, scan.OTHER: scan.DOUBT if other is None else other}
+            info[scan.BASE], info[scan.MASK] = self._add_texts(texts, codes)
+        self._kinds.append(kind)
+        self._infos.append(list(info.values()))
+
+    def _add_texts(self, texts: list[str], codes: list[int]) -> tuple[int, int]:
+        """Puts texts and their codes into a table of open addresses: where it begins, and its size less one."""
+        size, first = 1 << (8 * len(texts)).bit_length(), len(self._places)
+        table = [(0, 0, 0, 0, 0)] * size
+        for text, code in zip(texts, codes, strict=True):
+            encoded = text.encode()
+            padded = encoded.ljust(max(16, -(-len(encoded) // 8) * 8), b"\0")
+            words = np.frombuffer(padded, dtype="<u8").tolist()
+            at = self._scan.hashed(words) & (size - 1)
+            while table[at][0]:
+                at = (at + 1) & (size - 1)
+            table[at] = (len(encoded), words[0], words[1], code % 2**64, len(self._pool))
+            self._pool += words[2:]
+        self._places += table
+        return first, size - 1
+
+
+def _codes_of(attribute: Attribute, texts: list[str]) -> tuple[int, int | None, list[int]]:
+    """The codes of nothing, of any text that is not among these (None: it depends on the text), and of these."""
+    scale = attribute.scale
+    if isinstance(scale, Labels) and scale.type == "integer":
+        empty, *codes = attribute.encode(pl.Series([None, *texts], dtype=pl.String)).tolist()
+        return empty, None, codes
+    if not isinstance(scale, Labels):  # these are marks of missing values, and so is nothing
+        empty, *codes = attribute.codes(np.full(len(texts) + 1, MISSING)).tolist()
+        return empty, None, codes
+    # All texts that are not listed are the same to a category; one that is none of these stands for them.
+    places = [MISSING, scale.place("".join(texts) + "?"), *map(scale.place, texts)]
+    empty, other, *codes = attribute.codes(np.array(places)).tolist()
+    return empty, other, codes
+
+
+def _kind(attribute: Attribute) -> int:
+    """How the kernel reads a column; SKIP if it does not."""
+    from cantle.data import _scan_kernel as scan
+
+    scale = attribute.scale
+    if attribute.size >= 2**31:
+        return scan.SKIP
+    if isinstance(scale, Labels):
+        return scan.TEXT if len(scale.texts) + len(scale.marks) <= MOST_TEXTS else scan.SKIP
+    ends = scale.first, scale.first + (scale.grid - 1) * scale.step
+    fits = scale.type == "integer" and ends[0] > -(2**62) and ends[1] < 2**62
+    return scan.WHOLE if fits else scan.SKIP

@@ -1,0 +1,223 @@
+"""Pairs of identifiers as they were read, until they are a graph: cleaned, numbered, each edge once. Trusted.
+
+A node without edges is a pair of the node with itself, and so is a loop: it gives its node and no edge. Cleaning is
+record by record: a pair with an identifier that is missing or not declared is dropped whole, and so is, where all nodes
+are listed, a pair with one that is not.
+
+The numbers of nodes follow the public order of identifiers (cantle.trusted.bounding.node_ids), and edges are sorted by
+them, so nothing of the order of the records is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.schema.identifier_lines import Column
+from cantle.trusted.bounding.graph_arrays import Ends, Graph
+from cantle.trusted.bounding.node_ids import Ints, Keys, identifier, number_keys, text_keys
+
+Bools = NDArray[np.bool_]
+
+_BLOCK = 1 << 22  # pairs looked at together where a whole array of temporary values would be large
+_HEADERS = {  # column titles: no record
+    (b"source", b"target"),
+    (b"from", b"to"),
+    (b"src", b"dst"),
+    (b"src", b"dest"),
+    (b"fromnodeid", b"tonodeid"),
+    (b"from_node_id", b"to_node_id"),
+    (b"node1", b"node2"),
+    (b"node_1", b"node_2"),
+    (b"id1", b"id2"),
+    (b"id_1", b"id_2"),
+    (b"user1", b"user2"),
+}
+_TITLES = {title for pair in _HEADERS for title in pair}
+
+
+class _Numbered(dict[bytes, int]):
+    """Texts numbered in the order in which they come."""
+
+    def __missing__(self, text: bytes) -> int:
+        self[text] = number = len(self)
+        return number
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """Which identifiers could occur: whole numbers between two bounds, or a list of numbers and texts."""
+
+    low: int = 0
+    high: int = -1
+    numbers: Ints | None = None
+    texts: frozenset[bytes] = frozenset()
+
+    def has_numbers(self, numbers: NDArray[Any]) -> Bools:
+        if self.numbers is None:
+            return (numbers >= self.low) & (numbers <= self.high)
+        return np.isin(numbers, self.numbers)
+
+
+class Pairs:
+    """Collects pairs and makes them a graph."""
+
+    def __init__(self, *, titles: bool = False) -> None:
+        """`titles`: a pair of usual column titles is no record."""
+        self._numbers: list[NDArray[Any]] = []
+        self._texts: list[tuple[Ints, Bools]] = []  # pairs with a text in them, and where
+        self._known = _Numbered()
+        self._titles = titles
+
+    def __repr__(self) -> str:
+        return "Pairs(private)"
+
+    def add_numbers(self, pairs: Ints) -> None:
+        """Pairs (k, 2) of whole numbers."""
+        small = not len(pairs) or (pairs.min() >= -(2**31) and pairs.max() < 2**31)
+        self._numbers.append(pairs.astype(np.int32) if small else pairs)
+
+    def add(self, columns: list[Column]) -> None:
+        """The two ends of some pairs; of one column, nodes."""
+        for column in columns:
+            index = map(self._known.__getitem__, column.texts)
+            column.numbers[column.other] = np.fromiter(index, np.int64, len(column.texts))
+        one, two = columns[0], columns[-1]
+        pairs = np.stack([one.numbers, two.numbers], axis=1)
+        mixed = one.other | two.other
+        if mixed.any():
+            self._texts.append((pairs[mixed], np.stack([one.other[mixed], two.other[mixed]], axis=1)))
+            pairs = pairs[~mixed]
+        self.add_numbers(pairs)
+
+    def graph(self, declared: Declared | None, nodes: int | None, *, listed: bool) -> Graph:
+        """The graph of all pairs; `nodes` is the public number of nodes, or None where it is private."""
+        plain = np.concatenate([np.empty((0, 2), dtype=np.int32), *self._numbers])
+        self._numbers = []
+        if declared is not None:
+            plain = plain[declared.has_numbers(plain).all(axis=1)]
+        mixed, is_text, texts = self._settle(declared)
+        found, (plain_ends, mixed_ends) = _numbered([plain.reshape(-1), mixed[~is_text]])
+        del plain
+        used, (text_ends,) = _numbered([mixed[is_text]])
+        mixed[~is_text], mixed[is_text] = mixed_ends, text_ends + len(found)
+        parts: list[NDArray[Any]] = [plain_ends.reshape(-1, 2), mixed]
+        ends = _edges(parts)
+        keys = np.concatenate([number_keys(found), text_keys([texts[i] for i in used.tolist()])])
+        if listed:
+            ends, keys = _between_listed(parts, ends, keys)
+        return Graph(len(keys) if nodes is None else nodes, ends, keys, listed)
+
+    def _settle(self, declared: Declared | None) -> tuple[Ints, Bools, list[bytes]]:
+        """The pairs that are not two plain numbers: numbers, and where there are texts their places in their public
+        order; what is missing, not declared or a title is gone."""
+        pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(pairs for pairs, _ in self._texts)])
+        other = np.concatenate([np.empty((0, 2), dtype=np.bool_), *(other for _, other in self._texts)])
+        known = [identifier(text) for text in self._known]
+        self._texts, self._known = [], _Numbered()
+        if not known:
+            return pairs, other, []
+        texts = sorted({one for one in known if isinstance(one, bytes)})
+        rank = {text: number for number, text in enumerate(texts)}
+        values = np.array([rank[k] if isinstance(k, bytes) else k or 0 for k in known], dtype=np.int64)
+        kinds = np.array([isinstance(k, bytes) for k in known], dtype=np.bool_)
+        good = np.array([_may_occur(k, declared) for k in known], dtype=np.bool_)
+        index = np.where(other, pairs, 0)  # of what is a number already, anything
+        pairs, is_text = np.where(other, values[index], pairs), other & kinds[index]
+        keep = (good[index] | ~other).all(axis=1)
+        if declared is not None:
+            keep &= (is_text | declared.has_numbers(pairs)).all(axis=1)
+        if self._titles:
+            keep &= ~_are_titles(pairs, is_text, rank)
+        return pairs[keep], is_text[keep], texts
+
+
+def _may_occur(known: int | bytes | None, declared: Declared | None) -> bool:
+    """Whether an identifier is there, and declared if it is a text; numbers are looked at together."""
+    return known is not None and (declared is None or isinstance(known, int) or known in declared.texts)
+
+
+def _are_titles(pairs: Ints, other: Bools, rank: dict[bytes, int]) -> Bools:
+    """Which pairs are the usual titles of two columns."""
+    found = np.zeros(len(pairs), dtype=np.bool_)
+    spelt: dict[bytes, list[int]] = {}
+    for text in [text for text in rank if text.lower() in _TITLES]:
+        spelt.setdefault(text.lower(), []).append(rank[text])
+    for one, two in _HEADERS:
+        if one in spelt and two in spelt:
+            found |= np.isin(pairs[:, 0], spelt[one]) & np.isin(pairs[:, 1], spelt[two]) & other.all(axis=1)
+    return found
+
+
+def _numbered(columns: list[NDArray[Any]]) -> tuple[Ints, list[NDArray[np.int32]]]:
+    """The distinct values of all columns, ascending, and for each value its place among them."""
+    some = [column for column in columns if len(column)]
+    if not some:
+        return np.empty(0, dtype=np.int64), [np.empty(0, dtype=np.int32) for _ in columns]
+    low, high = min(int(column.min()) for column in some), max(int(column.max()) for column in some)
+    if high - low < 2 * sum(map(len, some)) + 65_536:
+        return _by_table(columns, low, high)
+    return _by_sorting(columns)
+
+
+def _by_table(columns: list[NDArray[Any]], low: int, high: int) -> tuple[Ints, list[NDArray[np.int32]]]:
+    """Values that lie close together are looked up in a table."""
+    seen = np.zeros(high - low + 1, dtype=np.bool_)
+    for column in columns:
+        for at in range(0, len(column), _BLOCK):
+            seen[column[at : at + _BLOCK].astype(np.int64) - low] = True
+    place = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    made = []
+    for column in columns:
+        out = np.empty(len(column), dtype=np.int32)
+        for at in range(0, len(column), _BLOCK):
+            out[at : at + _BLOCK] = place[column[at : at + _BLOCK].astype(np.int64) - low]
+        made.append(out)
+    return np.flatnonzero(seen) + low, made
+
+
+def _by_sorting(columns: list[NDArray[Any]]) -> tuple[Ints, list[NDArray[np.int32]]]:
+    values = np.concatenate(columns).astype(np.int64, copy=False)
+    places = np.argsort(values)
+    values = values[places]
+    first = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    out = np.empty(len(values), dtype=np.int32)
+    out[places] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+    return values[first], np.split(out, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _between_listed(parts: list[NDArray[Any]], ends: Ends, keys: Keys) -> tuple[Ends, Keys]:
+    """Where all nodes are listed, only those count, and only edges between them: a node that is known from its edges
+    alone would go with the last neighbour it has, and the number of nodes with it, however many."""
+    own = np.zeros(len(keys), dtype=np.bool_)
+    for pairs in parts:
+        own[pairs[pairs[:, 0] == pairs[:, 1], 0]] = True
+    if own.all():
+        return ends, keys
+    place = np.cumsum(own, dtype=np.int32) - np.int32(1)
+    return np.ascontiguousarray(place[ends[own[ends].all(axis=1)]]), keys[own]
+
+
+def _edges(parts: list[NDArray[Any]]) -> Ends:
+    """The edges of all pairs, each once, the smaller end first, ascending; loops are left out."""
+    code = np.empty(sum(map(len, parts)), dtype=np.int64)
+    at = 0
+    for pairs in parts:
+        for start in range(0, len(pairs), _BLOCK):
+            block = pairs[start : start + _BLOCK].astype(np.int64)
+            low, high = block.min(axis=1), block.max(axis=1)
+            low, high = low[low < high], high[low < high]
+            code[at : at + len(low)] = low << 32 | high
+            at += len(low)
+    code = code[:at]
+    code.sort()
+    first = np.ones(at, dtype=np.bool_)
+    np.not_equal(code[1:], code[:-1], out=first[1:])
+    code = code[first]
+    ends = np.empty((len(code), 2), dtype=np.int32)
+    ends[:, 0], ends[:, 1] = code >> 32, code & 0xFFFFFFFF
+    return ends

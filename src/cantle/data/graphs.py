@@ -1,0 +1,264 @@
+"""Reading graphs: edge lists, Matrix Market files, networkx graphs, frames and arrays of two columns, lists of degrees.
+
+    read_graph("email-Enron.txt.gz", schema)              # SNAP: two identifiers a line, # or % for comments
+    read_graph("web.mtx", schema)                         # Matrix Market, coordinate
+    read_graph(frame, schema, nodes=["ann", "bob"])       # and who has no edge
+
+Edges go both ways and count once, however often and in whichever direction they are written. What an identifier is
+stands in cantle.trusted.bounding.node_ids, what a line is in cantle.schema.identifier_lines. A line of the usual column
+titles (source, target and the like) is no edge. Cleaning is silent and record by record; errors are about the input as
+a whole, in fixed words.
+
+Which nodes there are: those that an edge or a loop names, the nodes of a networkx graph, the rows of a Matrix Market
+file, and those of `nodes`, a private list of all of them for `unit: node`. An edge list alone does not know the nodes
+without edges; the graph then says so (`listed`), and how many nodes there are cannot be asked of it
+(cantle.trusted.bounding.projection).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cantle.data.graph_pairs import Declared, Pairs
+from cantle.data.objects import EXACT
+from cantle.data.pandas_columns import as_floats_where_large, is_declared
+from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.schema.graph import GraphSchema, NodeRange
+from cantle.schema.identifier_lines import Column, check_file, matrix_market, pieces, read_fields
+from cantle.schema.values import text_of
+from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
+from cantle.trusted.bounding.graph_arrays import Graph as Graph
+from cantle.trusted.bounding.node_ids import identifier
+
+PARQUET = (".parquet", ".pq")
+# whatever a library objects to, it may do so in words that quote a value: only the fact counts
+_ANYTHING = (Exception, pl.exceptions.PanicException)
+_FLOATS = "identifiers of nodes are declared as floats, which round large numbers; store them as integers or text."
+
+
+def read_graph(data: Any, schema: GraphSchema, nodes: Any = None) -> Graph | Degrees:
+    """The graph in a file, frame, array or networkx graph; of `form: degrees`, the degrees.
+
+    `nodes` is a private list of all nodes: a file with one identifier a line, or the identifiers themselves.
+    """
+    if nodes is not None and schema.unit != "node":
+        rule = f"under `unit: {schema.unit}` the nodes are public"
+        raise ParameterError(f"`nodes`: {rule}; declare them in the schema, not with the data.")
+    if schema.form == "degrees":
+        return _degrees(_degree_values(data))
+    pairs = Pairs(titles=_is_path(data))
+    listed = _add_edges(pairs, data, schema.form)
+    if nodes is not None:
+        _add_nodes(pairs, nodes)
+    return pairs.graph(_declared(schema), schema.node_count, listed=listed or nodes is not None)
+
+
+def _declared(schema: GraphSchema) -> Declared | None:
+    """Which identifiers could occur; None where the schema leaves that open."""
+    if isinstance(schema.nodes, NodeRange):
+        return Declared(schema.nodes.minimum, schema.nodes.maximum)
+    if not isinstance(schema.nodes, tuple):
+        return None
+    numbers = np.array([one for one in schema.nodes if isinstance(one, int)], dtype=np.int64)
+    texts = (one.encode("utf-8", "surrogatepass") for one in schema.nodes if isinstance(one, str))
+    return Declared(numbers=numbers, texts=frozenset(texts))
+
+
+# ------------------------------------------------------------------------------------------------------- edges
+
+
+def _add_edges(pairs: Pairs, data: Any, form: str | None) -> bool:
+    """Adds the edges of any input, and says whether it names the nodes without edges as well."""
+    if _is_path(data):
+        return _add_file(pairs, Path(data), form)
+    if form == "matrix-market":
+        raise DataError("`form: matrix-market` is for files; give a path, or leave `form` out.")
+    if _is_network(data):
+        pairs.add([_identifiers(one) for one in _two_columns(data.edges())])
+        _add_nodes(pairs, list(data.nodes))
+        return True
+    pairs.add([_identifiers(one) for one in _columns(data)])
+    return False
+
+
+def _add_file(pairs: Pairs, path: Path, form: str | None) -> bool:
+    endings = [ending.lower() for ending in path.suffixes]
+    if form == "matrix-market" or (form is None and ".mtx" in endings[-2:]):
+        rows, entries = matrix_market(path)
+        for columns in read_fields(entries, 2):
+            pairs.add(columns)
+        pairs.add_numbers(np.repeat(np.arange(1, rows + 1), 2).reshape(-1, 2))
+        return True
+    if endings and endings[-1] in PARQUET:
+        pairs.add([_identifiers(one) for one in _columns(_parquet(path))])
+        return False
+    for columns in read_fields(pieces(path), 2):
+        pairs.add(columns)
+    return False
+
+
+def _add_nodes(pairs: Pairs, nodes: Any) -> None:
+    if _is_path(nodes):
+        for columns in read_fields(pieces(nodes), 1):
+            pairs.add(columns)
+        return
+    if not isinstance(nodes, Iterable):
+        raise ParameterError("`nodes` is neither a file nor a list of identifiers; give one of these.")
+    pairs.add([_identifiers(_node_column(nodes))])
+
+
+def _node_column(nodes: Any) -> NDArray[Any] | list[Any]:
+    """Listed nodes as a column: an array or a series of a frame by its type, anything else value by value."""
+    import narwhals as nw
+
+    if isinstance(nodes, np.ndarray) and nodes.ndim == 1:
+        return _declared_array(nodes)
+    series = nw.from_native(nodes, pass_through=True, allow_series=True)
+    return _ids(series) if isinstance(series, nw.Series) else list(nodes)
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
+def _is_network(data: Any) -> bool:
+    """Whether this is a networkx graph, or looks like one."""
+    return all(hasattr(data, name) for name in ("nodes", "edges", "is_directed"))
+
+
+def _parquet(path: Path) -> pl.DataFrame:
+    check_file(path)
+    try:
+        return pl.read_parquet(path, glob=False)
+    except _ANYTHING:
+        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
+
+
+# ----------------------------------------------------------------------------------------------------- columns
+
+
+def _columns(data: Any) -> tuple[Any, Any]:
+    """The first two columns of a frame, an array or a list of pairs."""
+    if isinstance(data, np.ndarray):
+        if data.ndim != 2 or data.shape[1] < 2:
+            raise DataError("an array of edges has two columns, one row an edge; reshape it.")
+        array = _declared_array(data)
+        return array[:, 0], array[:, 1]
+    if isinstance(data, list | tuple):
+        return _two_columns(data)
+    columns = _frame(data)
+    if len(columns) < 2:
+        raise DataError("a frame of edges has two columns, one for each end; give both.")
+    return _ids(columns[0]), _ids(columns[1])
+
+
+def _two_columns(pairs: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """The ends of listed pairs; what is no pair is no record."""
+    good = [pair for pair in pairs if isinstance(pair, list | tuple | np.ndarray) and len(pair) >= 2]
+    return [pair[0] for pair in good], [pair[1] for pair in good]
+
+
+def _frame(data: Any) -> list[Any]:
+    """The columns of a polars, pandas or pyarrow frame or series."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, allow_series=True)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        return [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
+    except _ANYTHING:
+        known = "a file, a networkx graph, a frame or an array of two columns"
+        raise_alone(DataError(f"this is no graph that can be read; give {known}."))
+
+
+def _ids(series: Any) -> NDArray[Any] | list[Any]:
+    """A column of identifiers: an array if it is all numbers, else a list of values.
+
+    Floats are refused where they are declared. pandas makes floats of integers if one is missing, and rounds from 2**53
+    on; so there integers of that amount are missing whichever type they have (docs/privacy.md, cleaning).
+    """
+    if series.implementation.is_pandas_like() and not is_declared(series.to_pandas().dtype):
+        values = series.to_pandas()
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
+            return as_floats_where_large(values.to_numpy()) if values.dtype.kind != "b" else values.to_numpy()
+        return [None if _is_rounded_elsewhere(value) else value for value in values.tolist()]
+    if series.dtype.is_float():
+        raise DataError(_FLOATS)
+    if series.dtype.is_temporal():  # of which some have no Python object
+        return text_of(series.to_polars()).to_list()
+    return series.to_numpy() if series.dtype.is_integer() and not series.is_null().any() else series.to_list()
+
+
+def _is_rounded_elsewhere(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and abs(int(value)) >= EXACT
+
+
+def _declared_array(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "f":
+        raise DataError(_FLOATS)
+    return values
+
+
+def _identifiers(values: NDArray[Any] | list[Any]) -> Column:
+    """Identifiers of any type, one a record."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
+        fits = values <= np.uint64(2**63 - 1) if values.dtype == np.uint64 else np.ones(len(values), dtype=np.bool_)
+        return _mixed(values, fits)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return _mixed(values, (np.abs(values) < EXACT) & (values == np.floor(values)))
+    return _mixed(np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_), values)
+
+
+def _mixed(values: NDArray[Any], whole: NDArray[np.bool_], objects: Any = None) -> Column:
+    """Whole numbers as they are, all others one by one."""
+    numbers = np.where(whole, values, 0).astype(np.int64)
+    others = values[~whole].tolist() if objects is None else objects
+    made = [identifier(one) for one in others]
+    texts = [b"" if one is None else one if isinstance(one, bytes) else b"%d" % one for one in made]
+    return Column(numbers, ~whole, texts)
+
+
+# ----------------------------------------------------------------------------------------------------- degrees
+
+
+def _degree_values(data: Any) -> NDArray[np.float64]:
+    """One number a node; 0 for what cannot be read, so that the number of nodes is the number of lines."""
+    if _is_path(data):
+        columns = [columns[0] for columns in read_fields(pieces(data), 1)]
+        return np.concatenate([np.empty(0), *(_patched(column) for column in columns)])
+    if isinstance(data, np.ndarray) and data.ndim == 1:
+        values = data.tolist()
+    elif isinstance(data, list | tuple):
+        values = data
+    else:
+        found = _frame(data)
+        if len(found) != 1:
+            raise DataError("a list of degrees has one column; give that one.")
+        values = found[0].to_list()
+    return np.array([_number(value) for value in values], dtype=np.float64)
+
+
+def _patched(column: Column) -> NDArray[np.float64]:
+    values = column.numbers.astype(np.float64)
+    values[column.other] = [_number(text) for text in column.texts]
+    return values
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except _ANYTHING:  # one value that is no number
+        return 0.0
+
+
+def _degrees(values: NDArray[np.float64]) -> Degrees:
+    """Whole degrees from 0 to the number of other nodes, ascending."""
+    most = max(len(values) - 1, 0)
+    return Degrees(np.sort(np.clip(np.floor(np.nan_to_num(values, nan=0.0)), 0, most).astype(np.int64)))

@@ -1,0 +1,186 @@
+"""Python values as a column: the one place that says what a value means, whatever stands beside it.
+
+A library that gathers values into a column picks its type by all of them: pandas makes integers floats for one blank,
+and Python objects for one word. So a value must mean the same in each of those columns (docs/privacy.md, cleaning), and
+`meaning` is what it means everywhere: in columns of objects, in lists of items, and in typed columns of pandas, which
+are read by arrays but to the same end (cantle.data.pandas_columns).
+
+* A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the float of 64 bits that is
+  nearest to it; NaN is missing. Where no library can have rounded a value before (lists, polars), integers of 64 bits
+  stay exact: `exact`.
+* A truth value is a truth value; text is text.
+* A date is a day. A datetime is a moment in whole microseconds; one that carries an offset is turned into UTC.
+* None, NaN, NaT, NA, half a character, and all other objects are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cantle.schema.values import MIXED
+
+EXACT = 2**53
+"""Integers below this amount are floats of 64 bits without rounding."""
+
+_EPOCH = datetime(1970, 1, 1)
+_MICRO = timedelta(microseconds=1)
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6}
+_YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800  # seconds since 1970
+_NONE = type(None)
+
+Meaning = tuple[str, Any]
+
+
+def meaning(value: Any, *, exact: bool = False) -> Meaning | None:
+    """The kind of a value (a field of `schema.values.MIXED`) and what it is as such; None if it is missing.
+
+    >>> meaning(1), meaning(1.0), meaning(True), meaning("1"), meaning(float("nan"))
+    (('number', 1.0), ('number', 1.0), ('flag', True), ('text', '1'), None)
+    """
+    try:
+        return _meaning(value, exact)
+    except Exception:  # half a character, an object with ideas of its own: that value is missing
+        return None
+
+
+def column_of(values: Sequence[Any], *, exact: bool = False) -> pl.Series:
+    """The values as a series: of MIXED where they are of several kinds, else of the type of their kind.
+
+    >>> column_of(["a", None]).dtype, column_of([1, None]).dtype, column_of(["a", 1]).dtype == MIXED
+    (String, Float64, True)
+    """
+    kinds = set(map(type, values))
+    if kinds == {str, float} or kinds == {str, float, _NONE}:  # NaN is what pandas has for most blanks
+        values = [None if value != value else value for value in values]
+        kinds = set(map(type, values))
+    if kinds <= {str, _NONE} and (made := _texts(values)) is not None:
+        return made
+    by_type: dict[type, list[int]] = {}
+    for place, value in enumerate(values):
+        by_type.setdefault(type(value), []).append(place)
+    found: dict[str, list[pl.DataFrame]] = {}
+    for kind, places in by_type.items():
+        for name, part in _read(kind, [values[place] for place in places], places, exact):
+            found.setdefault(name, []).append(part)
+    columns = {name: _spread(pl.concat(parts), len(values)) for name, parts in found.items()}
+    if len(columns) < 2:
+        return next(iter(columns.values()), pl.repeat(None, len(values), dtype=pl.String, eager=True))
+    nothing = pl.repeat(None, len(values), dtype=pl.String, eager=True)
+    every = [columns.get(one.name, nothing.cast(one.dtype)).alias(one.name) for one in MIXED.fields]
+    return pl.DataFrame(every).to_struct("")
+
+
+def moments(array: NDArray[np.datetime64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Microseconds since 1970 of an array of datetimes of any unit, from year 1 to 9999, and where there is none."""
+    unit, count = np.datetime_data(array.dtype)
+    if count != 1 or unit not in ("s", "ms", "us", "ns"):
+        array, unit = array.astype("datetime64[s]"), "s"
+    missing, whole = np.isnat(array), array.view(np.int64)
+    if unit == "ns":
+        return whole // 1000, missing
+    per = _PER_SECOND[unit]
+    return np.clip(whole, _YEAR_1 * per, _YEAR_10000 * per - 1) * (10**6 // per), missing
+
+
+# -------------------------------------------------------------------------------------------------- one value
+
+
+def _meaning(value: Any, exact: bool) -> Meaning | None:
+    if isinstance(value, str):
+        text = str.__str__(value)
+        text.encode()
+        return "text", text
+    if isinstance(value, bool | np.bool_):
+        return "flag", bool(value)
+    if isinstance(value, np.timedelta64):  # to numpy, these are integers
+        return None
+    if isinstance(value, int | np.integer):
+        return _integer(int(value), exact)
+    if isinstance(value, complex | np.complexfloating):
+        return _meaning(value.real, exact) if value.imag == 0 else None
+    if isinstance(value, float | np.floating | Decimal | Fraction):
+        return None if value != value else ("number", float(value))
+    if isinstance(value, np.datetime64 | datetime):
+        return _moment(value)
+    return ("day", value) if isinstance(value, date) else None
+
+
+def _integer(value: int, exact: bool) -> Meaning:
+    if exact and -(2**63) <= value < 2**63:
+        return "whole", value
+    try:
+        return "number", float(value)
+    except OverflowError:
+        return "number", float("inf") if value > 0 else float("-inf")
+
+
+def _moment(value: Any) -> Meaning | None:
+    """A moment; pandas' own know it as numpy does, in UTC, also where Python's datetime ends."""
+    if value != value:  # NaT
+        return None
+    as_numpy = value if isinstance(value, np.datetime64) else getattr(value, "asm8", None)
+    if as_numpy is not None:
+        micro, missing = moments(np.array([as_numpy]))
+        return None if missing[0] else ("moment", int(micro[0]))
+    passed = (value.replace(tzinfo=None) - _EPOCH - (value.utcoffset() or timedelta())) // _MICRO
+    return "moment", min(max(passed, _YEAR_1 * 10**6), _YEAR_10000 * 10**6 - 1)
+
+
+# ------------------------------------------------------------------------------------------------ many values
+
+
+def _read(kind: type, chosen: list[Any], places: list[int], exact: bool) -> list[tuple[str, pl.DataFrame]]:
+    """What values of one type mean, by kind: frames of places and values. The common types are read together."""
+    if kind is str and (texts := _texts(chosen)) is not None:
+        return [("text", _part(places, texts))]
+    if kind is float or (kind is int and not exact and max(map(abs, chosen)) < EXACT):
+        floats = pl.Series(np.array(chosen, dtype=np.float64))
+        return [("number", _part(places, floats).filter(floats.is_not_nan()))]
+    if kind is int and exact and max(map(abs, chosen)) < EXACT:
+        return [("whole", _part(places, pl.Series(np.array(chosen, dtype=np.int64))))]
+    found: dict[str, tuple[list[int], list[Any]]] = {}
+    for place, value in zip(places, chosen, strict=True):
+        known = meaning(value, exact=exact)
+        if known is not None:
+            at, means = found.setdefault(known[0], ([], []))
+            at.append(place)
+            means.append(known[1])
+    return [(name, _part(at, _typed(name, means))) for name, (at, means) in found.items()]
+
+
+def _texts(values: Sequence[Any]) -> pl.Series | None:
+    """Texts and None as a series; None if a text has half a character in it."""
+    try:
+        return pl.Series(values, dtype=pl.String)
+    except UnicodeEncodeError:
+        return None
+
+
+def _typed(name: str, values: list[Any]) -> pl.Series:
+    kind = next(one.dtype for one in MIXED.fields if one.name == name)
+    return pl.Series(values, dtype=pl.Int64 if name == "moment" else kind).cast(kind)
+
+
+def _part(places: list[int], values: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame({"place": np.array(places, dtype=np.int64), "value": values})
+
+
+def _spread(part: pl.DataFrame, size: int) -> pl.Series:
+    """A column of this size with values in their places, null elsewhere."""
+    index = np.full(size, -1, dtype=np.int64)
+    index[part["place"].to_numpy()] = np.arange(len(part))
+    return gather(part["value"], index)
+
+
+def gather(values: pl.Series, index: NDArray[np.integer[Any]]) -> pl.Series:
+    """The values at these places, null where the place is below 0."""
+    places = pl.Series(index.astype(np.int64))
+    return values.gather(places.set(places < 0, None))

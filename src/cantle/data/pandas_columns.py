@@ -1,0 +1,80 @@
+"""Columns of pandas as polars has them, by numpy alone: pyarrow is needed only for columns that it holds.
+
+**Some types of pandas depend on the records.** int64 becomes float64 for one blank; int64, float64, bool, datetime64
+and str become object for one word, and a datetime's unit follows the finest of its values. All of these are read to the
+same end, value by value as `data.objects.meaning` has it, so that no record changes what another one means: numbers as
+floats of 64 bits, whatever their type; what has no meaning is missing, and no such column is refused for its type.
+The categories of a categorical are such a column too, with 1 and 0 for truth values.
+
+Types that stand whatever the records hold are *declared*: nullable ones (Int64, Float64, boolean, string) and those of
+Arrow. They are taken as they are, integers of 64 bits exactly, and may be refused for their type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cantle.data.objects import EXACT, column_of, gather, moments
+
+
+def is_declared(dtype: Any) -> bool:
+    """Whether a type of pandas stands, whichever records are added or removed."""
+    import pandas as pd
+
+    if isinstance(dtype, pd.StringDtype):
+        return dtype.na_value is pd.NA  # the other one is what pandas takes for a column of texts alone
+    return isinstance(dtype, pd.ArrowDtype) or _is_nullable(dtype)
+
+
+def read_column(series: Any) -> pl.Series:
+    """A pandas series as a polars one; never raises because of a value."""
+    import pandas as pd
+
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return gather(_categories(series.cat.categories.to_series()), series.cat.codes.to_numpy())
+    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
+        return pl.Series(series.array.__arrow_array__())
+    if _is_nullable(dtype):
+        values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        return pl.Series(values).set(pl.Series(series.isna().to_numpy()), None)
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return _moments(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    if isinstance(dtype, np.dtype) and dtype.kind in "iufbM":
+        return _moments(series.to_numpy()) if dtype.kind == "M" else _numbers(series.to_numpy())
+    return column_of(series.tolist())
+
+
+def _categories(values: Any) -> pl.Series:
+    """The categories of a categorical. There pandas takes True for 1 if 1 came first, and 1 for True if True did, so
+    truth values are numbers."""
+    if values.dtype in (np.dtype(object), np.dtype(bool)):
+        return column_of([int(value) if isinstance(value, bool | np.bool_) else value for value in values.tolist()])
+    return read_column(values)
+
+
+def as_floats_where_large(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as they are if all are small integers, which floats hold exactly, else as the floats next to them."""
+    if values.dtype.kind in "iu" and values.min(initial=0) > -EXACT and values.max(initial=0) < EXACT:
+        return values
+    return values.astype(np.float64)
+
+
+def _is_nullable(dtype: Any) -> bool:
+    """Whether a type is one of pandas' numbers or truth values with a mask of what is missing."""
+    from pandas.api.extensions import ExtensionDtype
+
+    return isinstance(dtype, ExtensionDtype) and isinstance(getattr(dtype, "numpy_dtype", None), np.dtype)
+
+
+def _numbers(values: NDArray[Any]) -> pl.Series:
+    return pl.Series(values if values.dtype.kind == "b" else as_floats_where_large(values))
+
+
+def _moments(values: NDArray[np.datetime64]) -> pl.Series:
+    micro, missing = moments(values)
+    return pl.Series(micro).cast(pl.Datetime("us")).set(pl.Series(missing), None)

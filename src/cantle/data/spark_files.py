@@ -1,0 +1,129 @@
+"""Files that Spark reads, without letting Spark look for types: one record must not decide how others are read.
+
+* CSV: Spark hands over lines, and its workers parse each line by itself with the reader of this package. Spark's own
+  CSV parser takes the number of columns from the first record, and fails at a record with very many fields.
+* JSON: every declared column is read as text, as in CSV. Types that Spark infers come from all records.
+* Parquet and ORC declare their types. Values in the names of folders (`town=Ash/`) are read as text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cantle.data.csv_grammar import Grammar, Settled
+from cantle.data.tables import CSV, Lines, _check_columns, _settled, _split_header
+from cantle.errors import ParameterError
+from cantle.schema.table import Dialect, Schema
+from cantle.trusted.engines import spark
+
+ASCII = bytes(range(128))
+PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
+
+
+def require_readable(data: Any, schema: Schema) -> None:
+    """Refuses a CSV path in an encoding whose lines Spark cannot find; needs no data."""
+    if isinstance(data, str | os.PathLike) and _ending(os.fspath(data)) in CSV and not _keeps_ascii(schema.dialect):
+        raise ParameterError(
+            f"the spark engine cannot find line ends in encoding {schema.dialect.encoding!r}; write the file as UTF-8"
+        )
+
+
+def _keeps_ascii(dialect: Dialect) -> bool:
+    return ASCII.decode(dialect.encoding, "replace") == ASCII.decode("ascii")
+
+
+def _ending(path: str) -> str:
+    return Path(path.rstrip("/")).suffix.lower()
+
+
+def read_path(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any:
+    """A data frame over what Spark finds at a path, read by its ending: CSV, JSON, ORC, else Parquet."""
+    ending = _ending(path)
+    if ending in CSV:
+        return _csv(session, path, schema, wanted)
+    with spark.reading(Path(path).name):
+        if ending == ".json":
+            return session.read.schema(_text_columns(wanted)).json(path)
+        with _folders_as_text(session):
+            return session.read.format("orc" if ending == ".orc" else "parquet").load(path)
+
+
+def _text_columns(names: list[str]) -> str:
+    """The columns in Spark's words, all of them text."""
+    return ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
+
+
+@contextmanager
+def _folders_as_text(session: Any) -> Iterator[None]:
+    """A folder that one record adds must not change the type of its column."""
+    before = session.conf.get(PARTITION_TYPES)
+    session.conf.set(PARTITION_TYPES, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(PARTITION_TYPES, before)
+
+
+# ---- CSV ------------------------------------------------------------------------------------------------------
+
+
+def _csv(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any:
+    name, dialect = Path(path).name, _settled(Path(path.rstrip("/")), schema.dialect)
+    with spark.reading(name):
+        lines = session.read.text(path).selectExpr(
+            "cast(value AS binary) AS line",
+            "_metadata.file_block_start AS start",  # where the part of the file begins that a worker reads
+            "xxhash64(_metadata.file_path) AS file",
+        )
+        top = lines.where("start = 0").head(1) if dialect.header else []
+    names = [one.name for one in schema.fields]
+    if dialect.header:
+        first = bytes(top[0].line).decode(schema.dialect.encoding, "replace").removeprefix("\ufeff") if top else ""
+        names, _ = _split_header(first.encode("utf-8", "replace") + (b"\n" if top else b""), dialect)
+        _check_columns(f"{name!r}", names, wanted)
+    parser = LineParser(dialect, schema.dialect.encoding, names, wanted)
+    return lines.mapInArrow(parser.parse, _text_columns(wanted))
+
+
+@dataclass(frozen=True)
+class LineParser:
+    """Parses lines one by one: a short line lacks its last values, a long one loses the surplus."""
+
+    dialect: Settled
+    encoding: str
+    names: list[str]
+    wanted: list[str]
+
+    def parse(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Arrow batches of lines as batches of the wanted columns, all text; runs on the workers."""
+        before = None
+        for batch in batches:
+            lines = batch["line"].to_pylist()
+            if self.dialect.header:
+                parts = list(zip(batch["file"].to_pylist(), batch["start"].to_pylist(), strict=True))
+                # The first line of a part that begins its file is the header.
+                heads = [part != last and part[1] == 0 for part, last in zip(parts, [before, *parts], strict=False)]
+                lines = [line for line, head in zip(lines, heads, strict=True) if not head]
+                before = parts[-1] if parts else before
+            yield from self._columns(lines)
+
+    def _columns(self, lines: list[bytes]) -> Iterator[Any]:
+        import pyarrow
+
+        text = b"".join(map(self._closed, lines))
+        frame = Lines(text, True, self.names, self.dialect).parse(self.wanted)
+        types = pyarrow.schema([(name, pyarrow.string()) for name in self.wanted])
+        yield from frame.to_arrow().cast(types).to_batches()
+
+    def _closed(self, line: bytes) -> bytes:
+        """A line as UTF-8 in which every quote is closed, so that it cannot go on in the next."""
+        plain = codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")  # as when files are read
+        made = (line if plain else line.decode(self.encoding, "replace").encode("utf-8", "replace")) + b"\n"
+        quote = (self.dialect.quote or "").encode()
+        return Grammar(self.dialect).mend(made) if quote and quote in made else made

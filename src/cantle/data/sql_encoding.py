@@ -1,0 +1,195 @@
+"""The encoder of `Domain` as an expression for databases (ibis): the same code for every value of a typed column.
+
+Columns keep their type, so nothing is parsed: integers, decimals of a declared precision, floats, booleans, dates and
+timestamps for numbers, dates and datetimes of the schema; text, integers and booleans for categories. Other pairs
+are refused by the declared type alone, before a record is seen. An expression must not fail because of a value
+either: values are clamped before any arithmetic that could leave its range, and what a CASE sorts out is not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cantle.errors import DataError, MissingExtra, raise_alone
+from cantle.schema.domain import DROP, MISSING, Attribute, Domain, Labels, Steps
+
+CLASS = "label"
+_EXACT = 2**53
+_TINY = 1e-290  # dividing less could underflow, which some databases refuse
+_DAY = 86_400
+
+
+def load_ibis() -> Any:
+    """The package, or a word about the extra."""
+    try:
+        import ibis
+    except ImportError:
+        raise_alone(
+            MissingExtra("the database engine needs ibis, which is not installed; pip install 'cantle[database]'")
+        )
+    return ibis
+
+
+def code_table(table: Any, domain: Domain) -> Any:
+    """The codes of a table's records: c0, c1, ... and the class `label`; dropped records are gone."""
+    ibis = load_ibis()
+    named = {f"c{j}": attribute for j, attribute in enumerate(domain.attributes)}
+    known = table.schema()
+    wanted = [*domain.attributes, *([domain.target] if domain.target else [])]
+    missing = ", ".join(repr(one.name) for one in wanted if one.name not in known)
+    if missing:
+        raise DataError(f"the table has no column {missing}; correct the names in the schema.")
+    if domain.target is not None:
+        named[CLASS] = domain.target
+    made = table.select(**{name: _code(ibis, table, one) for name, one in named.items()})
+    made = made.filter([made[name] >= 0 for name in named])
+    return made if domain.target is not None else made.mutate(**{CLASS: ibis.literal(0, type="int16")})
+
+
+def _code(ibis: Any, table: Any, attribute: Attribute) -> Any:
+    """`Attribute.encode`: -1 where the record is to be dropped."""
+    column, scale = table[attribute.name], attribute.scale
+    fine = _label(ibis, column, scale) if isinstance(scale, Labels) else _step(ibis, column, scale)
+    if fine is None:
+        kind = str(column.type())
+        raise DataError(
+            f"column {attribute.name!r} has type {kind} in the database, which the database engine does not read as "
+            f"{scale.type}; cast it in a view, or use another engine."
+        )
+    code = fine // attribute.width if attribute.width > 1 else fine
+    missing = attribute.bins if attribute.nullable else -1
+    return ibis.cases((fine >= 0, code), (fine == MISSING, missing), else_=-1).cast(_integer(attribute.size))
+
+
+def _integer(size: int) -> str:
+    return "int16" if size < 2**15 else "int32" if size < 2**31 else "int64"
+
+
+# ---- grids ----------------------------------------------------------------------------------------------------
+
+
+def _step(ibis: Any, column: Any, scale: Steps) -> Any:
+    """`Steps.locate`, or None for a type it has no rule for."""
+    if max(abs(scale.first), abs(scale.first + scale.grid * scale.step)) >= _EXACT:
+        return None
+    kind = column.type()
+    number = _number(ibis, column)
+    if scale.type == "number" and number is not None:
+        value, missing = number.cast("float64"), _is_missing(ibis, column, scale.marks)
+        return ibis.cases((missing, MISSING), else_=_floor_float(ibis, value, scale))
+    if scale.type == "integer" and number is not None:
+        missing = _is_missing(ibis, column, scale.marks)
+        whole = _clamped(ibis, number, scale.first, scale.first + (scale.grid - 1) * scale.step)
+        whole = whole.floor().cast("int64") if not kind.is_integer() and not kind.is_boolean() else whole
+        return ibis.cases((missing, MISSING), else_=(whole - scale.first) // scale.step)
+    if scale.type in ("date", "datetime") and (kind.is_date() or _is_plain_timestamp(column)):
+        whole = _days_or_seconds(ibis, column, scale)
+        return ibis.cases((column.isnull(), MISSING), else_=(whole - scale.first) // scale.step)
+    return None
+
+
+def _number(ibis: Any, column: Any) -> Any:
+    """A column as integers or floats that hold its values; None if it cannot be."""
+    kind = column.type()
+    if kind.is_boolean():
+        return ibis.cases((column, 1), else_=0).cast("int64")
+    if kind.is_integer() and not kind.is_uint64():
+        return column.cast("int64")
+    if kind.is_floating() or (kind.is_decimal() and kind.precision is not None and kind.precision <= 38):
+        return column.cast("float64")
+    return None
+
+
+def _is_missing(ibis: Any, column: Any, marks: Sequence[str]) -> Any:
+    """Null, NaN, or a number that is one of the missing-value marks."""
+    kind, number, missing = column.type(), _number(ibis, column).cast("float64"), column.isnull()
+    if kind.is_floating() or kind.is_decimal():
+        missing = missing | number.isnan()
+    numbers = [float(mark) for mark in marks if _is_number(mark)]
+    return missing | number.isin(numbers) if numbers else missing
+
+
+def _is_number(mark: str) -> bool:
+    try:
+        return float(mark) == float(mark)
+    except ValueError:
+        return False
+
+
+def _clamped(ibis: Any, value: Any, low: Any, high: Any) -> Any:
+    return ibis.greatest(ibis.least(value, high), low)
+
+
+def _floor_float(ibis: Any, value: Any, scale: Steps) -> Any:
+    """The same operations on the same floats as `Steps.locate`, and so the same places."""
+
+    def grid_value(k: Any) -> Any:
+        return (k * scale.step + scale.first).cast("float64") / float(scale.scale)
+
+    ends = [ibis.literal(scale.value(k), type="float64") for k in (0, scale.grid - 1)]
+    value = _clamped(ibis, value, *ends)
+    above = value * float(scale.scale) - float(scale.first)
+    above = ibis.cases((above.abs() < _TINY, 0.0), else_=above)
+    k = _clamped(ibis, (above / float(scale.step)).floor().cast("int64"), 0, scale.grid - 1)
+    k = ibis.cases(((grid_value(k + 1) <= value) & (k < scale.grid - 1), k + 1), else_=k)
+    return ibis.cases(((grid_value(k) > value) & (k > 0), k - 1), else_=k)
+
+
+def _is_plain_timestamp(column: Any) -> bool:
+    """A timestamp whose seconds since 1970 the database tells right: zones are left to PostgreSQL."""
+    kind = column.type()
+    return kind.is_timestamp() and (kind.timezone is None or column.get_backend().name == "postgres")
+
+
+def _days_or_seconds(ibis: Any, column: Any, scale: Steps) -> Any:
+    """Whole days or seconds since 1970, clamped to the grid."""
+    last = scale.first + (scale.grid - 1) * scale.step
+    per = 1 if scale.type == "date" else _DAY
+    if column.type().is_date():
+        # clamped as a date: the largest dates of a database may not be its timestamps
+        ends = [ibis.date(_day(day)) for day in (scale.first // per, last // per + 1)]
+        days = _clamped(ibis, column, *ends).delta(ibis.date(_day(0)), unit="day").cast("int64")
+        return _clamped(ibis, days * per, scale.first, last)
+    seconds = column.truncate("s").epoch_seconds().cast("float64")
+    lowest, highest = (scale.first, last) if per == _DAY else (scale.first * _DAY, last * _DAY)
+    whole = _clamped(ibis, seconds, float(lowest), float(highest)).cast("int64")
+    return whole if per == _DAY else ((whole - lowest) // _DAY) + scale.first
+
+
+def _day(day: int) -> str:
+    from datetime import date, timedelta
+
+    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+
+
+# ---- categories -----------------------------------------------------------------------------------------------
+
+
+def _label(ibis: Any, column: Any, scale: Labels) -> Any:
+    """`Labels.locate`, or None for a type it has no rule for."""
+    place = {label: k for k, label in enumerate(scale.labels)}
+    spelt = scale.spellings or tuple((str(label), label) for label in scale.labels)
+    codes = {text: place[label] for text, label in spelt}
+    unknown = scale.unknown if scale.unknown in (MISSING, DROP) else place[scale.unknown[1]]
+    absent = {"", *scale.marks} - set(codes)
+    kind = column.type()
+    if kind.is_boolean():
+        known: list[tuple[Any, int]] = [(column, codes.get("true", unknown))]
+        return ibis.cases((column.isnull(), MISSING), *known, else_=codes.get("false", unknown))
+    if kind.is_integer() and not kind.is_uint64():
+        value: Any = column.cast("int64")
+        texts: dict[str, Any] = {text: int(text) for text in (*codes, *absent) if _is_whole(text)}
+    elif kind.is_string() and scale.type != "integer":
+        value, texts = column, {text: text for text in (*codes, *absent)}
+    else:
+        return None
+    pairs = [(value == texts[text], code) for text, code in codes.items() if text in texts]
+    gone = [texts[text] for text in sorted(absent) if text in texts]
+    pairs += [(value.isin(gone), MISSING)] if gone else []
+    return ibis.cases((column.isnull(), MISSING), *pairs, else_=unknown)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether an integer column can hold what is written so."""
+    return text.removeprefix("-").isdecimal() and str(int(text)) == text and abs(int(text)) < 2**63

@@ -1,0 +1,391 @@
+"""Readers: a CSV file, a Parquet file or a data frame becomes raw columns; they know no domain.
+
+Only declared columns are read, and identifiers never past the header. What a *record* is, is settled here,
+one record at a time (docs/privacy.md, cleaning): a short row misses its last values, a long one loses the surplus,
+bytes that are not text become U+FFFD, and nothing of it is reported. Errors are about the file as a whole,
+in fixed words; the libraries' own exceptions quote values, so ours are raised alone (`raise_alone`).
+
+CSV is RFC 4180 with these readings of what it leaves open. A quote inside an unquoted field is an ordinary
+character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read
+as if its quotes were ordinary characters, so that it ends with its line. CR LF, LF and CR all end a line, and a byte
+order mark at the start of a line is no part of it. In a table of more than one column a blank line is no record.
+`skipInitialSpace` removes the spaces at the start of every value.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cantle.data.csv_grammar import BLANK_LINES, Grammar, Settled, well_formed, with_line_feeds, without_marks
+from cantle.data.objects import EXACT, column_of
+from cantle.data.pandas_columns import is_declared, read_column
+from cantle.errors import DataError, MissingExtra, ParameterError, raise_alone
+from cantle.schema.text_encodings import needs_no_decoding
+from cantle.schema.values import MIXED, text_of
+
+if TYPE_CHECKING:
+    from cantle.schema.table import Dialect, Schema
+
+CSV = (".csv", ".tsv", ".txt", ".data", ".test")
+PARQUET = (".parquet", ".pq")
+_PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
+_PIECE = 1 << 24  # bytes read together
+_FEW = 8  # columns that a message names
+_DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
+# whatever a library objects to, it may do so in words that quote a value: only the fact counts
+_ANYTHING = (Exception, pl.exceptions.PanicException)
+
+
+@dataclass(frozen=True, repr=False)
+class Raw:
+    """Raw private columns, exactly the declared ones, and the kind of frame to give records back in."""
+
+    frame: pl.DataFrame
+    kind: str = "polars"
+
+    def __repr__(self) -> str:
+        return "Raw(private)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("raw records are private and cannot be pickled")
+
+
+def read_columns(source: Any, schema: Schema) -> Raw:
+    """The declared columns of a file or frame, identifiers left out."""
+    batches = list(read_batches(source, schema))
+    return Raw(pl.concat([batch.frame for batch in batches]), batches[0].kind)
+
+
+def read_batches(source: Any, schema: Schema, ids: tuple[str, ...] = ()) -> Iterator[Raw]:
+    """The same, in one or more batches of records, so that a large file need not lie in memory as text.
+
+    `ids` are columns to be read by `as_ids`, as the person of the schema is.
+    """
+    wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    if schema.person is not None:
+        wanted.append(schema.person)
+        ids = (*ids, schema.person)
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        _check_file(path)
+        if path.suffix.lower() in PARQUET:
+            yield Raw(_read_parquet(path, wanted, ids))
+        else:
+            yield from (Raw(lines.parse(wanted)) for lines in read_lines(path, schema, wanted))
+    else:
+        yield _read_frame(source, wanted, ids)
+
+
+def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
+    """A column of identifiers as text, null where one is missing.
+
+    An integer is its decimal text, truth values are 1 and 0. A float is the integer that it is if its amount is below
+    2**53, otherwise it is no identifier. Columns of floats come from pandas alone, which makes them of integers if one
+    is blank, and rounds those of 2**53 and more: two persons may be one float. So such integers are no identifiers in
+    pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns declared to hold floats are
+    refused.
+    """
+    if column.dtype == MIXED:
+        text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
+    else:
+        text = _id_text(column)
+    return text.set(text.is_in(["", *missing]).fill_null(False), None)
+
+
+def _id_text(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.Int64).cast(pl.String)
+    if column.dtype.is_float():
+        column = column.cast(pl.Float64)
+        whole = (column.floor() == column) & (column.abs() < EXACT)
+        column = pl.select(pl.when(whole).then(column)).to_series().cast(pl.Int64)
+    return text_of(column)
+
+
+def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
+    """The column names of a CSV file, and nothing else of it."""
+    path = Path(source)
+    _check_file(path)
+    return _split_header(next(_pieces(path, dialect.encoding), b""), _settled(path, dialect))[0]
+
+
+def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> Any:
+    """The (public) frame as the kind that came in: polars, pandas or pyarrow.
+
+    `nullable` are columns that may hold nulls, whether they do or not.
+    """
+    if kind == "polars":
+        return frame
+    try:
+        if kind == "pyarrow":
+            return frame.to_arrow()
+        if kind == "pandas":
+            return _to_pandas(frame, nullable)
+    except ImportError:
+        raise_alone(MissingExtra(f"frames of kind {kind!r} need {kind}; install it."))
+    raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
+
+
+# ------------------------------------------------------------------------------------------------- files
+
+
+def _check_file(path: Path) -> None:
+    if os.path.isdir(path):
+        raise DataError(f"{path.name!r} is a folder; give one CSV or Parquet file.")
+    if not os.path.exists(path):  # also false for what cannot be a path
+        raise DataError(f"there is no file {path.name!r}; check the path.")
+    if path.suffix.lower() in _PACKED:
+        raise DataError(f"{path.name!r} is compressed; unpack it first.")
+    if path.suffix.lower() not in CSV + PARQUET:
+        known = f"{', '.join(CSV)}) or Parquet ({', '.join(PARQUET)}"
+        raise DataError(f"{path.name!r} has an ending that is not known; give a table as CSV ({known}).")
+
+
+def _check_columns(where: str, given: Iterable[Any], wanted: list[str], fix: str = "") -> None:
+    """Refuses a header that lacks a wanted column, or has it twice. `fix` is said if it has none of several.
+
+    Nothing is said of the header but which names it lacks, not even whether one is nearly right: in a file without a
+    header the first record is in its place.
+    """
+    times = Counter(list(given))
+    missing = [name for name in wanted if not times[name]]
+    if missing:
+        more = fix if len(missing) == len(wanted) > 1 else ""
+        rule = "correct the header (case and blanks count) or the names in the schema"
+        raise DataError(f"{where} has no column {_listed(missing)}; {rule}{more}.")
+    twice = [name for name in wanted if times[name] > 1]
+    if twice:
+        raise DataError(f"{where} has more than one column {_listed(twice)}; rename or remove the others.")
+
+
+def _listed(names: list[str]) -> str:
+    """The first few of the declared names."""
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(map(repr, names[:_FEW])) + more
+
+
+def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
+    """The column names and declared types of a Parquet file, and nothing else of it."""
+    path = Path(source)
+    _check_file(path)
+    try:
+        return dict(pl.read_parquet_schema(path))
+    except _ANYTHING:
+        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
+
+
+def _read_parquet(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
+    types = column_types(path)
+    _check_columns(f"{path.name!r}", types, wanted)
+    _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids)
+    try:
+        return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
+    except _ANYTHING:
+        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
+
+
+def _check_types(where: str, types: dict[str, Any], ids: tuple[str, ...] = ()) -> None:
+    """Refuse columns declared to hold what no schema type can be; decided by the container, not by a record."""
+    for name, dtype in types.items():
+        if name in ids and dtype.is_float():
+            raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Time):
+            known = "numbers, text, booleans, dates or datetimes"
+            raise DataError(f"{where}: column {name!r} has type {dtype.base_type()}; store it as {known}.")
+
+
+# --------------------------------------------------------------------------------------------------- CSV
+
+
+def _settled(path: Path, dialect: Dialect) -> Settled:
+    separator = dialect.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    return Settled(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
+
+
+@dataclass(frozen=True, repr=False)
+class Lines:
+    """Whole lines of a CSV file (private), whether they hold quotes, and how to read columns of lines like these."""
+
+    text: bytes
+    quoted: bool
+    columns: list[str]  # all of the file, in its order
+    dialect: Settled
+
+    def __repr__(self) -> str:
+        return "Lines(private)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("raw records are private and cannot be pickled")
+
+    def parse(self, wanted: list[str], text: bytes | None = None) -> pl.DataFrame:
+        """The wanted columns of these lines, or of others of the same file, as text."""
+        places = [self.columns.index(name) for name in wanted]
+        columns = [f"c{place}" for place in range(max(places) + 1)]
+        # a header of our own: otherwise the first record would decide how many columns there are
+        lines = self.dialect.separator.join(columns).encode() + b"\n" + (self.text if text is None else text)
+        frame = _parse(lines, self.dialect, columns, places, one_column=len(self.columns) == 1)
+        if self.dialect.skip_initial_space:
+            frame = frame.select(pl.all().str.strip_chars_start(" "))
+        return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
+
+
+def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
+    """The file in batches: whole lines of each piece, and from the first quote on all the rest in one."""
+    dialect, pieces = _settled(path, schema.dialect), _pieces(path, schema.dialect.encoding, piece)
+    names, first = [one.name for one in schema.fields], b""
+    if dialect.header:
+        names, first = _split_header(next(pieces, b""), dialect)
+        _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
+    quote, some, rest = (dialect.quote or "").encode(), False, b""
+    for more in chain([first], pieces):
+        if quote and quote in more:  # a quoted field may go on over lines
+            yield Lines(rest + more + b"".join(pieces), True, names, dialect)
+            return
+        more = with_line_feeds(more)
+        end = more.rfind(b"\n") + 1
+        if end:
+            yield Lines(without_marks(b"".join((rest, memoryview(more)[:end]))), False, names, dialect)
+            some, rest = True, more[end:]
+        else:
+            rest += more
+    if rest or not some:
+        yield Lines(without_marks(rest), False, names, dialect)
+
+
+def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[bytes]:
+    """The file in pieces of UTF-8, not cut inside CR LF; bytes that are no text in its encoding become U+FFFD."""
+    decoder = None if needs_no_decoding(encoding) else codecs.getincrementaldecoder(encoding)("replace")
+    held = b""
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(size or _PIECE):
+                made = held + (decoder.decode(piece).encode("utf-8", "replace") if decoder else piece)
+                held = b"\r" if made.endswith(b"\r") else b""
+                if len(made) > len(held):
+                    yield made.removesuffix(held)
+            if last := held + (decoder.decode(b"", final=True).encode("utf-8", "replace") if decoder else b""):
+                yield last
+    except (OSError, UnicodeError):
+        raise_alone(DataError(f"{path.name!r} cannot be read; check its permissions and the encoding."))
+
+
+def _split_header(data: bytes, dialect: Settled) -> tuple[list[str], bytes]:
+    """Column names, and what comes after them."""
+    if not data:
+        raise DataError("the file is empty, not even a header; write one, or say `header: false` in the schema.")
+    fields, end = Grammar(dialect).record(data, 0)
+    names = [field.decode("utf-8", "replace") for field in fields]
+    return ([name.lstrip(" ") for name in names] if dialect.skip_initial_space else names), data[end:]
+
+
+def _parse(text: bytes, dialect: Settled, columns: list[str], places: list[int], one_column: bool) -> pl.DataFrame:
+    """The columns at `places` of a CSV text, all as text."""
+    quote = dialect.quote if dialect.quote and dialect.quote.encode() in text else None
+    if quote:
+        text = well_formed(text, dialect)
+    frame = _parse_well_formed(text, dialect, quote, columns, places)
+    # a blank line shows as a record without any value; only then is it worth looking for them
+    if not one_column and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():
+        text = Grammar(dialect).mend(text, drop_blank=True) if quote else BLANK_LINES.sub(b"", text)
+        frame = _parse_well_formed(text, dialect, quote, columns, places)
+    return frame
+
+
+def _parse_well_formed(
+    text: bytes, dialect: Settled, quote: str | None, columns: list[str], places: list[int]
+) -> pl.DataFrame:
+    """What polars makes of a text in which it has nothing to object to but bytes that are not UTF-8."""
+    wanted = [columns[place] for place in places]
+    for encoding in ("utf8", "utf8-lossy"):  # the first is faster, and they agree where it succeeds
+        try:
+            frame = pl.read_csv(
+                text,
+                columns=wanted,
+                schema=dict.fromkeys(columns, pl.String),
+                separator=dialect.separator,
+                quote_char=quote,
+                encoding=encoding,
+                truncate_ragged_lines=True,
+            )
+        except _ANYTHING:
+            continue
+        return frame.select(wanted)
+    raise DataError("the file cannot be read as CSV; check delimiter and quoteChar in the schema.")
+
+
+# ------------------------------------------------------------------------------------------------ frames
+
+
+def _read_frame(source: Any, wanted: list[str], ids: tuple[str, ...]) -> Raw:
+    import narwhals as nw
+
+    _check_columns("the frame", _frame_columns(source), wanted)
+    try:
+        frame = nw.from_native(source).select(wanted)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    except _ANYTHING:
+        raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
+    made = {name: _column(frame[name]).alias(name) for name in wanted}
+    _check_types("the frame", {name: made[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
+    return Raw(
+        pl.DataFrame(made), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
+    )
+
+
+def _frame_columns(source: Any) -> list[Any]:
+    """Column names of a frame, doubled ones included (which narwhals would refuse in words of its own)."""
+    import narwhals as nw
+
+    names = getattr(source, "column_names", None)  # pyarrow
+    if names is None and not hasattr(source, "collect_schema"):
+        names = getattr(source, "columns", None)  # pandas
+    if names is not None and not callable(names):
+        return list(names)
+    try:
+        return list(nw.from_native(source).collect_schema().names())
+    except _ANYTHING:
+        what = "give a file, or a pandas, polars or pyarrow frame"
+        raise_alone(DataError(f"this is neither a path nor a data frame; {what}."))
+
+
+def _column(series: Any) -> pl.Series:
+    """One column as polars; what is of no single type value by value (cantle.data.objects)."""
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
+    if series.implementation.is_pandas_like():
+        return read_column(series.to_pandas())
+    made: pl.Series = series.to_polars()
+    return made
+
+
+def _is_declared(series: Any) -> bool:
+    """Whether the type of a column stands, whatever the records hold; Python objects have none."""
+    if series.implementation.is_pandas_like():
+        return is_declared(series.to_pandas().dtype)
+    return bool(series.to_native().dtype != pl.Object) if isinstance(series.to_native(), pl.Series) else True
+
+
+def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> Any:
+    """A pandas frame in which integers and booleans that may be null stay integers and booleans."""
+    import pandas as pd
+
+    def column(series: pl.Series) -> Any:
+        if series.dtype == pl.String:
+            return pd.Series(series.to_list(), dtype=pd.Series(["text"]).dtype)
+        if series.dtype in (pl.Int64, pl.Boolean) and (series.name in nullable or series.null_count()):
+            return pd.array(series.to_list(), dtype="Int64" if series.dtype == pl.Int64 else "boolean")
+        if series.dtype == pl.Date:
+            return series.cast(pl.Datetime("ms")).to_numpy()
+        return series.to_numpy()
+
+    return pd.DataFrame({series.name: column(series) for series in frame})

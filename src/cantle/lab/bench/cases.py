@@ -1,0 +1,149 @@
+"""What is measured: one case is a method on an engine and a generated data set of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from cantle._publish import KINDS, METHODS
+from cantle.data.engines_for_tables import ENGINES, Place
+from cantle.errors import CantleError, ParameterError
+
+ATTRIBUTES, ITEMS = 14, 1_012
+"""Of Adult (beside its class), and of STM (DiffPart, table 2)."""
+
+AXES = ("rows", "attributes", "universe")
+PRESETS = ("default", "paper")
+KIND_OF = {method: kind for kind, methods in KINDS.items() for method in methods}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One whole run: a file is read, published with epsilon 1 and saved."""
+
+    method: str
+    records: int
+    preset: str = "default"
+    engine: str = "memory"
+    axis: str = "size"
+    attributes: int = ATTRIBUTES
+    items: int = ITEMS
+
+    @property
+    def kind(self) -> str:
+        """table, sets or graph."""
+        return KIND_OF[self.method]
+
+    @property
+    def width(self) -> int | None:
+        """Attributes of a table, items of the universe of sets."""
+        return {"table": self.attributes, "sets": self.items, "graph": None}[self.kind]
+
+    @property
+    def across(self) -> int:
+        """What grows along the axis of this case."""
+        return self.records if self.axis in ("size", "rows") else self.width or 0
+
+    @property
+    def name(self) -> str:
+        return self.method if self.preset == "default" else f"{self.method}:{self.preset}"
+
+    @property
+    def file(self) -> str:
+        """The name of its data, without an ending; cases of one name share the file."""
+        return "-".join(str(part) for part in (self.kind, self.records, self.width) if part is not None)
+
+    def __str__(self) -> str:
+        width = {"table": f", {self.attributes} attributes", "sets": f", {self.items:,} items", "graph": ""}[self.kind]
+        return f"{self.name} on {self.engine}, {self.records:,} records{width}"
+
+
+class Skipped(NamedTuple):
+    """What could not be measured, and why."""
+
+    what: str
+    why: str
+
+
+def words_of(text: str, known: Sequence[str], option: str) -> list[str]:
+    """A list separated by commas, each of the known words."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    wrong = next((word for word in words if word not in known), None)
+    if wrong is not None or not words:
+        raise ParameterError(f"{option} takes a list of {', '.join(known)}, separated by commas; got {text!r}")
+    return words
+
+
+def numbers_of(text: str, option: str) -> list[int]:
+    """Whole numbers separated by commas.
+
+    >>> numbers_of("45222,1000000", "--rows")
+    [45222, 1000000]
+    """
+    words = [word.strip().replace("_", "") for word in text.split(",")]
+    if not all(word.isdecimal() and int(word) >= 16 for word in words):
+        raise ParameterError(f"{option} takes whole numbers from 16 on, separated by commas; got {text!r}")
+    return [int(word) for word in words]
+
+
+def methods_of(text: str) -> list[tuple[str, str]]:
+    """Methods with their presets, as `rps` or `rps:paper`."""
+    known = [*METHODS, *(f"{method}:{preset}" for method in METHODS for preset in PRESETS)]
+    pairs = [word.partition(":") for word in words_of(text, known, "--methods")]
+    return [(method, preset or "default") for method, _, preset in pairs]
+
+
+def engines_of(text: str) -> list[str]:
+    """Engines, whether they can run here or not."""
+    return words_of(text, ENGINES, "--engines")
+
+
+def available(engines: Sequence[str]) -> tuple[list[str], list[Skipped]]:
+    """The engines that can run here, and what the others lack."""
+    able, skipped = [], []
+    for engine in engines:
+        try:
+            if engine == "database":
+                raise ParameterError("it needs a server with a table of its own; see docs/engines.md")
+            Place.of(engine, None, None, "table")
+            able.append(engine)
+        except CantleError as error:
+            skipped.append(Skipped(f"engine {engine}", str(error)))
+    return able, skipped
+
+
+def sizes(
+    methods: Sequence[tuple[str, str]], engines: Sequence[str], records: Sequence[int]
+) -> tuple[list[Case], list[Skipped]]:
+    """Every method on every engine that holds its kind of data, at every size."""
+    cases, skipped = [], []
+    for number in records:
+        for method, preset in methods:
+            cases += [
+                Case(method=method, preset=preset, engine=engine, records=number)
+                for engine in engines
+                if engine == "memory" or KIND_OF[method] == "table"
+            ]
+    for method in dict.fromkeys(method for method, _ in methods):
+        kind = KIND_OF[method]
+        others = [engine for engine in engines if engine != "memory"] if kind != "table" else []
+        skipped += [Skipped(f"{method} on {one}", f"data of kind {kind} is held in memory") for one in others]
+    return cases, skipped
+
+
+def growth(axes: Sequence[str], methods: Sequence[tuple[str, str]], largest: int) -> Iterator[Case]:
+    """In memory, what grows along each axis: records up to the largest number; attributes (of tables) or items (of
+    sets) at a quarter of it."""
+    for method, preset in methods:
+        kind, case = KIND_OF[method], Case(method=method, preset=preset, records=max(16, largest // 4))
+        for axis in axes:
+            if axis == "rows":
+                for part in (16, 4, 1):
+                    yield replace(case, axis=axis, records=max(16, largest // part))
+            elif axis == "attributes" and kind == "table":
+                for number in (ATTRIBUTES // 4, ATTRIBUTES // 2, ATTRIBUTES, 2 * ATTRIBUTES):
+                    yield replace(case, axis=axis, attributes=number)
+            elif axis == "universe" and kind == "sets":
+                for number in (ITEMS // 4, ITEMS // 2, ITEMS, 2 * ITEMS, 4 * ITEMS):
+                    yield replace(case, axis=axis, items=number)

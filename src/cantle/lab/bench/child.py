@@ -1,0 +1,103 @@
+"""One task in a process of its own: python -m cantle.lab.bench.child TASK, a JSON object; the answer is one too.
+
+`make` writes a data set; `measure` runs one case on it; `add` times what a driver does with partial counts. A fresh
+interpreter makes peak memory honest and carries nothing over.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+EPSILON = 1
+READS = 5
+ENTRIES = 1 << 20
+
+
+def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, Any]:
+    from cantle.lab.bench.data import make
+
+    make(kind, records, width, Path(stem), None if data is None else Path(data))
+    return {}
+
+
+def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, Any]:
+    """Core-seconds of publishing and saving by pass, imports taken off; the peak; then what reading the file costs."""
+    from cantle import _publish
+    from cantle.data.engines_for_tables import Place
+    from cantle.lab.bench.passes import PASSES, Stopwatch
+    from cantle.lab.bench.usage import clock, peak
+
+    spread = engine == "spark"  # the work is done by processes that Spark starts
+    Place.of(engine, None, None, "table")  # imports are no part of the run
+    now = clock(spread)
+    watch, wall = Stopwatch(now), perf_counter()
+    began = now()
+    with watch.watching():
+        release = _publish.publish(table, schema, epsilon=EPSILON, method=method, preset=preset, engine=engine)
+    published = now()
+    release.save(Path(folder) / "release")
+    saved = now()
+    wall, held = perf_counter() - wall, peak(spread)
+    seconds = watch.seconds
+    seconds["draw"], seconds["save"] = published - watch.sealed, saved - published
+    seconds["other"] = (watch.sealed - began) - sum(seconds[name] for name in ("open", "count", "move", "noise"))
+    return {
+        "core": saved - began,
+        **{name: max(0.0, seconds[name]) for name in PASSES},
+        "wall": wall,
+        "peak": held,
+        "levels": max(1, watch.level),
+        "cells": sum(watch.cells.values()),
+        "deepest": max(watch.cells.values(), default=0),
+        "draws": watch.draws,
+        "read": reading(table),
+    }
+
+
+def reading(path: str) -> float:
+    """Core-seconds of `polars.read_csv(path)`, best of five; sets and edges are read as lines of text."""
+    import polars as pl
+
+    options: dict[str, Any] = {} if path.endswith(".csv") else {"has_header": False, "infer_schema": False}
+    best = float("inf")
+    for _ in range(READS):
+        began = process_time()
+        pl.read_csv(path, **options)
+        best = min(best, process_time() - began)
+    return best
+
+
+def add() -> dict[str, Any]:
+    """Core-seconds of adding one partial count to the sums, best of five."""
+    import numpy as np
+
+    counts, more = np.zeros(4 * ENTRIES, dtype=np.int64), np.ones(ENTRIES, dtype=np.int64)
+    at, best = np.arange(0, 4 * ENTRIES, 4), float("inf")
+    for _ in range(READS):
+        began = process_time()
+        counts[at] += more
+        best = min(best, process_time() - began)
+    return {"add": best / ENTRIES}
+
+
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {"make": make, "measure": measure, "add": add}
+
+
+def main() -> None:
+    from cantle.errors import CantleError
+
+    task = json.loads(sys.argv[1])
+    try:
+        answer = TASKS[task.pop("task")](**task)
+    except CantleError as error:
+        answer = {"error": str(error)}
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Data to measure on, made from seeds: nothing private, nothing read off anybody.
+
+Tables have the public schema of Adult (its documentation, not its records) and values of our own making: skewed
+categories and numbers that go together, and a class that depends on them. With a data folder they are Adult itself,
+blown up as DiffGen section 5 does. Sets are the stand-in for STM, graphs have degrees that follow a power law.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cantle.lab.papers import adult
+from cantle.lab.papers.diffgen_figures import blow_up
+from cantle.lab.papers.sets import Town, stand_in
+
+SEED = 2026
+BLOCK = 1 << 18
+SKEW = 1.2
+"""Categories fall as 1 / rank ** SKEW."""
+
+POWERS = {"age": 1.5, "fnlwgt": 6.0, "education-num": 1.0, "capital-gain": 40.0, "capital-loss": 40.0}
+"""A number is low + (high - low) * q ** power, q between 0 and 1: the larger, the more of them are small."""
+
+TOGETHER = 0.4
+"""The chance that a value follows the record's standing, which the class depends on too."""
+
+DEGREE, TAIL = 16, 0.6
+"""Mean degree of a graph; weights of its nodes fall as rank ** -TAIL."""
+
+ENDINGS = {"table": ".csv", "sets": ".dat", "graph": ".txt"}
+
+Floats = npt.NDArray[np.float64]
+
+
+def make(kind: str, records: int, width: int | None, stem: Path, data: Path | None = None) -> None:
+    """Writes a data set and its schema: `stem` with the ending of its kind, and with .json."""
+    path = stem.with_name(stem.name + ENDINGS[kind])
+    if kind == "sets":
+        items = width or Town().items
+        town = Town(records=records, items=items, longest=min(Town().longest, items))
+        drawn = stand_in(town, SEED)
+        drawn.write(path)
+        schema = drawn.schema()
+    elif kind == "graph":
+        edges(records).write_csv(path, include_header=False, separator="\t")
+        schema = {"kind": "graph", "unit": "node"}
+    elif data is not None:
+        schema = adult.schema("all", data)
+        blow_up(adult.load(data, "all"), adult.schema("all"), records, path, np.random.default_rng(SEED))
+    else:
+        schema = table_schema(width or 1)
+        write_table(schema, records, path)
+    stem.with_name(stem.name + ".json").write_text(json.dumps(schema), encoding="utf-8")
+
+
+def table_schema(attributes: int) -> dict[str, Any]:
+    """So many attributes of Adult, over again if it has fewer, and its class."""
+    *fields, target = adult.schema("all")["fields"]
+    made = []
+    for i in range(attributes):
+        again, which = divmod(i, len(fields))
+        field = fields[which]
+        made.append(field | {"name": field["name"] + (f"-{again + 1}" if again else "")})
+    return {"fields": [*made, target]}
+
+
+def write_table(schema: dict[str, Any], records: int, path: Path) -> None:
+    """A CSV of so many records, a block at a time."""
+    rng = np.random.default_rng(SEED)
+    with path.open("wb") as file:
+        for start in range(0, records, BLOCK):
+            _block(schema, min(BLOCK, records - start), rng).write_csv(file, include_header=not start)
+
+
+def _block(schema: dict[str, Any], records: int, rng: np.random.Generator) -> pl.DataFrame:
+    *fields, target = schema["fields"]
+    standing = rng.normal(size=records)
+    place = 1 / (1 + np.exp(-1.7 * standing))  # about uniform: the logistic curve is close to the normal one
+    columns = [_column(field, _mixed(place, rng)) for field in fields]
+    rich = (standing + 0.8 * rng.normal(size=records) > 0.9).astype(np.int64)
+    return pl.DataFrame([*columns, _labels(target, rich)])
+
+
+def _mixed(place: Floats, rng: np.random.Generator) -> Floats:
+    return np.where(rng.random(len(place)) < TOGETHER, place, rng.random(len(place)))
+
+
+def _column(field: dict[str, Any], place: Floats) -> pl.Series:
+    if "categories" in field:
+        weight = 1 / np.arange(1, len(field["categories"]) + 1) ** SKEW
+        return _labels(field, np.searchsorted(np.cumsum(weight)[:-1] / weight.sum(), place, side="right"))
+    low, high = (field["constraints"][end] for end in ("minimum", "maximum"))
+    power = next((p for name, p in POWERS.items() if field["name"].startswith(name)), 1.2)
+    return pl.Series(field["name"], (low + (high - low) * place**power).astype(np.int64))
+
+
+def _labels(field: dict[str, Any], codes: npt.NDArray[np.int64]) -> pl.Series:
+    return pl.Series(field["name"], field["categories"]).gather(codes)
+
+
+def edges(number: int) -> pl.DataFrame:
+    """A simple graph of so many edges (`a`, `b`), drawn between nodes by their weights; repeats are drawn anew."""
+    rng = np.random.default_rng(SEED)
+    nodes = max(64, 2 * number // DEGREE)
+    share = np.cumsum(np.arange(10, nodes + 10) ** -TAIL)
+    keys = np.zeros(0, dtype=np.int64)
+    while len(keys) < number:
+        ends = np.searchsorted(share, rng.random((2, number)) * share[-1]).clip(0, nodes - 1)
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        keys = np.unique(np.concatenate([keys, (low * nodes + high)[low < high]]))
+    low, high = np.divmod(rng.permutation(keys)[:number], nodes)
+    return pl.DataFrame({"a": low, "b": high})

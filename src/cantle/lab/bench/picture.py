@@ -1,0 +1,56 @@
+"""The picture of a bench: what share of a run each pass takes, the ratios of whole runs, and growth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cantle.lab.bench.growth import ACROSS
+from cantle.lab.bench.passes import PASSES
+from cantle.lab.papers.extras import need
+
+
+def draw(rows: pl.DataFrame, path: Path) -> None:
+    """Bars, one a case, with its passes side by side and its ratio at the end; a panel for each axis grown."""
+    axes = [axis for axis in ACROSS if axis in rows["axis"]]
+    fixed = rows.filter(pl.col("axis") == "size")
+    panels = (1 if len(fixed) else 0) + len(axes)
+    # the object interface draws with Agg and leaves the caller's pyplot state and backend alone
+    figure = need("matplotlib.figure").Figure(figsize=(7, 4.5 * max(1, panels)), layout="constrained")
+    need("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    places = list(figure.subplots(max(1, panels), 1, squeeze=False).flat)
+    if len(fixed):
+        _bars(places.pop(0), fixed)
+    for place, axis in zip(places, axes, strict=False):
+        _lines(place, rows.filter(pl.col("axis") == axis), ACROSS[axis])
+    figure.savefig(path, dpi=110)
+
+
+def _bars(place: Any, rows: pl.DataFrame) -> None:
+    names = [f"{m}, {e}, {n:,}" for m, e, n in rows.select("method", "engine", "records").iter_rows()]
+    left = [0.0] * len(rows)
+    whole = rows.select(pl.sum_horizontal(PASSES)).to_series()
+    for name in PASSES:
+        width = (100 * rows[name] / whole).to_list()
+        place.barh(names, width, left=left, label=name)
+        left = [a + b for a, b in zip(left, width, strict=True)]
+    for i, ratio in enumerate(rows["ratio"].to_list()):
+        place.text(101, i, f"{float(f'{ratio:.3g}'):,g}", va="center", fontsize="small")
+    place.invert_yaxis()
+    place.set_xlim(0, 112)
+    place.set_xlabel("per cent of core-seconds; at the end: ratio to polars reading the same file")
+    place.legend(fontsize="x-small", ncols=len(PASSES), loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
+def _lines(place: Any, rows: pl.DataFrame, across: str) -> None:
+    for (method,), part in rows.group_by("method", maintain_order=True):
+        part = part.sort(across)
+        place.plot(part[across].to_list(), part["core"].to_list(), marker="o", label=str(method))
+    # linear axes from 0: what is linear looks so
+    place.set_xlim(left=0)
+    place.set_ylim(bottom=0)
+    place.set_xlabel(across)
+    place.set_ylabel("core-seconds")
+    place.legend(fontsize="x-small")

@@ -1,0 +1,161 @@
+"""Runs cases, each in a fresh process, and takes the best of its repeats."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cantle.errors import EngineError
+from cantle.lab.bench.cases import Case, Skipped
+from cantle.lab.bench.data import ENDINGS
+from cantle.lab.bench.passes import PASSES
+
+COLUMNS = {
+    "axis": pl.String,
+    "method": pl.String,
+    "engine": pl.String,
+    "records": pl.Int64,
+    "attributes": pl.Int64,  # null for sets and graphs
+    "items": pl.Int64,  # null for tables and graphs
+    "repeats": pl.Int64,
+    "read": pl.Float64,  # core-seconds of polars for the same file
+    "core": pl.Float64,  # core-seconds of the whole run, of which:
+    **dict.fromkeys(PASSES, pl.Float64),
+    "ratio": pl.Float64,  # core / read
+    "records_per_second": pl.Float64,  # records / core
+    "peak": pl.Float64,  # MB
+    "wall": pl.Float64,
+    "levels": pl.Int64,
+    "cells": pl.Int64,  # counts that the engine gave, over all levels
+    "deepest": pl.Int64,  # on the level that had most
+    "draws": pl.Int64,
+}
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What was measured, what was skipped, and on what machine."""
+
+    rows: pl.DataFrame
+    skipped: list[Skipped]
+    facts: dict[str, Any]
+    add: float
+    """Core-seconds of adding one partial count."""
+
+
+def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Path | None, say: Say) -> Bench:
+    """Measures all cases. Data is made once for each size and goes with its folder when all is done."""
+    rows, failed, facts = [], list(skipped), machine()
+    with tempfile.TemporaryDirectory(prefix="cantle-bench-") as scratch:
+        add = float(ask(task="add")["add"])
+        for number, case in enumerate(cases, 1):
+            say(f"{number}/{len(cases)} {case}")
+            try:
+                rows.append(_measure(case, repeat, data, Path(scratch)))
+            except EngineError as error:
+                failed.append(Skipped(str(case), str(error)))
+    if not rows:
+        raise EngineError("nothing could be measured; " + "; ".join(f"{what}: {why}" for what, why in failed))
+    facts |= start_up() | {"tables": "generated" if data is None else "Adult, blown up"}
+    return Bench(pl.DataFrame(rows, schema=COLUMNS, orient="row"), failed, facts, add)
+
+
+def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[str, Any]:
+    stem = scratch / case.file
+    table, schema = (stem.with_name(stem.name + ending) for ending in (ENDINGS[case.kind], ".json"))
+    if not schema.exists():
+        # Only tables of Adult's own width can be made of Adult.
+        folder = data if case.kind == "table" and case.axis in ("size", "rows") else None
+        made = None if folder is None else str(folder.resolve())
+        ask(task="make", kind=case.kind, records=case.records, width=case.width, stem=str(stem), data=made)
+    runs = []
+    for _ in range(repeat):
+        with tempfile.TemporaryDirectory(dir=scratch) as folder_:
+            options = {"method": case.method, "preset": case.preset, "engine": case.engine, "folder": folder_}
+            runs.append(ask(task="measure", table=str(table), schema=str(schema), **options))
+    return summary(case, runs)
+
+
+def summary(case: Case, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The best run with its passes; the ratio is its core-seconds over the best reading of the same processes."""
+    best = min(runs, key=lambda one: float(one["core"]))
+    read = min(float(one["read"]) for one in runs)
+    return best | {
+        "axis": case.axis,
+        "method": case.name,
+        "engine": case.engine,
+        "records": case.records,
+        "attributes": case.attributes if case.kind == "table" else None,
+        "items": case.items if case.kind == "sets" else None,
+        "repeats": len(runs),
+        "read": read,
+        "ratio": best["core"] / read,
+        "records_per_second": case.records / best["core"],
+    }
+
+
+def ask(**task: Any) -> dict[str, Any]:
+    """What a process of its own answers."""
+    command = [sys.executable, "-m", "cantle.lab.bench.child", json.dumps(task)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        raise EngineError(f"the process ended with {done.returncode}: {last}")
+    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    if "error" in answer:
+        raise EngineError(str(answer["error"]))
+    return answer
+
+
+def start_up() -> dict[str, float]:
+    """Core-seconds of `cantle --help`, of loading all that publishing needs, and of loading kernels too; best of three.
+
+    Kernels are loaded within a run, so their share of it can be taken off.
+    """
+    programs = {
+        "help_seconds": "import sys; sys.argv = ['cantle', '--help']; from cantle.cli.app import main; main()",
+        "load_seconds": "import cantle._publish",
+        "kernels_seconds": "import cantle._publish; from cantle import _fast as f\nif f.wanted(f.FROM): import numba",
+    }
+    return {name: min(_core_seconds(program) for _ in range(3)) for name, program in programs.items()}
+
+
+def _core_seconds(program: str) -> float:
+    before = os.times()
+    subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on beside the code."""
+    return {
+        "cantle": version("cantle"),
+        "python": platform.python_version(),
+        **{name: _version(name) for name in ("numpy", "polars", "numba", "duckdb", "pyspark")},
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count() or 1,
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,383 @@
+"""Figures 3 to 8 of the DiffPart paper (section 5, appendix E), with a publisher given from outside.
+
+STM is not public; a generated stand-in of its size takes its place. Beside every release stand the empty one, exact
+supports with independent items, and where there are few items Basic, its counts as they come and made into records.
+Queries and samples of records are seeded and the same for every series. The paper makes 10 runs; the command's 5
+keep each figure at about ten minutes of one core.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cantle.errors import ParameterError
+from cantle.lab.papers import sets
+from cantle.lab.papers.basic import basic, clipped
+from cantle.lab.papers.coding import Floats
+from cantle.lab.papers.harness import Options, Row, Setting
+from cantle.lab.papers.itemsets import Frequent, top, utility
+from cantle.lab.papers.setmass import shared_cells, shared_records
+from cantle.lab.papers.setqueries import (
+    FEW_ITEMS,
+    GROUPS,
+    SANITY,
+    Answers,
+    Cells,
+    Independent,
+    Nothing,
+    Queries,
+    answers_of,
+    from_records,
+    groups,
+    relative_error,
+    workload,
+)
+from cantle.lab.papers.sets import Sets, Town
+from cantle.lab.papers.setstages import STAGES, stages
+from cantle.methods.diffpart import PRESETS
+from cantle.methods.diffpart_thresholds import smallest_constant
+from cantle.trusted.geometry.item_partitions import ItemTree
+
+Scores = Mapping[str, float]
+
+BUDGETS = (0.5, 0.75, 1, 1.25)
+FANOUTS = (2, 4, 6, 10)  # the paper's are drawn only
+SHARES = (20, 40, 60, 80, 100)  # of the records, in percent (figures 4.a and 7)
+UNIVERSES = (200, 400, 600, 800, sets.STM_ITEMS)
+UNIVERSE_RECORDS = 800_000  # section 5.2
+QUERIES = 10_000  # in each group: 50,000 in five
+SHORT = 10  # the longest query of figure 6
+SEED = 2011
+
+PAPER: Options = {"method": "diffpart", "preset": "paper"}
+# "Slightly greater than 1" lets empty parts multiply without end on a large universe; 5 does not.
+PAPER_LARGE: Options = {**PAPER, "c2": 5}
+# The constants in the authors' own program, which the paper does not print.
+PROGRAM: Options = {**PAPER, "c1": 2.75, "c2": 6.75}
+DEFAULT: Options = {"method": "diffpart", "preset": "default"}
+
+
+def publish_sets(setting: Setting, data: Sets, epsilon: float, options: Options, salt: int) -> Sets:
+    """The records of a release: the one place where figures meet the publisher."""
+    release = setting.release(data.frame, data.schema(), epsilon, options, salt)
+    return sets.from_frame(pl.DataFrame(release.records), data.size)
+
+
+def smallest(data: Sets, epsilon: float) -> float | None:
+    """The smallest C2 of preset `paper` that is not refused at this budget, its other settings left alone."""
+    paper = PRESETS["paper"]
+    tree = ItemTree.of(data.size, paper["fanout"], even=False)
+    return smallest_constant(tree, epsilon * float(1 - Fraction(paper["leaf_share"])), paper["max_cells"])
+
+
+def every(data: Sets) -> dict[str, Options]:
+    """The settings to compare: as printed, with constants that end, the authors' program's, and ours."""
+    large = {} if data.size <= FEW_ITEMS else {"paper, C2 = 5": PAPER_LARGE}
+    return {"paper": PAPER, **large, "paper, C1 = 2.75, C2 = 6.75": PROGRAM, "default": DEFAULT}
+
+
+def both(data: Sets) -> dict[str, Options]:
+    """One setting of the paper that ends on this universe, and ours."""
+    small = data.size <= FEW_ITEMS
+    return {"paper" if small else "paper, C2 = 5": PAPER if small else PAPER_LARGE, "default": DEFAULT}
+
+
+# ---------------------------------------------------------------------------------------------- yardsticks
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set, what is asked of its releases, and the true answers.
+
+    `asked` has queries by the name of their error, `tops` the K of the itemsets; `mass` adds the number of released
+    records over that of the true ones, and the share of the true records that are in the release, set for set.
+    """
+
+    name: str
+    data: Sets
+    asked: Mapping[str, Queries]
+    tops: Sequence[int] = ()
+    mass: bool = False
+    truth: dict[str, Floats] = field(init=False, default_factory=dict)
+    frequent: dict[int, Frequent] = field(init=False, default_factory=dict)
+    cells: list[Cells] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        exact = answers_of(self.data)
+        self.cells.extend([exact] if isinstance(exact, Cells) else [])
+        self.truth.update({measure: exact.count(queries) for measure, queries in self.asked.items()})
+        self.frequent.update(self._tops(exact))
+
+    def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
+        """Every measure of one release; of its records too, where it has any."""
+        bound = SANITY * len(self.data)
+        found = {
+            measure: relative_error(self.truth[measure], answers.count(queries), bound)
+            for measure, queries in self.asked.items()
+        }
+        found |= {f"top{k}": utility(self.frequent[k], best) for k, best in self._tops(answers).items()}
+        return found | (self._mass(answers, released) if self.mass else {})
+
+    def _mass(self, answers: Answers, released: Sets | None) -> dict[str, float]:
+        made = {"records": answers.records / len(self.data)}
+        if isinstance(answers, Cells):
+            return made | {"true mass": shared_cells(self.cells[0], answers) / len(self.data)}
+        if released is not None:
+            return made | {"true mass": shared_records(self.data, released) / len(self.data)}
+        return made | ({"true mass": 0.0} if isinstance(answers, Nothing) else {})  # a model has no records
+
+    def _tops(self, answers: Answers) -> dict[int, Frequent]:
+        """The K best for each K; the order is the same for all, so one search does."""
+        best = list(top(answers, max(self.tops)).items()) if self.tops else []
+        return {k: dict(best[:k]) for k in self.tops}
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+def _number(setting: Setting) -> int:
+    return 200 if setting.quick else QUERIES
+
+
+def _errors(setting: Setting, data: Sets, percents: Sequence[int]) -> dict[str, Queries]:
+    made = groups(data, _number(setting), _rng(), percents)
+    return {f"error to {percent} %": queries for percent, queries in made.items()}
+
+
+def _table_case(setting: Setting, name: str, data: Sets) -> Case:
+    number, rng = _number(setting), _rng()
+    asked = {f"err{percent}": queries for percent, queries in groups(data, number, rng, (20, 60)).items()}
+    asked |= {f"rec{k}": from_records(data, k, number, rng) for k in (1, 2)}
+    return Case(name, data, asked, tops=(20, 100), mass=True)
+
+
+# ---------------------------------------------------------------------------------------------- by budget
+
+
+def fig3(setting: Setting) -> Iterator[Row]:
+    """Relative error by budget, for queries of up to 20 to 100 % of max|t|."""
+    percents = setting.pick(GROUPS, (20, 100))
+    for name, data in _pair(setting, "diffpart-fig3"):
+        case = Case(name, data, _errors(setting, data, percents))
+        yield from _compare(setting, "diffpart-fig3", case, setting.pick(BUDGETS, (1,)))
+
+
+def fig8(setting: Setting) -> Iterator[Row]:
+    """Utility of the K most frequent itemsets by budget."""
+    for name, data in _pair(setting, "diffpart-fig8"):
+        case = Case(name, data, {}, tops=setting.pick((20, 60, 100), (5,)))
+        yield from _compare(setting, "diffpart-fig8", case, setting.pick(BUDGETS, (1,)))
+
+
+def all_sets(setting: Setting) -> Iterator[Row]:
+    """Every data set at budget 1: errors of the paper's and of likely queries, itemsets, released records."""
+    for name, data in _each(setting, "diffpart-sets", tuple(sets.FILES)):
+        yield from _table(setting, "diffpart-sets", name, data)
+
+
+def msnbc(setting: Setting) -> Iterator[Row]:
+    """The same of MSNBC alone, on which a run is short and the paper makes ten."""
+    if sets.find("msnbc", setting.data_dir) is None:
+        raise ParameterError(f"diffpart-msnbc needs --data DIR, the folder that contains {sets.FILES['msnbc']}")
+    name, data = next(_pair(setting, "diffpart-msnbc"))
+    yield from _table(setting, "diffpart-msnbc", name, data)
+
+
+def _table(setting: Setting, figure: str, name: str, data: Sets) -> Iterator[Row]:
+    case = _table_case(setting, name, data)
+    constant = smallest(data, 1) if data.size > FEW_ITEMS else None
+    if constant is None:
+        yield from _compare(setting, figure, case, (1,))
+        return
+    setting.echo(f"{figure}: {name}: the smallest C2 that is not refused is {constant:g}")
+    yield from _compare(setting, figure, case, (1,), {"paper, smallest C2": {**PAPER, "c2": constant}})
+
+
+def _compare(
+    setting: Setting, figure: str, case: Case, budgets: Sequence[float], more: Mapping[str, Options] | None = None
+) -> Iterator[Row]:
+    levels: dict[str, Answers] = {
+        "empty release": Nothing(case.data.size),
+        "exact supports, independent": Independent(case.data),
+    }
+    for series, answers in levels.items():
+        yield from _rows(figure, case, "budget", series, None, 0, case.scores(answers))
+    if case.data.size <= FEW_ITEMS:
+        yield from _basics(setting, figure, case, budgets)
+    for series, options in (every(case.data) | dict(more or {})).items():
+        for epsilon in budgets:
+            for repeat, scores in _releases(setting, figure, case, series, options, epsilon):
+                yield from _rows(figure, case, "budget", series, epsilon, repeat, scores)
+
+
+def _basics(setting: Setting, figure: str, case: Case, budgets: Sequence[float]) -> Iterator[Row]:
+    for epsilon in budgets:
+        for repeat in range(setting.repeats):
+            rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+            noisy = basic(case.data, epsilon, rng)
+            for series, answers in {"Basic, raw": noisy, "Basic, records": clipped(noisy)}.items():
+                yield from _rows(figure, case, "budget", series, epsilon, repeat, case.scores(answers))
+
+
+# ---------------------------------------------------------------------------------------------- by size
+
+
+def fig5(setting: Setting) -> Iterator[Row]:
+    """Relative error by fan-out, for queries of up to 60 % of max|t|."""
+    for name, data in _pair(setting, "diffpart-fig5"):
+        case = Case(name, data, _errors(setting, data, (60,)))
+        yield from _rows("diffpart-fig5", case, "fan-out", "empty release", None, 0, case.scores(Nothing(data.size)))
+        # by default few items are published all at once, and fan-out then means nothing
+        printed, _ = both(data).items()
+        series = dict([printed, ("default, cells = tree", {**DEFAULT, "cells": "tree"})])
+        for fanout in setting.pick(FANOUTS, (4, 10)):
+            choices = {name: {**options, "fanout": fanout} for name, options in series.items()}
+            yield from _by(setting, "diffpart-fig5", case, "fan-out", float(fanout), choices)
+
+
+def fig6(setting: Setting) -> Iterator[Row]:
+    """Relative error by universe size at 800,000 records, for queries of up to 10 items, on the stand-in.
+
+    The paper fixes "the query length to 10". Ten random items are in no record of such data, and every error
+    would be 0; so the length is uniform from 1 to 10, as it is in its other figures.
+    """
+    for data in _universes(setting):
+        asked = {f"error to {SHORT} items": workload(data.size, SHORT, _number(setting), _rng())}
+        yield from _at(setting, "diffpart-fig6", Case("stand-in", data, asked), "items", float(data.size))
+
+
+def fig7(setting: Setting) -> Iterator[Row]:
+    """Relative error by number of records, for queries of up to 60 % of max|t|."""
+    for name, whole in _pair(setting, "diffpart-fig7"):
+        for data in _samples(setting, whole):
+            case = Case(name, data, _errors(setting, data, (60,)))
+            yield from _at(setting, "diffpart-fig7", case, "records", float(len(data)))
+
+
+def _at(setting: Setting, figure: str, case: Case, axis: str, x: float) -> Iterator[Row]:
+    yield from _rows(figure, case, axis, "empty release", x, 0, case.scores(Nothing(case.data.size)))
+    yield from _by(setting, figure, case, axis, x, both(case.data))
+
+
+def _by(
+    setting: Setting, figure: str, case: Case, axis: str, x: float, choices: Mapping[str, Options]
+) -> Iterator[Row]:
+    for series, options in choices.items():
+        for epsilon in setting.pick(BUDGETS, (1,)):
+            line = f"{series}, B = {epsilon:g}"
+            for repeat, scores in _releases(setting, figure, case, line, options, epsilon):
+                yield from _rows(figure, case, axis, line, x, repeat, scores)
+
+
+# ---------------------------------------------------------------------------------------------- run time
+
+
+def fig4(setting: Setting) -> Iterator[Row]:
+    """Core-seconds by stage and the peak of memory at B = 1 and fan-out 10, by number of records (a) and, on the
+    stand-in, by universe size (b)."""
+    for name, whole in _pair(setting, "diffpart-fig4"):
+        for data in _samples(setting, whole):
+            yield from _timed(setting, f"a: {name}", "records", data, float(len(data)))
+    for data in _universes(setting):
+        yield from _timed(setting, "b: stand-in", "items", data, float(data.size))
+
+
+def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "data.dat"
+        data.write(path)
+        for series, options in both(data).items():
+            label = f"diffpart-fig4: {panel}, {x:,.15g} {axis}, {series}"
+            measure = partial(stages, setting, data, path, options)
+            for repeat, cost in _attempts(setting, label, measure, STAGES):
+                for stage, value in cost.items():
+                    kind = stage if stage == "peak MB" else "core-seconds"
+                    line = series if stage == "peak MB" else f"{series}, {stage}"
+                    yield Row("diffpart-fig4", f"{panel}, {kind} by {axis}", line, x, repeat, value)
+
+
+# ---------------------------------------------------------------------------------------------- shared
+
+
+def _each(setting: Setting, figure: str, names: Sequence[str]) -> Iterator[tuple[str, Sets]]:
+    """The named data sets that are there, then the stand-in; says which are not, and what it runs on."""
+    for name in names:
+        label = "MSNBC" if name == "msnbc" else name
+        if sets.find(name, setting.data_dir) is None:
+            setting.echo(f"{figure}: {label} skipped; it needs --data DIR, the folder that contains {sets.FILES[name]}")
+            continue
+        data = sets.load(name, setting.data_dir)
+        yield _told(setting, figure, label, data.draw(2_000, _rng()) if setting.quick else data)
+    yield _told(setting, figure, "stand-in", _stand_in(setting))
+
+
+def _pair(setting: Setting, figure: str) -> Iterator[tuple[str, Sets]]:
+    return _each(setting, figure, ("msnbc",))
+
+
+def _told(setting: Setting, figure: str, label: str, data: Sets) -> tuple[str, Sets]:
+    about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
+    setting.echo(f"{figure}: {label}, {about}")
+    return label, data
+
+
+def _stand_in(setting: Setting) -> Sets:
+    small = Town(records=4_000, items=60, longest=16, stations=12)
+    return sets.stand_in(small if setting.quick else None)
+
+
+def _samples(setting: Setting, whole: Sets) -> Iterator[Sets]:
+    for percent in setting.pick(SHARES, (50, 100)):
+        yield whole.draw(len(whole) * percent // 100, _rng())
+
+
+def _universes(setting: Setting) -> Iterator[Sets]:
+    """The stand-in with its universe limited, always the same number of records: 800,000 or what is left."""
+    whole = _stand_in(setting)
+    limited = [whole.limit(number) for number in setting.pick(UNIVERSES, (30, 60))]
+    records = min(UNIVERSE_RECORDS, *map(len, limited))
+    for data in limited:
+        yield data.draw(records, _rng())
+
+
+def _releases(
+    setting: Setting, figure: str, case: Case, series: str, options: Options, epsilon: float
+) -> Iterator[tuple[int, Scores]]:
+    """(repeat, scores) of the releases of one setting."""
+
+    def measure(repeat: int) -> Scores:
+        released = publish_sets(setting, case.data, epsilon, options, repeat)
+        return case.scores(answers_of(released), released)
+
+    label = f"{figure}: {case.name}, {series}, budget {epsilon:g}"
+    return _attempts(setting, label, measure, tuple(case.scores(Nothing(case.data.size))))
+
+
+def _attempts(
+    setting: Setting, label: str, measure: Callable[[int], Scores], names: Sequence[str]
+) -> Iterator[tuple[int, Scores]]:
+    """(repeat, scores); one row of no numbers when the settings are refused, which no repeat would change."""
+    for repeat in range(setting.repeats):
+        try:
+            scores = measure(repeat)
+        except ParameterError as refusal:
+            setting.echo(f"{label}: refused; {refusal}")
+            yield repeat, dict.fromkeys(names, np.nan)
+            return
+        yield repeat, scores
+
+
+def _rows(
+    figure: str, case: Case, axis: str, series: str, x: float | None, repeat: int, scores: Scores
+) -> Iterator[Row]:
+    for measure, value in scores.items():
+        yield Row(figure, f"{case.name}: {measure} by {axis}", series, x, repeat, value)

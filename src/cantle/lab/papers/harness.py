@@ -1,0 +1,89 @@
+"""What figures are made of: how they are run, the rows they give, and what the paper says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import polars as pl
+
+from cantle.lab.papers import report
+
+Schema = Mapping[str, Any]
+Options = Mapping[str, Any]
+
+
+class Row(NamedTuple):
+    """One measured value; `x` is epsilon (or what its figure says), None for a level that does not depend on it."""
+
+    figure: str
+    panel: str
+    series: str
+    x: float | None
+    repeat: int
+    value: float
+
+
+class Published(Protocol):
+    """What a figure reads from a release."""
+
+    @property
+    def records(self) -> Any:
+        """Frame with the columns of the table."""
+
+    @property
+    def groups(self) -> Any:
+        """Frame of regions: `leaf` and for each attribute `<name>.lo`, `<name>.hi`."""
+
+
+class Publish(Protocol):
+    """The call of `cantle.publish`."""
+
+    def __call__(self, data: pl.DataFrame, schema: Any, /, *, epsilon: float, **options: Any) -> Published:
+        """A release of the table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How the figures are run: the publisher, the data folder, repeats, the short form, the seed."""
+
+    publish: Publish
+    data_dir: Path | None = None
+    repeats: int = 5
+    quick: bool = False
+    seed: int | None = None
+    echo: Callable[[str], None] = print
+
+    def pick(self, full: Sequence[Any], few: Sequence[Any]) -> Sequence[Any]:
+        """`few` in the short form, else `full`."""
+        return few if self.quick else full
+
+    def release(self, data: pl.DataFrame, schema: Schema, epsilon: float, options: Options, salt: int) -> Published:
+        """A release by RPS; seeded (and so not private) only if the setting has a seed."""
+        seeded = {} if self.seed is None else {"insecure_seed": 1_000_003 * self.seed + salt}
+        return self.publish(data, schema, epsilon=epsilon, **({"method": "rps"} | dict(options) | seeded))
+
+    def sweep(
+        self,
+        epsilons: Sequence[float],
+        series: Mapping[str, Options],
+        measure: Callable[[float, Options, int], float],
+    ) -> Iterator[tuple[str, float, int, float]]:
+        """(series, epsilon, repeat, value) over the whole grid."""
+        for name, options in series.items():
+            for epsilon in epsilons:
+                for repeat in range(self.repeats):
+                    yield name, epsilon, repeat, measure(epsilon, options, repeat)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper: the function that measures it and what the paper says it shows."""
+
+    rows: Callable[[Setting], Iterator[Row]]
+    claims: tuple[str, ...]
+    x: str = "epsilon"
+    table: Callable[[pl.DataFrame], str] = report.table
+    write: Callable[[pl.DataFrame, pl.DataFrame, str, Path], list[Path]] = report.write

@@ -1,0 +1,80 @@
+"""What the stages of a release of sets cost: core-seconds and the peak of memory (DiffPart, figure 4)."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from cantle.data.sets import read_baskets
+from cantle.lab.papers.harness import Options, Setting
+from cantle.lab.papers.sets import Sets
+from cantle.schema.sets import SetSchema
+
+STAGES = ("reading", "partitioning", "drawing", "writing", "peak MB")
+DRAWING = "drawing records"
+"""What the publisher says when it has closed the data and starts with post-processing."""
+
+
+def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int) -> dict[str, float]:
+    """User and system seconds of `publish` from a file and of `save`, by stage, and the peak of the process.
+
+    Reading is timed on its own, once more, and taken from the time up to post-processing; what remains of that is
+    partitioning. The peak counts what the evaluation itself holds too; it is left out where the system does not tell.
+    """
+    source: Any = path
+    schema = data.schema()
+    began = process_time()
+    read_baskets(path, SetSchema.from_dict(schema))
+    reading = process_time() - began
+    _forget_peak()
+    with _clock() as at, tempfile.TemporaryDirectory() as scratch:
+        began = process_time()
+        release: Any = setting.release(source, schema, 1, options, salt)
+        published = process_time()
+        release.save(Path(scratch) / "release")
+        saved = process_time()
+    drawing = at.get(DRAWING, published)
+    reading = min(reading, drawing - began)
+    times = (reading, drawing - began - reading, published - drawing, saved - published)
+    peak = _peak()
+    return dict(zip(STAGES, (*times, *([] if peak is None else [peak])), strict=False))
+
+
+@contextmanager
+def _clock() -> Iterator[dict[str, float]]:
+    """When the publisher said what, in seconds of this process."""
+    at: dict[str, float] = {}
+
+    class Clock(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            at[record.getMessage()] = process_time()
+
+    logger, clock = logging.getLogger("cantle"), Clock()
+    level = logger.level
+    logger.addHandler(clock)
+    logger.setLevel(logging.INFO)
+    try:
+        yield at
+    finally:
+        logger.removeHandler(clock)
+        logger.setLevel(level)
+
+
+def _forget_peak() -> None:
+    """Linux: the peak starts again from what is held now."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def _peak() -> float | None:
+    """Linux: the most memory this process held since, in MB."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM:")), None)

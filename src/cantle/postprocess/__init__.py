@@ -1,0 +1,1 @@
+"""Noisy answers become groups and records; free of privacy cost."""

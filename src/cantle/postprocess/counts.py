@@ -1,0 +1,294 @@
+"""What happens to released values: consistency, non-negative integers, records. Free of privacy cost.
+
+Floats are welcome here: everything is a function of what the curator already gave away. The generator that draws
+records is public randomness; its seed is recorded in the release.
+"""
+
+from __future__ import annotations
+
+import secrets
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle import _fast
+from cantle.trusted.geometry.boxes import Ints
+
+Floats = npt.NDArray[np.float64]
+_BLOCK = 1 << 15  # records drawn at once by kernels
+MOST_LISTED = 1 << 18
+"""Pairs of codes that a table of all of them is made for."""
+
+Dice = np.random.Generator
+"""Public dice: they draw records from what was already given away."""
+
+
+def variance(rate: Any) -> Floats:
+    """Variance of discrete Laplace noise of this rate: 2a / (1-a)^2 with a = e^-rate.
+
+    >>> round(float(variance(1.0)), 4)
+    1.8413
+    """
+    rate = np.asarray(rate, dtype=np.float64)
+    return np.asarray(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+
+
+def fresh_seed() -> int:
+    """A seed for drawing records; no secret, it goes into the release."""
+    return secrets.randbits(53)
+
+
+def public_dice(seed: int) -> Dice:
+    """The dice of a recorded seed."""
+    return np.random.default_rng(seed)
+
+
+def project_rows(x: Floats, totals: Floats) -> Floats:
+    """Nearest point of each row in {x >= 0, sum = total}: x_i = max(0, x_i - tau).
+
+    >>> project_rows(np.array([[3.0, -1.0], [1.0, 1.0]]), np.array([2.0, 4.0])).tolist()
+    [[2.0, 0.0], [2.0, 2.0]]
+    """
+    if x.shape[1] == 0:
+        return x
+    if x.shape[1] == 2:
+        return _project_pairs(x, totals)
+    falling = -np.sort(-x, axis=1)
+    excess = np.cumsum(falling, axis=1) - totals[:, None]
+    number = np.arange(1, x.shape[1] + 1)
+    kept = (falling - excess / number > 0).sum(axis=1).clip(min=1)
+    tau = excess[np.arange(len(x)), kept - 1] / kept
+    return np.maximum(0.0, x - tau[:, None])
+
+
+def _project_pairs(x: Floats, totals: Floats) -> Floats:
+    """The same for rows of two, which trees are made of: sorting these takes most of the time."""
+    larger, smaller = np.maximum(x[:, 0], x[:, 1]), np.minimum(x[:, 0], x[:, 1])
+    first, both = larger - totals, larger + smaller - totals
+    tau = np.where((larger - first > 0) & (smaller - both / 2 > 0), both / 2, first)
+    return np.maximum(0.0, x - tau[:, None])
+
+
+def round_rows(x: Floats, totals: Ints) -> Ints:
+    """Rows of non-negative integers with the given sums, by largest remainder (ties: the earlier cell).
+
+    >>> round_rows(np.array([[0.5, 0.5, 2.0]]), np.array([3])).tolist()
+    [[1, 0, 2]]
+    """
+    floor = np.floor(x).astype(np.int64)
+    missing = totals - (floor[:, 0] + floor[:, 1] if x.shape[1] == 2 else floor.sum(axis=1))
+    if x.shape[1] == 2:
+        second = x[:, 0] - floor[:, 0] < x[:, 1] - floor[:, 1]  # whether the second comes first
+        return floor + np.stack([second < missing, ~second < missing], axis=1)
+    order = np.argsort(-(x - floor), axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.broadcast_to(np.arange(x.shape[1]), x.shape), axis=1)
+    return floor + (rank < missing[:, None])
+
+
+def consistent(levels: list[Ints], cells: dict[str, Floats], size: Floats, size_variance: Floats) -> Floats:
+    """Weighted least squares on a binary tree: estimates of every leaf's cells, consistent with all measurements.
+
+    `levels`: ids by depth, children in pairs after their parents' order; `cells`: `ids` of leaves, noisy `value`
+    (leaves, cells) and `variance` of a cell; `size`, `size_variance`: direct measurements of nodes, variance inf
+    where there is none. Hay et al. 2010 generalised to unequal variances.
+    """
+    leaf = cells["ids"].astype(np.int64)
+    z, v = np.zeros(len(size)), np.zeros(len(size))
+    z[leaf], v[leaf] = cells["value"].sum(axis=1), cells["variance"] * cells["value"].shape[1]
+    parents = _parents(levels, leaf)
+    for depth in reversed(range(len(levels))):
+        inner = parents[depth]
+        if len(inner):
+            kids = levels[depth + 1].reshape(-1, 2)
+            z[inner], v[inner] = z[kids].sum(axis=1), v[kids].sum(axis=1)
+        ids = levels[depth]
+        known = np.isfinite(size_variance[ids])
+        weigh = ids[known]
+        gain = v[weigh] / (v[weigh] + size_variance[weigh])
+        z[weigh] += gain * (size[weigh] - z[weigh])
+        v[weigh] *= 1 - gain
+    x = z.copy()
+    for depth in range(len(levels) - 1):
+        kids, inner = levels[depth + 1].reshape(-1, 2), parents[depth]
+        spread = v[kids] / np.maximum(v[kids].sum(axis=1, keepdims=True), 1e-300)
+        x[kids] = z[kids] + spread * (x[inner] - z[kids].sum(axis=1))[:, None]
+    off = x[leaf] - cells["value"].sum(axis=1)
+    return cells["value"] + off[:, None] / cells["value"].shape[1]
+
+
+def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
+    """The nodes of each level that were split, in order."""
+    split = np.ones(sum(len(level) for level in levels), dtype=np.bool_)
+    split[leaf] = False
+    return [level[split[level]] for level in levels]
+
+
+def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
+    """Leaf cells as non-negative integers, class by class from the root down.
+
+    Each class is a tree of its own: its total is rounded at the root, where it is known best, and then divided between
+    the two children of every node. Clipping leaf by leaf instead would inflate rare classes.
+    """
+    nodes = sum(len(level) for level in levels)
+    x = np.zeros((nodes, cells.shape[1]))
+    x[leaf] = cells
+    parents = _parents(levels, leaf)
+    for depth in reversed(range(len(levels) - 1)):
+        x[parents[depth]] = x[levels[depth + 1].reshape(-1, 2)].sum(axis=1)
+    total = np.maximum(0, np.rint(x[:1].sum(axis=1))).astype(np.int64)
+    count = np.zeros(x.shape, dtype=np.int64)
+    count[:1] = round_rows(project_rows(x[:1], total.astype(float)), total)
+    for depth in range(len(levels) - 1):
+        kids, whole = levels[depth + 1].reshape(-1, 2), count[parents[depth]].reshape(-1)
+        halves = x[kids].transpose(0, 2, 1).reshape(-1, 2)
+        parts = round_rows(project_rows(halves, whole.astype(float)), whole)
+        count[kids] = parts.reshape(len(kids), -1, 2).transpose(0, 2, 1)
+    return count[leaf]
+
+
+def top_down(noisy: Floats, total: float) -> Floats:
+    """A non-negative table near the noisy one with the given sum, halved from the whole range down to the cells.
+
+    Clipping cell by cell would leave a little noise in every empty cell of a wide range, which adds up; a half that
+    is empty as a whole is found out while its sum is still one number.
+
+    >>> top_down(np.array([9.0, -1.0, 2.0, -2.0]), 10.0).tolist()
+    [9.0, 0.0, 1.0, 0.0]
+    """
+    sums = [noisy]
+    while len(sums[-1]) > 1:
+        even = sums[-1] if len(sums[-1]) % 2 == 0 else np.append(sums[-1], 0.0)
+        sums.append(even.reshape(-1, 2).sum(axis=1))
+    found = np.array([max(total, 0.0)])
+    for level in reversed(sums[:-1]):
+        whole = len(level) // 2
+        pairs = project_rows(level[: 2 * whole].reshape(-1, 2), found[:whole]).reshape(-1)
+        found = np.concatenate([pairs, found[whole:]])  # an odd one out is its own half
+    return found
+
+
+def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:
+    """The different spans [lo, hi) of codes below size, ascending, and which of them each one is."""
+    key = lo * (size + 1) + hi
+    if (size + 1) ** 2 > MOST_LISTED:
+        spans, which = np.unique(key, return_inverse=True)
+    else:
+        there = np.zeros((size + 1) ** 2, dtype=np.bool_)
+        there[key] = True
+        spans, which = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+    return (spans // (size + 1), spans % (size + 1)), which
+
+
+def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40) -> Floats:
+    """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
+
+    Iterative proportional fitting of one attribute: scale f(v) by target(v) / what the regions show of v.
+    """
+    # Many regions share few spans: their weights are summed first.
+    (lo, hi), which = distinct_spans(lo, hi, len(target))
+    weights = np.bincount(which, weight, len(lo)).astype(np.float64)
+    total = max(float(target.sum()), 1.0)
+    floor = total * 1e-9  # every code keeps a trace of mass, so that no region is left with nothing to draw
+    f = np.maximum(target, floor)
+    if _fast.ready():
+        from cantle.postprocess import _kernels
+
+        return _kernels.fit(f, target, lo, hi, weights, floor, total, rounds)
+    for _ in range(rounds):
+        below = np.concatenate([[0.0], np.cumsum(f)])
+        share = weights / (below[hi] - below[lo])
+        edge = np.bincount(lo, share, len(f) + 1) - np.bincount(hi, share, len(f) + 1)
+        shown = f * np.cumsum(edge)[: len(f)]
+        f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
+        whole = float(np.cumsum(f)[-1])  # one after the other, as the kernel adds them up
+        f = np.maximum(f * (total / max(whole, floor)), floor)
+    return f
+
+
+class Strata:
+    """Records drawn region by region: how many each has. What does not change between attributes is kept."""
+
+    def __init__(self, counts: Ints) -> None:
+        self.starts = np.concatenate([[0], np.cumsum(counts)])
+        self.counts, self.total = counts, int(self.starts[-1])
+        self._index_bits = max(self.total - 1, 1).bit_length()
+        self._key_bits = max(1, min(32, 64 - self._index_bits - max(len(counts) - 1, 1).bit_length()))
+
+    @cached_property
+    def _region(self) -> Ints:
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def _within(self) -> Ints:
+        return np.arange(self.total) - self.starts[self._region]
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.uint64]:
+        """The region and the number of each record, with room for a key between them."""
+        upper = self._region.astype(np.uint64) << np.uint64(self._key_bits + self._index_bits)
+        return upper | np.arange(self.total, dtype=np.uint64)
+
+    def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> npt.NDArray[Any]:
+        """A code of each record, as `draw_codes` says."""
+        below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
+        if _fast.ready():
+            return self._draw_compiled(below, lo, hi, np.empty(self.total, dtype=kind), generator)
+        words = generator.integers(0, 2**64, self.total, dtype=np.uint64)
+        region = self._region
+        place = (self._within + (words >> np.uint64(32)) * 2.0**-32) / self.counts[region]
+        mass = below[lo][region] + place * (below[hi] - below[lo])[region]
+        drawn = np.searchsorted(below, mass, side="right") - 1
+        drawn = np.clip(drawn, lo[region], hi[region] - 1, out=drawn).astype(kind)
+        words &= np.uint64(2**32 - 1)
+        words >>= np.uint64(32 - self._key_bits)
+        words <<= np.uint64(self._index_bits)
+        words |= self._order
+        words.sort()
+        words &= np.uint64((1 << self._index_bits) - 1)
+        return drawn[words.view(np.int64)]
+
+    def _draw_compiled(
+        self, below: Floats, lo: Ints, hi: Ints, codes: npt.NDArray[Any], generator: Dice
+    ) -> npt.NDArray[Any]:
+        """The same codes; some regions at a time, so that their random words stay in the cache."""
+        from cantle.postprocess import _kernels
+
+        first = 0
+        while first < len(lo):
+            last = max(first + 1, int(np.searchsorted(self.starts, self.starts[first] + _BLOCK, side="right")) - 1)
+            starts = self.starts[first : last + 1]
+            words = generator.integers(0, 2**64, int(starts[-1] - starts[0]), dtype=np.uint64)
+            mine = codes[starts[0] : starts[-1]]
+            _kernels.draw(words, starts - starts[0], lo[first:last], hi[first:last], below, self._key_bits, mine)
+            first = last
+        return codes
+
+
+def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> npt.NDArray[Any]:
+    """One code a record, regions one after the other, drawn from f inside the region's span; in a narrow type.
+
+    Stratified: a region with m records uses one draw in each m-th of its mass, in random order, so that the records
+    show f as closely as m records can. Of each record's random word the upper half places it within its m-th, the lower
+    half sorts.
+    """
+    return Strata(counts).draw(f, lo, hi, generator)
+
+
+def draw_uniform(lo: Ints, hi: Ints, row: npt.NDArray[Any], size: int, generator: Dice) -> npt.NDArray[Any]:
+    """One code a record, uniform in the span [lo, hi) of its row, in the narrowest type for codes below `size`."""
+    kind, width = np.min_scalar_type(max(size - 1, 0)), hi - lo
+    widest = int(width.max(initial=1))
+    if widest == 1:
+        return lo.astype(kind)[row]
+    random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
+    if _fast.ready():
+        from cantle.postprocess import _kernels
+
+        codes = np.empty(len(row), dtype=kind)
+        _kernels.spread(row, lo, width, random, codes)
+        return codes
+    within = (random * width[row]).astype(np.int64)
+    return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)

@@ -1,0 +1,148 @@
+"""From the noisy cells of a grid to what is released: projected counts, groups, records. Post-processing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.postprocess.counts import Dice, Floats, draw_uniform, project_rows, round_rows
+from cantle.postprocess.group_frames import column_of, span_columns
+from cantle.postprocess.records import Drawn
+from cantle.postprocess.results import Results
+from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.trusted.answers import NoisyCells
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.grid import Grid
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+COUNT = "cantle.count"
+"""The column of generalised records that says how many there are."""
+
+
+def cell_results(
+    domain: Domain, grid: Grid, noisy: NoisyCells, total: int | None, rounds: int, generator: Dice
+) -> Results:
+    """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
+    estimate, count = _projected(noisy.value, total)
+    records = drawn_from_cells(domain, grid, noisy.cells, count, generator)
+    summary = {
+        "records": len(records),
+        "cells": grid.cells * _classes(domain),
+        "listed": len(noisy.cells),
+        "at_least": int(noisy.at_least[0]),
+        "rounds": rounds,
+    }
+    structure = {"cuts": {a.name: edge.tolist() for a, edge in zip(domain.attributes, grid.edges, strict=True)}}
+    return Results(records, cells_frame(domain, grid, noisy, estimate, count), {}, summary, structure)
+
+
+def _classes(domain: Domain) -> int:
+    return domain.target.size if domain.target else 1
+
+
+def _projected(value: Ints, total: int | None) -> tuple[Floats, Ints]:
+    """Counts with the sum of the total, by taking the same from every cell down to 0; without a total, as drawn.
+
+    Empty cells whose noise is positive add up to many records; their sum is known better than they are.
+    """
+    if total is None or not len(value):
+        return value.astype(float), value.copy()
+    whole = np.array([max(0, total)])
+    estimate = project_rows(value.astype(float)[None, :], whole.astype(float))
+    return estimate[0], round_rows(estimate, whole)[0]
+
+
+def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats, count: Ints) -> pl.DataFrame:
+    """The listed cells, one row a cell and class: spans, noisy count, its rate, estimate and released count."""
+    import polars as pl
+
+    cell, label = np.divmod(noisy.cells, _classes(domain))
+    place = grid.unravel(cell)
+    columns: dict[str, Any] = {"leaf": cell, "path": np.zeros(len(cell), dtype=np.int64)}
+    for a, attribute in enumerate(domain.attributes):
+        edge = grid.edges[a]
+        columns |= span_columns(attribute, edge[:-1], edge[1:], place[:, a])
+    if domain.target:
+        columns[column_of(domain.target.name)] = domain.target.decode(label, np.zeros(len(label)))
+    columns["noisy"] = noisy.value
+    columns["rate_num"] = np.full(len(cell), noisy.rate_num[0])
+    columns["rate_den"] = np.full(len(cell), noisy.rate_den)
+    columns["estimate"], columns["count"] = estimate, count
+    return pl.DataFrame(columns)
+
+
+def draw_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: Dice) -> pl.DataFrame:
+    """The records of `drawn_from_cells` as a frame."""
+    return drawn_from_cells(domain, grid, cells, count, generator).frame()
+
+
+def drawn_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: Dice) -> Drawn:
+    """Records on the original grid, each value uniform in its cell's span, shuffled; one column at a time."""
+    total = int(count.sum())
+    order = generator.permutation(total)
+    row = np.repeat(np.arange(len(cells), dtype=np.int32), count)[order]
+    cell, label = np.divmod(cells, _classes(domain))
+    place = grid.unravel(cell)
+    made = {}
+    for a, attribute in enumerate(domain.attributes):
+        edge = grid.edges[a]
+        lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
+        made[attribute.name] = attribute, draw_uniform(lo, hi, row, attribute.size, generator)
+    if domain.target:
+        made[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
+    return Drawn.of([made[name] for name in domain.columns], total)
+
+
+def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:
+    """The entries (cell * classes + class) behind a frame of cells."""
+    label = np.zeros(len(groups), dtype=np.int64)
+    if domain.target:
+        label = domain.target.encode(groups[column_of(domain.target.name)]).astype(np.int64)
+    return groups["leaf"].to_numpy() * _classes(domain) + label
+
+
+def grid_of(domain: Domain, cuts: dict[str, list[int]]) -> Grid:
+    """The grid behind the cuts of a release."""
+    return Grid(tuple(np.array(cuts[a.name], dtype=np.int64) for a in domain.attributes))
+
+
+def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame) -> pl.DataFrame:
+    """Another table in the words of the release: one row a record, one label an attribute, the target as it is.
+
+    Not private: derived from its records without noise. A value that the schema drops has no label.
+    """
+    import polars as pl
+
+    columns: dict[str, pl.Series] = {}
+    for attribute, edge in zip(domain.attributes, grid.edges, strict=True):
+        code = attribute.encode(frame[attribute.name])
+        labels = pl.Series([*_labels(attribute, edge), None], dtype=pl.String)
+        place = np.searchsorted(edge, code, side="right") - 1
+        columns[attribute.name] = labels.gather(np.where(code < 0, len(labels) - 1, place))
+    if domain.target and domain.target.name in frame.columns:
+        code = domain.target.encode(frame[domain.target.name])
+        label = domain.target.decode(np.maximum(code, 0), np.zeros(len(code)))
+        columns[domain.target.name] = pl.select(pl.when(pl.Series(code >= 0)).then(label)).to_series()
+    return pl.DataFrame({name: columns[name] for name in domain.columns if name in columns})
+
+
+def _labels(attribute: Attribute, edge: Ints) -> list[str]:
+    return [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edge[:-1], edge[1:], strict=True)]
+
+
+def generalised(domain: Domain, grid: Grid, groups: pl.DataFrame) -> pl.DataFrame:
+    """The released generalised records: the labels of `generalise`, the target, and how many."""
+    import polars as pl
+
+    place = grid.unravel(groups["leaf"].to_numpy())
+    columns: dict[str, pl.Series] = {}
+    for a, (attribute, edge) in enumerate(zip(domain.attributes, grid.edges, strict=True)):
+        columns[attribute.name] = pl.Series(_labels(attribute, edge), dtype=pl.String).gather(place[:, a])
+    if domain.target:
+        columns[domain.target.name] = groups[column_of(domain.target.name)]
+    ordered = {name: columns[name] for name in domain.columns}
+    return pl.DataFrame(ordered | {COUNT: groups["count"]}).filter(pl.col(COUNT) > 0)

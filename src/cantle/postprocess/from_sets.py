@@ -1,0 +1,136 @@
+"""From the noisy counts of sets to what is released: groups and records. Post-processing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.drawable import require_drawable
+from cantle.postprocess.results import Results
+from cantle.postprocess.sets_refill import Ragged, Shape, refill
+from cantle.postprocess.sets_tree import Counted, Harvest, agree
+from cantle.postprocess.sets_walsh import fill_in
+from cantle.schema.items import Codes, Universe
+from cantle.trusted.answers import Noisy
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import ItemTree, bits_of, gather
+
+if TYPE_CHECKING:
+    import polars as pl
+
+REFILLED_ITEMS = 3
+"""Items that a record for pruned mass is taken to have, when the memory of all is judged."""
+
+_BLOCK = 1 << 14  # records put together at once
+
+
+def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, dice: Dice) -> Results:
+    """Everything a release of partitions holds. Without `fill`, leaves as they were drawn and nothing else (Algorithm
+    1); with it, counts that agree, and records for the mass that was pruned."""
+    leaves, item_sets = harvest.leaves(), _sorted_items(*harvest.item_sets())
+    estimate, count = leaves.noisy.astype(float), leaves.noisy.copy()
+    extra: list[Ragged] = []
+    if fill:
+        parts = harvest.parts()
+        estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
+        require_drawable(_items(item_sets, estimate) + REFILLED_ITEMS * missing.sum(), "items")
+        count, whole = _at_random(estimate, dice), _at_random(missing, dice)
+        extra = refill(_shape(tree, item_sets, estimate), harvest.rounds, Counted.join([parts, leaves]), whole, dice)
+    else:
+        require_drawable(_items(item_sets, estimate), "items")
+    order = _canonical(*item_sets)
+    columns = {"path": harvest.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
+    columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
+    groups = _groups(universe, item_sets, order, columns, estimate)
+    records = _records(universe, item_sets, count, extra, dice)
+    summary = {"records": len(records), "leaves": len(leaves), "refilled": len(records) - int(count.sum())}
+    return Results(records, groups, {}, summary)
+
+
+def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
+    """Everything a release of all sets of a small universe holds."""
+    value = noisy.value[0]
+    cells = np.concatenate([np.zeros(1), value.astype(float)])
+    estimate = fill_in(cells, int(noisy.rate_num[0]) / noisy.rate_den)[1:]
+    item_sets = bits_of(np.arange(1, len(cells)), np.zeros(len(value), np.int64))
+    require_drawable(_items(item_sets, estimate), "items")
+    count = _at_random(estimate, dice)
+    columns = {"path": np.full(len(value), path), "noisy": value, "count": count}
+    columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
+    groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
+    records = _records(universe, item_sets, count, [], dice)
+    return Results(records, groups, {}, {"records": len(records), "leaves": len(value), "refilled": 0})
+
+
+def _shape(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> Shape:
+    """What the counted leaves show of records; where they show none, every item by itself, all equally popular."""
+    if estimate.sum() > 0:
+        return Shape(tree, item_sets, estimate)
+    return Shape(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
+
+
+def _items(item_sets: Ragged, estimate: Floats) -> float:
+    """How many items so many of each set hold."""
+    return float(np.diff(item_sets[0]) @ estimate)
+
+
+def _at_random(x: Floats, dice: Dice) -> Ints:
+    """Whole numbers with the right means: up with the probability of the fraction."""
+    return np.floor(np.maximum(x, 0.0) + dice.random(len(x))).astype(np.int64)
+
+
+def _sorted_items(starts: Ints, items: Ints) -> Ragged:
+    """Items ascending within each set."""
+    width = int(items.max(initial=0)).bit_length()
+    packed = (np.repeat(np.arange(len(starts) - 1), np.diff(starts)) << width) | items
+    packed.sort()
+    return starts, packed & ((1 << width) - 1)
+
+
+def _canonical(starts: Ints, items: Ints) -> Ints:
+    """The order of sets by size, then by items: public, and the same however they were found."""
+    sizes = np.diff(starts)
+    longest = int(sizes.max(initial=0))
+    padded = np.full((len(sizes), longest), -1, dtype=np.int64)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    padded[owner, np.arange(len(items)) - np.repeat(starts[:-1], sizes)] = items
+    return np.lexsort((*padded.T[::-1], sizes))
+
+
+def _groups(
+    universe: Universe, item_sets: Ragged, order: Ints, columns: dict[str, Ints], estimate: Floats
+) -> pl.DataFrame:
+    """One row a set: items, noisy count, its rate, estimate and released count."""
+    import polars as pl
+
+    from cantle.data.sets import to_frame
+
+    groups = to_frame(*gather(*item_sets, order), universe)
+    made = {name: pl.Series(name, column[order]) for name, column in columns.items()}
+    return groups.with_columns(*made.values(), pl.Series("estimate", estimate[order]))
+
+
+def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> pl.DataFrame:
+    """The records, shuffled: so many of each set, and those of the other tables."""
+    from cantle.data.sets import to_frame
+
+    tables = [item_sets, *extra]
+    starts = np.concatenate([np.zeros(1, np.int64), *(np.diff(table[0]) for table in tables)])
+    starts, items = np.cumsum(starts, out=starts), np.concatenate([table[1] for table in tables], dtype=np.int32)
+    rows = np.concatenate([np.repeat(np.arange(len(count)), count), np.arange(len(count), len(starts) - 1)])
+    return to_frame(*_picked(starts, items, rows[dice.permutation(len(rows))]), universe)
+
+
+def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:
+    """What `gather` gives, some rows at a time, so that their arrays stay in the cache."""
+    made = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
+    picked = np.empty(made[-1], codes.dtype)
+    for first in range(0, len(rows), _BLOCK):
+        mine = rows[first : first + _BLOCK]
+        begin, end = made[first : first + len(mine)], made[first + 1 : first + len(mine) + 1]
+        place = np.repeat(starts[mine] - begin, end - begin)
+        place += np.arange(begin[0], end[-1])
+        picked[begin[0] : end[-1]] = codes[place]
+    return made, picked

@@ -1,0 +1,220 @@
+"""From the noisy tree of a table to what is released: estimates, integers, groups, records. Post-processing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle import _fast
+from cantle.postprocess.counts import (
+    Dice,
+    Floats,
+    Strata,
+    consistent,
+    fit_values,
+    integers,
+    project_rows,
+    round_rows,
+    top_down,
+    variance,
+)
+from cantle.postprocess.group_frames import groups_frame, marginals_frame, tree_frame
+from cantle.postprocess.leaves import Leaves
+from cantle.postprocess.records import Drawn
+from cantle.postprocess.results import Results
+from cantle.postprocess.tree import Tree
+from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.trusted.answers import Noisy
+from cantle.trusted.geometry.boxes import Ints
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_BLOCK = 1 << 15  # records at a time, so that what is worked out on the way stays in the cache
+
+
+def tree_results(
+    domain: Domain,
+    tree: Tree,
+    oneways: Noisy | None,
+    settings: dict[str, Any],
+    depth: int,
+    generator: Dice,
+) -> Results:
+    """Everything a release of a tree holds."""
+    leaves = summarise(
+        tree, least_squares=settings["consistency"], by_depth=settings["summary"] == "depth", label=settings["label"]
+    )
+    frames = {"tree": tree_frame(domain, tree)}
+    if oneways is not None:
+        frames["marginals"] = marginals_frame(domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)
+    if settings["values"] == "set":
+        records: Any = draw_generalised(domain, leaves, generator)
+    else:
+        tables = fitted_tables(domain, oneways)
+        within = masses(domain, leaves, settings["values"], tables)
+        records = drawn_records(domain, leaves, settings["values"], within, generator)
+    summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
+    return Results(records, groups_frame(domain, leaves), frames, summary)
+
+
+def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) -> Leaves:
+    """Estimates and released integers of every leaf and class.
+
+    `label` counts: each class keeps its own count, so that the shares of classes follow the noisy counts; majority: all
+    records of a leaf take its most frequent class, by the estimates (ties: the first), which starves rare classes.
+    """
+    frontier, depth = tree.leaf_frontier(), tree.leaf_depth()
+    noisy = [part for _, part, _ in tree.leaves if part is not None]
+    if noisy:
+        value = np.concatenate([part.value for part in noisy])
+        rate_num, rate_den = np.concatenate([part.rate_num for part in noisy]), noisy[0].rate_den
+    else:
+        value, rate_num, rate_den = np.zeros((len(depth), 0), np.int64), np.zeros(0, np.int64), 1
+    if by_depth:
+        estimate, count = _by_depth(tree, depth, value)
+    elif least_squares:
+        estimate, count = _least_squares(tree, frontier.ids, value, variance(rate_num / rate_den))
+    else:
+        estimate = value.astype(float)
+        count = np.maximum(value.sum(axis=1, keepdims=True) if label == "majority" else value, 0)
+    if label == "majority":
+        count = _majority(estimate) * count.sum(axis=1, keepdims=True)
+    return Leaves(
+        frontier.ids, frontier.parent, depth, tree.leaf_path(), frontier.lo, frontier.hi,
+        value, rate_num, rate_den, estimate, count,
+    )  # fmt: skip
+
+
+def _majority(estimate: Floats) -> Ints:
+    """1 for the most frequent class of each leaf, 0 for the others."""
+    best: Ints = np.eye(estimate.shape[1], dtype=np.int64)[estimate.argmax(axis=1)]
+    return best
+
+
+def _records(tree: Tree) -> float:
+    """The declared or noisy number of records."""
+    return float(tree.declared if tree.declared is not None else tree.sizes[0][1].value[0, 0])
+
+
+def _by_depth(tree: Tree, depth: Ints, value: Ints) -> tuple[Floats, Ints]:
+    """N / 2^d records a leaf (RPS 3.2), N declared or charged; the class cells say only how they divide."""
+    total = np.asarray(max(0.0, _records(tree)) / 2.0**depth, dtype=np.float64)
+    cells = value.astype(float) if value.shape[1] else np.zeros((len(depth), 1))
+    estimate = project_rows(cells, total)
+    return estimate, round_rows(estimate, np.rint(total).astype(np.int64).clip(min=0))
+
+
+def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -> tuple[Floats, Ints]:
+    """Consistent estimates over the whole tree, then integers from the root down."""
+    size, spread = np.zeros(len(tree)), np.full(len(tree), np.inf)
+    for ids, noisy in tree.sizes:
+        new = variance(noisy.rate_num / noisy.rate_den)
+        # Several measurements of one region (count and stop test at the root) are averaged by their precision.
+        precision = 1 / spread[ids] + 1 / new
+        gain = 1 / (new * precision)
+        size[ids] += gain * (noisy.value[:, 0] - size[ids])
+        spread[ids] = 1 / precision
+    if tree.declared is not None:
+        size[0], spread[0] = tree.declared, 1e-9
+    cells = {"ids": leaf, "value": value.astype(float), "variance": cell_variance}
+    estimate = consistent(tree.ids_by_level(), cells, size, spread)
+    return estimate, integers(tree.ids_by_level(), leaf, estimate)
+
+
+def masses(domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | None) -> list[Floats]:
+    """What each attribute is drawn from inside the leaves: fitted to its one-way table, or uniform over the grid."""
+    if values != "fitted" or tables is None:
+        return [_grid_mass(attribute) for attribute in domain.attributes]
+    count = leaves.count.sum(axis=1)
+    some, total = np.flatnonzero(count), float(count.sum())
+    lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
+    return [fit_values(top_down(table, total), lo[:, a], hi[:, a], weight) for a, table in enumerate(tables)]
+
+
+def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
+    """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled.
+
+    `within` are the `masses` of the attributes.
+    """
+    classes = leaves.count.shape[1]
+    region = np.flatnonzero(leaves.count.reshape(-1))
+    counts, leaf = leaves.count.reshape(-1)[region], region // classes
+    total = int(counts.sum())
+    order, strata = generator.permutation(total), Strata(counts)
+    made = {}
+    for a, attribute in enumerate(domain.attributes):
+        lo, hi = leaves.lo[leaf, a], leaves.hi[leaf, a]
+        if values in ("midpoint", "low"):
+            code, point = _fixed(attribute, lo, hi, values)
+            drawn, place = np.repeat(code, counts), np.repeat(point, counts)
+        else:
+            drawn, place = strata.draw(within[a], lo, hi, generator), None
+        made[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
+    if domain.target:
+        label = np.repeat((region % classes).astype(unsigned(classes)), counts)
+        made[domain.target.name] = domain.target, label[order]
+    return Drawn.of([made[name] for name in domain.columns], total)
+
+
+def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, generator: Dice) -> npt.NDArray[Any]:
+    """The records' places on the fine grid, in their order; within a bin at random where that is not fixed."""
+    if attribute.width == 1:
+        return drawn[order]
+    if place is not None:
+        return attribute.fine(drawn[order], place[order])
+    fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
+    for first in range(0, len(order), _BLOCK):
+        some, within = order[first : first + _BLOCK], generator.random(min(_BLOCK, len(order) - first))
+        if _fast.ready():
+            from cantle.postprocess import _kernels
+
+            _kernels.refine(drawn, some, within, *attribute.rooms, fine[first : first + _BLOCK])
+        else:
+            fine[first : first + _BLOCK] = attribute.fine(drawn[some], within)
+    return fine
+
+
+def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:
+    """Records whose values are the sets of their regions, as text (RPS 3.2), shuffled."""
+    import polars as pl
+
+    region, label = np.nonzero(leaves.count)
+    counts = leaves.count[region, label]
+    order = generator.permutation(int(counts.sum()))
+    region, label = np.repeat(region, counts)[order], np.repeat(label, counts)[order]
+    columns = {}
+    for a, attribute in enumerate(domain.attributes):
+        spans, inverse = np.unique(np.stack([leaves.lo[:, a], leaves.hi[:, a]], axis=1), axis=0, return_inverse=True)
+        texts = pl.Series([attribute.describe(int(lo), int(hi)) for lo, hi in spans], dtype=pl.String)
+        columns[attribute.name] = texts.gather(inverse.reshape(-1)[region])
+    if domain.target:
+        columns[domain.target.name] = domain.target.decode(label, np.zeros(len(label)))
+    return pl.DataFrame({name: columns[name] for name in domain.columns})
+
+
+def _grid_mass(attribute: Attribute) -> Floats:
+    """Uniform over the fine grid: every bin weighs the values it holds, null as one value."""
+    mass = np.full(attribute.size, float(attribute.width))
+    mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
+    if attribute.nullable:
+        mass[-1] = 1.0
+    return mass
+
+
+def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints, Floats]:
+    """One point a region: its lower end or its middle; null only where the region holds nothing else."""
+    top = np.minimum(hi, attribute.bins)
+    point = np.where((values == "low") | (top <= lo), lo, (lo + top) / 2)
+    code = np.floor(point).astype(np.int64)
+    return code, point - code
+
+
+def fitted_tables(domain: Domain, oneways: Any) -> list[Floats] | None:
+    """The noisy one-way tables as one array an attribute."""
+    if oneways is None:
+        return None
+    ends = np.cumsum([attribute.size for attribute in domain.attributes])[:-1]
+    return [part.astype(float) for part in np.split(oneways.value[0], ends)]

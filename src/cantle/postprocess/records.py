@@ -1,0 +1,208 @@
+"""Records as they were drawn: a code a value. They become a data frame when someone looks, or go to a file as they are.
+
+Released values only. What is written is what polars would write of the frame (`csv_of`), byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle import _fast
+from cantle.postprocess import together
+from cantle.schema.domain import Attribute, Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Codes = npt.NDArray[Any]
+
+LISTED = 1 << 16
+"""Values of a column that are put into words once, however few records there are."""
+
+_ROWS = 1 << 14  # records written together by the kernel
+_MANY = 1 << 18  # and as frames
+_FEW = 1 << 12  # whole numbers that are put into words one by one
+
+
+def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
+    """A released table as CSV. The null of a single column is a pair of quotes: many readers pass over empty lines."""
+    return frame.write_csv(include_header=include_header, null_value='""' if frame.width == 1 else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Columns in the order of the schema, each with the place of its values on their grid (null: one past it)."""
+
+    attributes: tuple[Attribute, ...]
+    codes: tuple[Codes, ...]
+    records: int
+
+    @staticmethod
+    def of(columns: list[tuple[Attribute, Codes]], records: int) -> Drawn:
+        """From columns and their codes, side by side."""
+        return Drawn(tuple(attribute for attribute, _ in columns), tuple(codes for _, codes in columns), records)
+
+    def __len__(self) -> int:
+        return self.records
+
+    def frame(self) -> pl.DataFrame:
+        """The records as a data frame."""
+        return self._frame(slice(None))
+
+    def _frame(self, part: slice) -> pl.DataFrame:
+        import polars as pl
+
+        columns = zip(self.attributes, self.codes, strict=True)
+        return pl.DataFrame([attribute.values(codes[part]) for attribute, codes in columns])
+
+    def _frames(self) -> Iterator[pl.DataFrame]:
+        for first in range(0, self.records, _MANY):
+            yield self._frame(slice(first, first + _MANY))
+
+    def write_parquet(self, path: Path, metadata: dict[str, str]) -> None:
+        """Writes the records, some at a time."""
+        from polars.io.plugins import register_io_source
+
+        def source(*_: Any) -> Iterator[pl.DataFrame]:
+            return self._frames()
+
+        stream = register_io_source(source, schema=self._frame(slice(0)).schema)
+        stream.sink_parquet(path, metadata=metadata, row_group_size=_MANY)
+
+    def write_csv(self, path: Path) -> str:
+        """Writes the records, some at a time; gives the hash of the file."""
+        words = self._words() if _fast.ready() and len(self.attributes) > 1 else None
+        if words is not None:
+            return self._write(path, *words)
+        digest = hashlib.sha256()
+        with path.open("wb") as file:
+            for number, frame in enumerate(self._frames() if self.records else [self.frame()]):
+                made = csv_of(frame, include_header=number == 0).encode()
+                digest.update(made)
+                file.write(made)
+        return digest.hexdigest()
+
+    def _write(self, path: Path, tables: list[_Words], header: bytes) -> str:
+        from cantle.postprocess import _kernels
+
+        wide = max(attribute.grid for attribute in self.attributes) >= 2**31
+        block = np.zeros((_ROWS, len(tables)), dtype=np.int64 if wide else np.int32)
+        starts = np.cumsum([0, *(len(table.places) for table in tables)])[:-1]
+        offsets = np.cumsum([0, *(len(table.text) for table in tables)])[:-1]
+        steps = np.array(
+            [[start, table.first, table.step, table.end] for start, table in zip(starts, tables, strict=True)]
+        )
+        places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
+        text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
+        longest = sum(table.longest for table in tables)
+        # What is written over lies beyond; one room is filled while the other is written out.
+        apart = together.pays(self.records)
+        rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2 if apart else 1)]
+
+        def blocks() -> Iterator[Any]:
+            yield header
+            for turn, first in enumerate(range(0, self.records, _ROWS)):
+                number, room = min(_ROWS, self.records - first), rooms[turn % len(rooms)]
+                for j, codes in enumerate(self.codes):
+                    block[:number, j] = codes[first : first + number]
+                yield room[: _kernels.join(block[:number], steps, places, text, room)].data
+
+        digest = hashlib.sha256()
+        with path.open("wb", buffering=0) as file:
+
+            def write(made: Any) -> None:
+                digest.update(made)
+                file.write(made)
+
+            if apart:
+                together.alongside(write, blocks())
+            else:
+                for made in blocks():
+                    write(made)
+        return digest.hexdigest()
+
+    def _words(self) -> tuple[list[_Words], bytes] | None:
+        """Each column's values as bytes, and the line of names; None if that is not worth it or not possible."""
+        import polars as pl
+
+        tables, last = [], len(self.attributes) - 1
+        for j, attribute in enumerate(self.attributes):
+            end = b"\n" if j == last else b","
+            scale = attribute.scale
+            if attribute.grid > LISTED and not isinstance(scale, Labels) and scale.type == "integer":
+                tables.append(_Words.integers(scale.first, scale.step, attribute.grid, end))
+                continue
+            table = _Words.listed(attribute, end) if attribute.grid <= max(LISTED, self.records) else None
+            if table is None:
+                return None
+            tables.append(table)
+        names = pl.DataFrame({attribute.name: [] for attribute in self.attributes})
+        return tables, names.write_csv().encode()
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """The values of a column as bytes with what ends a field: place << 16 | length of each."""
+
+    text: npt.NDArray[np.uint8]
+    places: npt.NDArray[np.int64]
+    longest: int
+    first: int = 0
+    step: int = 0  # not 0: whole numbers from `first` on, of which only null is listed
+    end: int = 0
+
+    @staticmethod
+    def integers(first: int, step: int, grid: int, end: bytes) -> _Words:
+        null, longest = np.frombuffer(end, np.uint8), max(len(str(first)), len(str(first + (grid - 1) * step))) + 1
+        return _Words(null, np.array([1]), longest, first, step, grid)
+
+    @staticmethod
+    def listed(attribute: Attribute, end: bytes) -> _Words | None:
+        """All values and null as polars writes them; None if one goes over lines."""
+        texts = _unquoted(attribute)
+        return _Words._written(attribute, end) if texts is None else _Words._joined(texts, end)
+
+    @staticmethod
+    def _joined(texts: list[bytes], end: bytes) -> _Words | None:
+        """These texts, and nothing for null."""
+        lengths = np.array([*map(len, texts), 0]) + 1
+        if lengths.max() >= 1 << 16:
+            return None
+        starts = np.cumsum(lengths) - lengths
+        return _Words(np.frombuffer(end.join([*texts, b"", b""]), np.uint8), starts << 16 | lengths, int(lengths.max()))
+
+    @staticmethod
+    def _written(attribute: Attribute, end: bytes) -> _Words | None:
+        import polars as pl
+
+        values = attribute.values(np.arange(attribute.grid + 1))
+        written = pl.DataFrame([values.alias("a"), pl.repeat(0, len(values), eager=True).alias("b")])
+        text = np.frombuffer(written.write_csv(include_header=False, separator=",").encode(), dtype=np.uint8).copy()
+        ends = np.flatnonzero(text == 10)
+        if len(ends) != len(values) or (text == 13).any():
+            return None
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        text[ends - 2] = end[0]  # the comma before the second column
+        lengths = ends - 1 - starts
+        if lengths.max(initial=0) >= 1 << 16:
+            return None
+        return _Words(text, starts << 16 | lengths, int(lengths.max(initial=1)))
+
+
+def _unquoted(attribute: Attribute) -> list[bytes] | None:
+    """The values as they stand in CSV, where that can be told without polars."""
+    scale = attribute.scale
+    if isinstance(scale, Labels):
+        whole = "".join(texts := [str(label) for label in scale.labels])
+        plain = scale.type != "boolean" and all(texts) and not any(sign in whole for sign in ',"\r\n')
+        return [text.encode() for text in texts] if plain else None
+    if scale.type != "integer" or scale.grid > _FEW:
+        return None
+    return [b"%d" % value for value in range(scale.first, scale.first + scale.grid * scale.step, scale.step)]

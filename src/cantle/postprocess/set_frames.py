@@ -1,0 +1,144 @@
+"""Released sets as frames and files: a column of lists, a long table, FIMI lines; and back. Released values only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cantle.data import tables
+from cantle.data.fimi import Ints, read_tokens
+from cantle.errors import DataError, ParameterError, VerifyError, raise_alone
+from cantle.schema.items import SPACE, Universe
+
+ITEMS = "items"
+"""The column of lists of a frame of sets."""
+
+_LISTED = 1 << 16  # integers that are put into words once
+_BLOCK = 1 << 13  # records written together: their arrays stay in the cache
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """The public form in which sets came in, and go out again.
+
+    `form` is fimi, long or list; `frame` is polars, pandas or pyarrow (polars for files and Python lists); then the
+    names of the columns.
+    """
+
+    form: str
+    frame: str = "polars"
+    id: str = "id"
+    item: str = "item"
+    column: str = ITEMS
+
+
+def to_frame(starts: Ints, codes: NDArray[np.integer], universe: Universe) -> pl.DataFrame:
+    """Sets as a frame with one column of lists: record i holds the items of codes[starts[i]:starts[i + 1]].
+
+    >>> to_frame(np.array([0, 2, 3]), np.array([0, 1, 1]), Universe(("bread", "milk")))["items"].to_list()
+    [['bread', 'milk'], ['milk']]
+    """
+    if len(starts) < 2:
+        return pl.DataFrame({ITEMS: universe.labels(codes[:0]).implode().head(0)})
+    sizes = np.diff(starts)
+    if starts[0] == 0 and starts[-1] == len(codes) and sizes.all():
+        # Where no set is empty, runs of a sorted column: a quarter of the time that cutting slices takes.
+        owner = pl.Series(np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)).set_sorted()
+        runs = pl.DataFrame({"owner": owner, ITEMS: universe.labels(codes)}).group_by("owner", maintain_order=True)
+        return runs.agg(ITEMS).select(ITEMS)
+    flat = pl.Series([universe.labels(codes)])
+    spans = pl.DataFrame({"first": starts[:-1], "count": sizes})
+    return spans.select(pl.lit(flat).list.slice(pl.col("first"), pl.col("count")).alias(ITEMS))
+
+
+def to_long(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row an item: `id`, from 1 in the order of the frame, and `item`.
+
+    >>> to_long(pl.DataFrame({"items": [["bread", "milk"], ["milk"]]})).rows()
+    [(1, 'bread'), (1, 'milk'), (2, 'milk')]
+    """
+    numbered = frame.select(id=pl.int_range(1, pl.len() + 1, dtype=pl.Int64), item=pl.col(ITEMS))
+    return numbered.filter(pl.col("item").list.len() > 0).explode("item")
+
+
+def give_back(frame: pl.DataFrame, kind: Kind) -> Any:
+    """The (public) frame of sets in the form and the kind of frame that came in; ids are fresh."""
+    if kind.form == "long":
+        return tables.give_back(to_long(frame).rename({"id": kind.id, "item": kind.item}), kind.frame)
+    made = tables.give_back(frame.rename({ITEMS: kind.column}), kind.frame)
+    if kind.frame == "pandas":  # which would hold arrays; people write lists, and a column of objects if it is empty
+        made[kind.column] = made[kind.column].astype(object).map(lambda one: one.tolist())
+    return made
+
+
+# ---------------------------------------------------------------------------------------------------- FIMI
+
+
+def write_fimi(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Writes a (public) frame of sets as FIMI lines, in its order."""
+    sets = frame[ITEMS]
+    sizes, flat = sets.list.len(), sets.explode()
+    if flat.null_count() or not (sizes > 0).fill_null(False).all():
+        raise ParameterError("FIMI lines cannot hold an empty set or a missing item; leave them out.")
+    integers = sets.dtype == pl.List(pl.Int64)
+    if not integers and flat.cast(pl.String).str.contains(SPACE).any():
+        raise ParameterError("FIMI lines cannot hold items with a space in them; write Parquet.")
+    with Path(path).open("wb") as file:
+        if integers and len(flat) and np.ptp(flat.to_numpy()) < min(_LISTED, len(flat)):
+            file.writelines(_lines(flat.to_numpy(), sizes.to_numpy()))
+            return
+        words = sets.list.eval(pl.element().cast(pl.String))
+        words.list.join(" ").to_frame().write_csv(file, include_header=False, quote_style="never")
+
+
+def _lines(items: Ints, sizes: NDArray[np.uint32]) -> Iterator[bytes]:
+    """FIMI lines of sets of integers, some at a time.
+
+    Every integer from the smallest to the largest is put into words once, with each byte that may follow it. In 0.06 s
+    for 1,210,112 records of 2.9 items; as lists of texts that polars joins, they take 0.22 s.
+    """
+    low = int(items.min())
+    words = _words(low, int(items.max()))
+    ends = np.cumsum(sizes, dtype=np.int64)
+    for first in range(0, len(sizes), _BLOCK):
+        mine = ends[first : first + _BLOCK]
+        start = int(mine[0]) - int(sizes[first])
+        which = (items[start : mine[-1]] - low) * 2
+        which[mine - start - 1] += 1  # the last of a line
+        yield words[which].tobytes().translate(None, b"\0")
+
+
+def _words(low: int, high: int) -> NDArray[np.void]:
+    """Each integer followed by a space, and by a line feed, filled up with NUL."""
+    width = max(len(str(low)), len(str(high)))
+    text = np.arange(low, high + 1).astype(f"S{width}")
+    letters = np.zeros((len(text), 2, width + 1), dtype=np.uint8)
+    letters[:, :, :width] = text.view(np.uint8).reshape(-1, 1, width)
+    lengths = np.count_nonzero(letters[:, 0], axis=1)
+    letters[np.arange(len(text)), :, lengths] = [ord(" "), ord("\n")]
+    return letters.view(f"V{width + 1}").reshape(-1)
+
+
+def read_fimi_frame(path: str | os.PathLike[str], universe: Universe) -> pl.DataFrame:
+    """The frame of sets that `write_fimi` wrote; raises VerifyError where that cannot be what it wrote."""
+    lines, codes, before = [], [], 0
+    try:
+        for line, code in read_tokens(Path(path), "utf-8", universe):
+            lines.append(line + before)
+            codes.append(code)
+            before += int(line[-1]) + 1
+    except DataError:
+        raise_alone(VerifyError(f"{Path(path).name!r} is missing or cannot be read"))
+    if any((part < 0).any() for part in codes):
+        raise VerifyError(f"{Path(path).name!r} does not hold FIMI lines of declared items only")
+    starts = np.zeros(before + 1, dtype=np.int64)
+    if before:
+        starts[1:] = np.cumsum(np.bincount(np.concatenate(lines), minlength=before))
+    return to_frame(starts, np.concatenate([*codes, np.zeros(0, np.int32)]), universe)

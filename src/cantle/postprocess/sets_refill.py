@@ -1,0 +1,236 @@
+"""Records for pruned mass: a partition's records that are in none of its kept sub-partitions. Post-processing.
+
+Publishing only leaves loses whatever was pruned on the way, half of the records of sparse data. Yet the release says
+under which nodes those records have items: the cut of the last partition that kept them. Below the cut, a record is
+drawn with what the kept leaves show: how many children of a node a record touches, and which ones are popular.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.sets_tree import Counted
+from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, append, bits_of, find_pairs
+
+SMOOTHING = 0.1
+"""Popularity every child has at least, as a share of the average of its height."""
+
+ATTEMPTS = 8
+"""Draws before a record may repeat a sub-partition that was kept (whose records are counted already)."""
+
+_PARTS = 64  # equal parts of a node's mass, for each of which the first child is listed
+_FEW = 8  # shares that are compared one by one
+_LISTED = 12  # children of which all sets are listed
+_MARKED = 1 << 23  # sets of children, of all partitions of a height, that are marked in a table
+
+Ragged = tuple[Ints, Ints]
+
+
+class _Level:
+    """The nodes of one height: the mass below each of their children, and shares of records that touch 1, 2, ..."""
+
+    def __init__(self, edge: Ints, mass: Floats, shown: Floats) -> None:
+        self.first, self._last, self.fan = edge[:-1], edge[1:], np.diff(edge)
+        self._below = np.concatenate([np.zeros(1), np.cumsum(mass)])
+        self._base = self._below[self.first]
+        self._mass = self._below[self._last] - self._base
+        self._shares = np.cumsum(shown) / max(float(shown.sum()), 1e-300)
+        self._end = self._below[1:].copy()
+        self._end[self._last - 1] = np.inf  # a last child takes what rounding leaves
+        self._bit = np.int64(1) << (np.arange(len(mass)) - np.repeat(self.first, self.fan))
+
+    def draw(self, node: Ints, most: Ints, dice: Dice) -> Ints:
+        """A non-empty set of children for each node, as a mask: so many draws by popularity, repeats collapsing."""
+        if not len(node):
+            return np.zeros(0, np.int64)
+        number = self._numbers(node, most, dice.random(len(node)))
+        owner = np.repeat(node, number)
+        return np.bitwise_or.reduceat(self._bit[self._children(owner, dice)], np.cumsum(number) - number)
+
+    def _numbers(self, node: Ints, most: Ints, random: Floats) -> Ints:
+        """How many draws each node has."""
+        limit = np.maximum(1, np.minimum(most, self.fan[node]))
+        shares = self._shares[: limit.max() - 1]
+        if len(shares) > _FEW:
+            return np.minimum(np.searchsorted(shares, random, side="right") + 1, limit)
+        number = np.ones(len(node), np.int8)
+        for share in shares:
+            number += random >= share
+        return np.minimum(number, limit)
+
+    def _children(self, node: Ints, dice: Dice) -> Ints:
+        """A child of each node, by popularity."""
+        random = dice.random(len(node))
+        at = random * self._mass[node]
+        at += self._base[node]
+        if len(node) < _PARTS * len(self.fan):
+            return np.clip(np.searchsorted(self._below, at, side="right") - 1, self.first[node], self._last[node] - 1)
+        random *= _PARTS
+        part = random.astype(np.int64)
+        part += node * _PARTS
+        child = self._guide[part]
+        late = np.flatnonzero(self._end[child] <= at)
+        while len(late):
+            child[late] += 1
+            late = late[self._end[child[late]] <= at[late]]
+        return child
+
+    @cached_property
+    def _guide(self) -> Ints:
+        """For each part of each node's mass, the child it begins in."""
+        at = self._base[:, None] + np.arange(_PARTS) / _PARTS * self._mass[:, None]
+        child = np.searchsorted(self._below, at, side="right") - 1
+        return np.clip(child, self.first[:, None], self._last[:, None] - 1).reshape(-1)
+
+
+class Shape:
+    """What the kept leaves show about each height: how many children a record touches, and their popularity."""
+
+    def __init__(self, tree: ItemTree, item_sets: Ragged, weight: Floats) -> None:
+        self.levels: list[_Level] = []
+        starts, node = item_sets
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        for edge in tree.edges:
+            mass = np.bincount(node, weight[owner], int(edge[-1])).astype(float)
+            mass += SMOOTHING * mass.mean() + 1e-9
+            above = np.repeat(np.arange(len(edge) - 1), np.diff(edge))[node]
+            pairs, numbers = np.unique(owner * len(edge) + above, return_counts=True)
+            owner, node = np.divmod(pairs, len(edge))
+            self.levels.append(_Level(edge, mass, np.bincount(numbers, weight[owner], 2)[1:].astype(float)))
+        self.widest = max(int(level.fan.max()) for level in self.levels)
+
+    def members(self, mask: Ints, first: Ints) -> Ragged:
+        """The members of each mask, numbered from `first`, as a ragged table."""
+        if self.widest > _LISTED:
+            return bits_of(mask, first)
+        listed, size, member = self._subsets
+        sizes = size[mask]
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        owner = np.repeat(np.arange(len(mask)), sizes)
+        place = (listed[mask] - starts[:-1])[owner]
+        place += np.arange(len(owner))
+        made = member[place]
+        made += first[owner]
+        return starts, made
+
+    @cached_property
+    def _subsets(self) -> tuple[Ints, Ints, Ints]:
+        """The members of all masks: where those of a mask are listed, how many they are, and the list."""
+        starts, member = bits_of(np.arange(1 << self.widest), np.zeros(1 << self.widest, np.int64))
+        return starts[:-1], np.diff(starts), member
+
+
+class _Counted:
+    """The sets of children that were kept, of partitions of one height."""
+
+    def __init__(self, nodes: Partitions, parent: Ints, mask: Ints, widest: int) -> None:
+        """From the sorted pairs of all partitions, and how many children a node has at most."""
+        near = slice(*np.searchsorted(parent, [nodes.ids[0], nodes.ids[-1] + 1]))
+        row = np.searchsorted(nodes.ids, parent[near])
+        mine = nodes.ids[row] == parent[near]
+        self._row, self._mask, self._width = row[mine], mask[near][mine], widest
+        self._marked: Bools | None = None
+        if len(nodes) << widest <= _MARKED:
+            self._marked = np.zeros(len(nodes) << widest, np.bool_)
+            self._marked[(self._row << widest) | self._mask] = True
+
+    def among(self, row: Ints, mask: Ints) -> Ints:
+        """The places of the sets that are among them."""
+        if self._marked is not None:
+            return np.flatnonzero(self._marked[(row << self._width) | mask])
+        return np.flatnonzero(find_pairs(self._row, self._mask, row, mask) < len(self._row))
+
+
+def refill(shape: Shape, rounds: list[Partitions], kept: Counted, missing: Ints, dice: Dice) -> list[Ragged]:
+    """`missing[p]` records for each partition p, as ragged tables of ascending items; `kept`: what was kept of them."""
+    order = np.lexsort((kept.mask, kept.parent))
+    parent, mask = kept.parent[order], kept.mask[order]
+    made = []
+    for nodes in rounds:
+        number = missing[nodes.ids]
+        rows = np.flatnonzero((number > 0) & (nodes.height > 0))
+        for height in np.unique(nodes.height[rows]).tolist():
+            here = rows[nodes.height[rows] == height]
+            some = nodes.take(here)
+            made.append(_of_height(shape, some, _Counted(some, parent, mask, shape.widest), number[here], dice))
+    return made
+
+
+def _of_height(shape: Shape, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
+    """Records of partitions of one height: their next node first, then the others of the height, then down.
+
+    A cut is ascending, and children keep the order of their nodes; so are then the items of a record.
+    """
+    rows = np.repeat(np.arange(len(nodes)), missing)
+    height = int(nodes.height[0])
+    level = shape.levels[height - 1]
+    cut = _Cut(nodes, level)
+    starts, place = _places(cut.starts, rows)
+    mask = np.ones(len(place), np.int64)
+    mask[starts[:-1] + cut.next[rows]] = _first(level, nodes, counted, rows, dice)
+    wait = np.flatnonzero(cut.waits[place])
+    mask[wait] = level.draw(cut.node[place[wait]], cut.room[place[wait]], dice)
+    member_starts, members = shape.members(mask, cut.first[place])
+    below = member_starts[starts], members
+    for lower in range(height - 1, 0, -1):
+        below = _expand(shape, lower, below, nodes.most, dice)
+    return below
+
+
+class _Cut:
+    """The cuts of partitions of one height, one ragged table each: nodes below it, the next node, those that wait.
+
+    `first`: the first child of each node, a node below being its own only child; `next`: the next node's place in its
+    row. Of nodes of the height, `node`, whether it `waits`, and the `room` of one that does.
+    """
+
+    def __init__(self, nodes: Partitions, level: _Level) -> None:
+        sizes = np.diff(nodes.level_starts) - nodes.taken
+        left = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        inside = np.arange(left[-1]) - np.repeat(left[:-1], sizes)
+        node = nodes.level[np.repeat(nodes.level_starts[:-1] + nodes.taken, sizes) + inside]
+        lower = (nodes.below_starts, nodes.below)
+        nothing = (nodes.below_starts, np.zeros_like(nodes.below))
+        self.starts, self.first = append(*lower, left, level.first[node])
+        self.node = append(*nothing, left, node)[1]
+        self.waits = append(*nothing, left, inside)[1] > 0
+        waiting = sizes - 1
+        self.room = append(*nothing, left, np.repeat(nodes.most - waiting + 1, sizes))[1]
+        self.next = np.diff(nodes.below_starts)
+
+
+def _places(starts: Ints, rows: Ints) -> Ragged:
+    """Where the values of each row of a ragged table are, as a ragged table."""
+    sizes = np.diff(starts)[rows]
+    made = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    place = np.repeat(starts[:-1][rows] - made[:-1], sizes)
+    place += np.arange(len(place))
+    return made, place
+
+
+def _first(level: _Level, nodes: Partitions, counted: _Counted, rows: Ints, dice: Dice) -> Ints:
+    """Sets of children of the next node, avoiding those that were kept and are counted already."""
+    node, room = nodes.node[rows], nodes.room[rows]
+    mask = level.draw(node, room, dice)
+    again = counted.among(rows, mask)
+    for _ in range(ATTEMPTS):
+        if not len(again):
+            break
+        drawn = level.draw(node[again], room[again], dice)
+        mask[again] = drawn
+        again = again[counted.among(rows[again], drawn)]
+    return mask
+
+
+def _expand(shape: Shape, height: int, cut: Ragged, most: int, dice: Dice) -> Ragged:
+    """Every node of each row replaced by a set of its children; a row has room for `most` nodes in all."""
+    starts, node = cut
+    sizes = np.diff(starts)
+    room = most - np.repeat(sizes, sizes) + 1
+    level = shape.levels[height - 1]
+    member_starts, members = shape.members(level.draw(node, room, dice), level.first[node])
+    return member_starts[starts], members

@@ -1,0 +1,124 @@
+"""Counts of all sets of a small universe, made non-negative without losing what low orders say. Post-processing.
+
+Clipping 2^|I| noisy counts at zero adds half the noise of every empty cell; thresholding loses all small cells. The
+numbers of records with given one or two items, however, are sums of many cells, in which the noise averages out. So:
+keep the cells that stand out, spread what is left as if items were independent, and alternate between "one- and
+two-item tables as measured" and "no negative cell", with the sizes of records set right from time to time. In Walsh
+terms: coefficients of order at most 2 are those of the noisy table, drawn towards the start by as much as noise
+explains of the difference. Orders from 3 on would bring back the noise of the cells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cantle.postprocess.counts import Floats, variance
+from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.subsets import popcount
+
+ORDER = 2
+ROUNDS = 150
+SIZES_EVERY = 5
+"""Rounds after which the numbers of records of each size are set right: clipping moves mass into large sets."""
+STEP = 1.8
+"""Over-relaxation of the projection on the tables; below 2, where it still converges."""
+STANDS_OUT = 8.0
+"""Noise scales from which on a cell is believed from the start."""
+
+
+def transform(cells: Floats, order: int = ORDER) -> list[Floats]:
+    """Walsh coefficients of up to this order, by order: of a table over 2^d cells, bit by bit from the highest.
+
+    An array of coefficients of order k over the remaining bits becomes two of half the size: the sum of its halves, of
+    order k, and their difference, of order k + 1. Dropping higher orders on the way leaves about 6 * 2^d operations.
+    """
+    levels = [cells.reshape(1, -1)] + [np.zeros((0, len(cells)))] * order
+    while levels[0].shape[1] > 1:
+        half = levels[0].shape[1] // 2
+        below = [levels[0][:0], *levels[:-1]]
+        levels = [_halved(level, lower, half) for level, lower in zip(levels, below, strict=True)]
+    return [level[:, 0] for level in levels]
+
+
+def _halved(level: Floats, lower: Floats, half: int) -> Floats:
+    """The sums of the halves of one order, and the differences of those of the order below it."""
+    made = np.empty((len(level) + len(lower), half))
+    np.add(level[:, :half], level[:, half:], out=made[: len(level)])
+    np.subtract(lower[:, :half], lower[:, half:], out=made[len(level) :])
+    return made
+
+
+def spread(coefficients: list[Floats], bits: int) -> Floats:
+    """The table that has these coefficients and no others: the steps of `transform` backwards."""
+    order = len(coefficients) - 1
+    levels = [c.reshape(-1, 1) * 0.5**bits for c in coefficients]  # half for each step
+    for done in range(bits - 1, -1, -1):
+        kept = [_sets(done, k) for k in range(order + 1)]
+        gaps = [level[kept[k] :] for k, level in enumerate(levels)]
+        twice = np.concatenate([levels[order][: kept[order]]] * 2, axis=1)  # there is no order above it
+        levels = [*(_doubled(levels[k][: kept[k]], gaps[k + 1]) for k in range(order)), twice]
+    return np.asarray(levels[0][0])
+
+
+def _doubled(sums: Floats, gaps: Floats) -> Floats:
+    """The two halves, up to a factor, from their sum and their difference."""
+    half = sums.shape[1]
+    made = np.empty((len(sums), 2 * half))
+    np.add(sums, gaps, out=made[:, :half])
+    np.subtract(sums, gaps, out=made[:, half:])
+    return made
+
+
+def _sets(bits: int, size: int) -> int:
+    """C(bits, size) for sizes up to 2 and beyond."""
+    number = 1
+    for i in range(size):
+        number = number * (bits - i) // (i + 1)
+    return max(0, number)
+
+
+def fill_in(noisy: Floats, rate: float) -> Floats:
+    """Non-negative estimates of all cells, cell 0 (the empty set) being 0, from noisy ones of this rate."""
+    bits = len(noisy).bit_length() - 1
+    large = noisy > STANDS_OUT / rate
+    rest = np.where(large, 0.0, noisy)
+    cells = np.where(large, noisy, _independent(rest, bits))
+    noise = float(variance(rate)) * float((~large).sum())
+    wanted = [_drawn(said, shown, noise) for said, shown in zip(transform(noisy), transform(cells), strict=True)]
+    size = popcount(np.arange(len(noisy)))
+    records = _by_size(rest, large, size, float(variance(rate)))
+    for step in range(1, ROUNDS + 1):
+        off = [goal - shown for goal, shown in zip(wanted, transform(cells), strict=True)]
+        cells += STEP * spread(off, bits)
+        np.maximum(cells, 0.0, out=cells)
+        cells[0] = 0.0
+        if step % SIZES_EVERY == 0:
+            shown = np.bincount(size, np.where(large, 0.0, cells), bits + 1)
+            scale = np.where(shown > 0, records / np.maximum(shown, 1e-300), 1.0)
+            cells = np.where(large, cells, cells * scale[size])
+    return cells
+
+
+def _by_size(rest: Floats, large: Bools, size: Ints, spread_of_one: float) -> Floats:
+    """Records of each size among the cells that do not stand out, less by what noise explains of them."""
+    found = np.maximum(np.bincount(size, rest), 1e-9)
+    return found * np.maximum(0.0, 1 - spread_of_one * np.bincount(size, ~large) / found**2)
+
+
+def _independent(rest: Floats, bits: int) -> Floats:
+    """As many records as there are in all, with the items' numbers, as if items came independently."""
+    total, ones = transform(rest, 1)
+    records = max(1.0, float(total[0]))
+    share = np.clip((records - ones[::-1]) / (2 * records), 1e-6, 0.999)  # coefficients come highest bit first
+    cells = np.full(1, records)
+    for bit in range(bits):
+        cells = np.concatenate([cells * (1 - share[bit]), cells * share[bit]])
+    cells[0] = 0.0
+    return cells * (records / max(float(cells.sum()), 1e-300))
+
+
+def _drawn(said: Floats, shown: Floats, noise: float) -> Floats:
+    """Coefficients between what was measured and what the start shows: the less noise explains, the more measured."""
+    off = said - shown
+    seen = float(np.mean(off**2)) if len(off) else 0.0
+    return np.asarray(shown + max(0.0, 1 - noise / seen) * off if seen > 0 else shown)

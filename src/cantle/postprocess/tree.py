@@ -1,0 +1,64 @@
+"""The public tree of a run as flat arrays: regions, cuts, noisy facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cantle.trusted.answers import Noisy
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
+
+
+@dataclass
+class Tree:
+    """Grows level by level; ids number nodes from 0, children come in pairs in the order of their parents."""
+
+    attributes: int
+    classes: int
+    levels: list[Frontier] = field(default_factory=list)
+    cuts: dict[int, tuple[Ints, Cuts]] = field(default_factory=dict)
+    sizes: list[tuple[Ints, Noisy]] = field(default_factory=list)
+    leaves: list[tuple[Frontier, Noisy | None, Ints]] = field(default_factory=list)
+    declared: int | None = None
+
+    def declare(self, records: int) -> None:
+        """The number of records, public."""
+        self.declared = records
+
+    def add_level(self, nodes: Frontier) -> None:
+        self.levels.append(nodes)
+
+    def note_sizes(self, nodes: Frontier, noisy: Noisy) -> None:
+        """A noisy size of each region."""
+        self.sizes.append((nodes.ids, noisy))
+
+    def note_cuts(self, nodes: Frontier, cuts: Cuts) -> None:
+        self.cuts[nodes.depth] = (nodes.ids, cuts)
+
+    def note_leaves(self, nodes: Frontier, noisy: Noisy | None, path: Ints) -> None:
+        """The noisy class histogram of leaves, and the kind of path they paid."""
+        self.leaves.append((nodes, noisy, path))
+
+    def __len__(self) -> int:
+        return sum(len(level) for level in self.levels)
+
+    def ids_by_level(self) -> list[Ints]:
+        return [level.ids for level in self.levels]
+
+    def leaf_frontier(self) -> Frontier:
+        """All leaves, ascending by id (depth is that of the deepest; see `leaf_depth`)."""
+        parts = [nodes for nodes, _, _ in self.leaves]
+        return Frontier(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.parent for part in parts]),
+            max(part.depth for part in parts),
+            np.concatenate([part.lo for part in parts]),
+            np.concatenate([part.hi for part in parts]),
+        )
+
+    def leaf_depth(self) -> Ints:
+        return np.concatenate([np.full(len(nodes), nodes.depth) for nodes, _, _ in self.leaves])
+
+    def leaf_path(self) -> Ints:
+        return np.concatenate([path for _, _, path in self.leaves])

@@ -1,0 +1,207 @@
+"""A release: records anyone may have, the groups behind them, a receipt that adds up. Holds released values only."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
+from cantle.postprocess.results import as_drawn, holds_drawn
+from cantle.release import canonical_json
+from cantle.release.data_file import ENDINGS, choose, write
+from cantle.release.registry import registry
+from cantle.release.statement import datapackage, statement
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.trusted.ledger import Ticket
+
+MARK = "NOT-PRIVATE."
+"""Before the name of every file that carries no promise: a known seed, or a schema read off the data."""
+
+
+@holds_drawn
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Records, groups, other frames by name (tree, marginals), and the manifest that becomes release.json."""
+
+    records: Any
+    groups: pl.DataFrame
+    frames: dict[str, pl.DataFrame]
+    manifest: dict[str, Any]
+    ticket: Ticket | None = field(default=None, repr=False)
+    """The charge in a ledger that paid for it. It is not pickled: the ledger's URL may be a secret."""
+    folder: Path | None = field(default=None, repr=False)
+    """Where it was loaded from."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"ticket": None, "folder": None}
+
+    def __repr__(self) -> str:
+        m = self.manifest
+        return f"Release({m['method']}, epsilon={m['epsilon']}, {m['summary']['records']} records, {m['guarantee']})"
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise holds: noise from the operating system and a schema not read off the data."""
+        return bool(self.manifest["private"])
+
+    # ---- saving -------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | os.PathLike[str], *, data: str | None = None) -> Path:
+        """Writes the release as a new folder: everything aside and onto the disk first, then one rename.
+
+        A release that was charged in a ledger is noted there once its folder is in place, by the hash of release.json.
+        """
+        data = choose(self.manifest, data)
+        target = check_free(folder)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        except OSError as error:
+            raise_alone(OutputError(f"cannot write in {target.parent}: {error.strerror}; choose another -o folder"))
+        import polars as pl
+
+        try:
+            own_hash = self._write(aside, data)
+            aside.chmod(0o755)
+            _to_disk(*aside.iterdir(), aside)
+            os.rename(aside, target)
+            with suppress(OSError):  # from here on the release is there
+                _to_disk(target.parent)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            why = getattr(error, "strerror", None) or "the disk refused, perhaps because it is full"
+            paid = "" if self.ticket is None else ", but the charge stands"
+            raise_alone(OutputError(f"cannot write {target}: {why}; nothing was left behind{paid}"))
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+        try:
+            if self.ticket is not None:
+                self.ticket.record(own_hash)
+        except LedgerError as error:
+            raise_alone(LedgerError(f"{target} is written and paid for, but its hash is not recorded: {error}"))
+        return target
+
+    def _write(self, folder: Path, data: str) -> str:
+        """Writes all files; gives the hash that the release is known by."""
+        prefix = mark_of(self.manifest)
+        names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
+        meta = {"cantle": self.manifest["guarantee"]}
+        known = {names["data"]: write(as_drawn(self), folder / names["data"], data, self.manifest)}
+        for name, frame in {"groups": self.groups, **self.frames}.items():
+            frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
+        (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
+        (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8")
+        package = datapackage(self.manifest, names["data"])
+        (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
+        files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
+        stated = {key: value for key, value in self.manifest.items() if key != "sha256"} | {"files": files}
+        parts = {key: canonical_json.dumps(value) for key, value in stated.items()}
+        own_hash = sha256(canonical_json.join(parts))
+        (folder / names["manifest"]).write_bytes(
+            canonical_json.join(parts | {"sha256": canonical_json.dumps(own_hash)})
+        )
+        return own_hash
+
+    # ---- loading ------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def load(folder: str | os.PathLike[str]) -> Release:
+        """Reads a saved release; `verify` says whether it adds up."""
+        from cantle.release.load import load
+
+        return load(Path(folder))
+
+    def verify(self) -> None:
+        """Re-adds every path of the receipt and recounts the records, and checks the files that it was loaded from;
+        raises VerifyError with all that is off."""
+        from cantle.release.verify import file_problems, problems
+
+        found = (file_problems(self.folder) if self.folder is not None else []) + problems(self)
+        if found:
+            raise VerifyError("; ".join(found))
+
+    def generalised(self) -> pl.DataFrame:
+        """The generalised records: a label an attribute, the target, and how many (diffgen)."""
+        from cantle.release.load import grid_and_domain
+
+        domain, grid = grid_and_domain(self)
+        from cantle.postprocess.from_cells import generalised
+
+        return generalised(domain, grid, self.groups)
+
+    def generalise(self, data: Any) -> pl.DataFrame:
+        """Another table with the released cuts (diffgen). NOT PRIVATE: derived from `data` without noise."""
+        from cantle.release.load import generalise
+
+        return generalise(self, data)
+
+    def sample(self, n: int, *, seed: int | None = None) -> Any:
+        """More synthetic records, from the release alone; costs nothing."""
+        from cantle.release.load import sample
+
+        return sample(self, n, seed)
+
+
+FILES = {
+    "groups": "groups.parquet",
+    "tree": "tree.parquet",
+    "marginals": "marginals.parquet",
+    "statement": "statement.md",
+    "registry": "registry.yaml",
+    "datapackage": "datapackage.json",
+    "manifest": "release.json",
+}
+
+
+def mark_of(manifest: dict[str, Any]) -> str:
+    """What the names of a release's files start with, and of files made from it."""
+    return "" if manifest["private"] is True else MARK
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file, read piece by piece."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_free(folder: str | os.PathLike[str]) -> Path:
+    """The folder's path, if nothing is there yet."""
+    target = Path(folder)
+    if "\0" in str(target):
+        raise OutputError("a folder cannot have a null character in its name: choose another -o folder")
+    if os.path.lexists(target):
+        raise OutputError(f"{target} exists already; a release is never overwritten: choose another -o folder")
+    return target
+
+
+def check_writable(folder: Path) -> None:
+    """Refuses a folder that could not be made, before anything is spent on what would go there."""
+    there = next(parent for parent in folder.absolute().parents if os.path.exists(parent))
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=there))
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write in {there}: {error.strerror}; choose another -o folder"))
+
+
+def _to_disk(*paths: Path) -> None:
+    """Waits until files and the names in folders are on the disk, so that a power cut leaves all of them or none."""
+    for path in paths:
+        if path.is_dir() and os.name == "nt":
+            continue  # folders cannot be opened there
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,150 @@
+"""A saved release read back, and more records drawn from it. Touches released values only."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.data.tables import read_columns
+from cantle.errors import CantleError, ParameterError, VerifyError, raise_alone
+from cantle.postprocess import from_cells
+from cantle.postprocess.counts import Dice, fresh_seed, public_dice
+from cantle.postprocess.from_cells import grid_of
+from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
+from cantle.postprocess.group_frames import leaves_from, tables_from
+from cantle.release import FILES, MARK, Release
+from cantle.release.data_file import as_polars, kind_of, list_frame, read
+from cantle.schema.domain import Domain
+from cantle.schema.table import Schema
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.grid import Grid
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def load(folder: Path) -> Release:
+    """The release in a folder; files are checked by `verify`, not here."""
+    import polars as pl
+
+    prefix = MARK if os.path.exists(folder / (MARK + FILES["manifest"])) else ""
+    manifest = read_manifest(folder)
+    try:
+        schema = schema_of(manifest)
+        paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals")}
+        frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
+        groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
+        return Release(read(folder, prefix, manifest, schema), groups, frames, manifest, folder=folder)
+    except (OSError, StopIteration, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise_alone(VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})"))
+    except CantleError:
+        raise
+    except Exception as error:
+        raise_alone(VerifyError(f"{folder}: release.json is not of the expected form ({type(error).__name__})"))
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """release.json of a folder."""
+    for prefix in ("", MARK):
+        path = folder / (prefix + FILES["manifest"])
+        if os.path.exists(path):
+            try:
+                manifest = json.loads(path.read_bytes())
+            except (OSError, ValueError, RecursionError):
+                raise_alone(VerifyError(f"{path} is not readable JSON"))
+            if isinstance(manifest, dict) and manifest.get("format") == "cantle-release/1":
+                return manifest
+            raise VerifyError(f"{path} is not a release of this format (cantle-release/1)")
+    raise VerifyError(f"{folder} holds no release: there is no {FILES['manifest']}")
+
+
+def schema_of(manifest: dict[str, Any]) -> Any:
+    """The schema of a release, which holds its hierarchies inline: a path would make us open a file of its choice."""
+    fields = manifest["schema"].get("fields", [])
+    inline = manifest["schema"].get("items"), manifest["schema"].get("nodes")
+    if any(isinstance(one, str) for one in inline):
+        raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
+    if any(isinstance(field.get("hierarchy"), str) for field in fields):
+        raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
+    return Schema.from_dict(manifest["schema"])
+
+
+def domain_of(manifest: dict[str, Any]) -> Domain:
+    """The domain the run used, rebuilt from public values."""
+    parameters = manifest["parameters"]
+    domain = schema_of(manifest).domain()
+    if manifest["method"] == "diffgen":
+        return domain
+    domain = domain.coarsen(parameters["bins"])
+    return domain.with_orders(parameters["order_seed"]) if parameters["order"] == "random" else domain
+
+
+def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
+    """The domain and the released cuts of a diffgen release."""
+    if release.manifest["method"] != "diffgen":
+        raise ParameterError("only a diffgen release has cuts to generalise with; this one is by another method")
+    domain = domain_of(release.manifest)
+    return domain, grid_of(domain, release.manifest["structure"]["cuts"])
+
+
+def generalise(release: Release, data: Any) -> pl.DataFrame:
+    """Another table in the words of the release."""
+    domain, grid = grid_and_domain(release)
+    schema = schema_of(release.manifest)
+    return from_cells.generalise(domain, grid, read_columns(data, schema).frame)
+
+
+def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
+    """n records in the proportions of the released counts."""
+    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
+        raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
+    generator = public_dice(fresh_seed() if seed is None else seed)
+    if release.manifest["kind"] != "table":
+        return _redraw(release, n, generator)
+    if release.manifest["method"] == "diffgen":
+        domain, grid = grid_and_domain(release)
+        listed = from_cells.listed_cells(domain, release.groups)
+        count = _scaled(release.groups["count"].to_numpy(), n, generator)
+        return from_cells.draw_from_cells(domain, grid, listed, count, generator)
+    domain = domain_of(release.manifest)
+    leaves = leaves_from(domain, release.groups)
+    scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), n, generator).reshape(leaves.count.shape))
+    values = release.manifest["parameters"]["values"]
+    if values == "set":
+        return draw_generalised(domain, scaled, generator)
+    within = masses(domain, leaves, values, tables_from(domain, release.frames.get("marginals")))
+    return drawn_records(domain, scaled, values, within, generator).frame()
+
+
+def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
+    """n sets or degrees drawn from the released ones, with replacement."""
+    from cantle.postprocess.set_frames import give_back
+
+    frame, manifest = as_polars(release.records, release.manifest), release.manifest
+    if manifest["kind"] == "graph":
+        drawn = generator.integers(0, max(1, len(frame)), n if len(frame) else 0)
+        return frame[np.sort(drawn)]
+    sets = list_frame(frame, manifest)
+    drawn = generator.integers(0, max(1, len(sets)), n if len(sets) else 0)
+    return give_back(sets[drawn], kind_of(manifest))
+
+
+def _scaled(count: Ints, n: int, generator: Dice) -> Ints:
+    """Counts that add up to n, each in the mean n times its share; all shares are equal if all counts are 0.
+
+    Systematic: the shares laid side by side, and a tick every n-th of the whole from a random start on. So every count
+    is its share but for less than one record, and the counts themselves come back if n is their sum.
+    """
+    if not len(count):
+        return count.astype(np.int64)
+    weight = count.astype(float) if count.sum() else np.ones(len(count))
+    below = np.floor(np.append(0.0, np.cumsum(weight)) * (n / weight.sum()) + generator.random())
+    below[0], below[-1] = 0, n
+    return np.diff(np.minimum(below, n)).astype(np.int64)

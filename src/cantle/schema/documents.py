@@ -1,0 +1,170 @@
+"""YAML and JSON texts, read so that no text, however hostile, does worse than a SchemaError.
+
+Schemas and hierarchy files come through here. They are public, so messages may quote them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from cantle.errors import SchemaError
+from cantle.schema.taxonomy import MAX_DEPTH
+
+MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group of a taxonomy in a list takes two
+MAX_SIZE = 10_000_000  # values, those behind an alias counted wherever it stands
+MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its schema
+_MAX_ALIASED = 100_000  # of these, values behind YAML aliases
+
+
+def fail(where: str, rule: str, fix: str) -> NoReturn:
+    """Refuse the schema."""
+    raise SchemaError(f"{where}: {rule}; {fix}.")
+
+
+def parse_document(text: str, where: str, is_json: bool) -> Any:
+    """The document in a YAML or JSON text; it is public, so the message may say where it breaks.
+
+    Whatever the text: a document whose size is in proportion, or SchemaError.
+    """
+    try:
+        return _from_json(text, where) if is_json else _from_yaml(text, where)
+    except RecursionError:
+        _refuse_depth(where)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # what converters of scalars raise
+        fail(where, "a value in it is not what its tag or its digits say", "put numbers and odd texts in quotes")
+
+
+def _from_json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as broken:
+        fail(where, f"it is not valid JSON (line {broken.lineno}: {broken.msg})", "correct that line")
+
+
+def _from_yaml(text: str, where: str) -> Any:
+    import yaml
+
+    try:
+        _check_events(text, where)
+        return yaml.load(text, Loader=_yaml_loader())
+    except yaml.YAMLError as broken:
+        mark = getattr(broken, "problem_mark", None)
+        place = f" (line {mark.line + 1}: {getattr(broken, 'problem', '')})" if mark else ""
+        fail(where, f"it is not valid YAML{place}", "correct that line")
+
+
+def _check_events(text: str, where: str) -> None:
+    """Refuse a YAML text on which the loader would overrun its stack, or that aliases unfold without end."""
+    import yaml
+
+    size = aliased = 0
+    path: list[tuple[str | None, int]] = []  # anchor and size before each open list or mapping
+    heights = [0]  # of what stands in each of them so far
+    known: dict[str, tuple[int, int]] = {}  # height and size of what an anchor names
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.ScalarEvent):
+            size += 1
+            if event.anchor is not None:
+                known[event.anchor] = 0, 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            path.append((event.anchor, size))
+            heights.append(0)
+            size += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            (anchor, before), height = path.pop(), heights.pop() + 1
+            heights[-1] = max(heights[-1], height)
+            if anchor is not None:
+                known[anchor] = height, size - before
+        elif isinstance(event, yaml.AliasEvent) and event.anchor in known:
+            height, behind = known[event.anchor]
+            heights[-1] = max(heights[-1], height)
+            size, aliased = size + behind, aliased + behind
+        elif isinstance(event, yaml.AliasEvent) and any(event.anchor == anchor for anchor, _ in path):
+            fail(where, f"the YAML alias *{event.anchor} stands in what it names (a cycle)", "write its values out")
+        if len(path) + heights[-1] > MAX_NESTING:
+            _refuse_depth(where)
+        if aliased > _MAX_ALIASED:
+            rule = f"its YAML aliases unfold to more than {_MAX_ALIASED:,} values"
+            fail(where, rule, "write the values out, without aliases")
+
+
+def measure(value: Any, where: str, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Height and size of nested lists and mappings; refuse what is too deep, in itself, or unfolds without end."""
+    if depth > MAX_NESTING:
+        _refuse_depth(where)
+    if id(value) not in known:
+        height, size = 0, 1
+        for key in value if isinstance(value, Mapping) else ():
+            _check_scalar(key, where)
+        for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+            size += 1
+            if isinstance(one, str | int | float):
+                _check_scalar(one, where)
+            elif isinstance(one, list | tuple | Mapping):
+                inner, more = measure(one, where, depth + 1, known)
+                height, size = max(height, inner + 1), size + more
+            elif one is not None and not isinstance(one, date | Decimal | os.PathLike):
+                fail(where, f"a value of type {type(one).__name__} has no form in JSON", "write it as text or number")
+        known[id(value)] = height, size
+    height, size = known[id(value)]
+    if depth + height > MAX_NESTING:
+        _refuse_depth(where)
+    if size > MAX_SIZE:
+        fail(where, f"it has more than {MAX_SIZE:,} values", "declare fewer")
+    return height, size
+
+
+def _check_scalar(value: Any, where: str) -> None:
+    """Refuse what canonical JSON cannot hold: a release states its schema, and is written when the budget is spent."""
+    if isinstance(value, str):
+        check_text(value, where)
+    elif isinstance(value, int) and abs(value) > MAX_INTEGER:
+        fail(
+            where, "a whole number in it has an amount of 2**53 or more", "narrow it, or put it in quotes if it is text"
+        )
+    elif isinstance(value, float) and not math.isfinite(value):
+        fail(where, "nan and infinity are not a number in JSON", "write a finite number")
+
+
+def check_text(text: str, where: str) -> None:
+    """Refuse a text that has no UTF-8."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        fail(where, f"{text[:80]!a} holds half a character (a lone surrogate)", "write it in full")
+
+
+def _refuse_depth(where: str) -> NoReturn:
+    fail(where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
+
+
+def _yaml_loader() -> Any:
+    """A safe loader for what JSON has too, in which only true/false, plain numbers and null are not text.
+
+    YAML 1.1 would turn the categories `yes` and `no` into booleans, 010 into 8 and 12:30 into 750.
+    """
+    import yaml
+
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    kinds = {None, *(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "seq", "map"))}
+
+    class Loader(base):  # type: ignore[misc, valid-type]
+        yaml_implicit_resolvers: dict[str, Any] = {}
+        yaml_constructors = {kind: made for kind, made in base.yaml_constructors.items() if kind in kinds}
+
+    for tag, pattern, starts in (
+        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+        ("int", r"-?(0|[1-9][0-9]*)", "-0123456789"),
+        ("float", r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-0123456789"),
+        ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+        ("merge", r"<<", "<"),
+    ):
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(starts))
+    return Loader

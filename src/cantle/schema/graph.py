@@ -1,0 +1,229 @@
+"""The public schema of a graph: whom the promise protects, and which nodes there could be.
+
+    kind: graph
+    unit: node                         # node (default) | node-isolate | edge
+    nodes: {minimum: 0, maximum: 999}  # which whole numbers can be identifiers; or a file with one identifier a line
+    form: edges                        # edges | degrees | matrix-market; by default told by the kind of file
+    max_degree: 500                    # a public bound on the number of edges of a node
+
+    kind: graph
+    unit: edge
+    nodes: 18163                       # a public number of nodes, whatever their identifiers
+
+What is protected: `node`, one node with all its edges, the number of nodes being private; `node-isolate`, all edges of
+one node; `edge`, one edge. Under the last two the number of nodes is public and must be declared: a number, bounds
+(every number in them is a node) or a list. Under `node` it is private, and bounds or a list only say which identifiers
+could occur. Edges of others are dropped, record by record.
+
+An identifier must stay with its node, whoever else is in the data: numbers that are given out anew when a node leaves
+do not protect that node.
+
+A list of degrees has no edges and so can only be published under `edge`; its number of lines is public.
+
+Everything in it is public and must have been written without looking at the private data. The canonical form has the
+content of a node file in place of its path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cantle.errors import DataError
+from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, fail, measure
+from cantle.schema.fields import BLANK, Folder, check_keys, plain
+from cantle.schema.identifier_lines import pieces, read_fields
+from cantle.trusted.bounding.node_ids import identifier
+
+UNITS = ("node", "node-isolate", "edge")
+FORMS = ("edges", "degrees", "matrix-market")
+MOST_NODES = 2**31 - 1  # nodes are numbered by 32 bits
+_OURS = {"kind", "unit", "nodes", "form", "max_degree", "guarantee"}
+_KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
+_TABLES = ("fields", "missingValues", "dialect", "hierarchy", "items")
+_DECLARE = "give their number, {minimum: …, maximum: …}, or a file with one identifier a line"
+
+
+@dataclass(frozen=True)
+class NodeRange:
+    """All whole numbers from `minimum` to `maximum`, both included, as identifiers."""
+
+    minimum: int
+    maximum: int
+
+    @property
+    def size(self) -> int:
+        return self.maximum - self.minimum + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSchema:
+    """What is public about a graph.
+
+    >>> schema = GraphSchema.from_dict({"kind": "graph", "unit": "edge", "nodes": {"minimum": 1, "maximum": 40}})
+    >>> schema.node_count
+    40
+    """
+
+    unit: str = "node"
+    nodes: int | NodeRange | tuple[int | str, ...] | None = None
+    form: str | None = None
+    max_degree: int | None = None
+    inferred: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "graph"
+
+    @property
+    def node_count(self) -> int | None:
+        """The public number of nodes; None where it is private, or the number of lines of a degree list."""
+        if self.unit == "node" or self.nodes is None:
+            return None
+        if isinstance(self.nodes, NodeRange):
+            return self.nodes.size
+        return self.nodes if isinstance(self.nodes, int) else len(self.nodes)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> GraphSchema:
+        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming the rule and the fix.
+
+        A node file is looked for from `base_dir`, by default the current folder.
+        """
+        if not isinstance(document, Mapping) or document.get("kind") != "graph":
+            fail("schema", "it does not say `kind: graph`", "add that line, or leave it out for a table")
+        measure({key: value for key, value in document.items() if key != "nodes"}, "schema", 0, {})
+        check_keys("schema", document, _KEYS)
+        _refuse_what_is_not_for_graphs(document)
+        unit = _one_of("unit", document.get("unit"), UNITS) or "node"
+        form, nodes = _one_of("form", document.get("form"), FORMS), document.get("nodes")
+        _check_unit(unit, form, nodes)
+        bound = document.get("max_degree")
+        return cls(
+            unit=unit,
+            nodes=None if nodes is None else _nodes(unit, nodes, base_dir),
+            form=form,
+            max_degree=None if bound is None else _whole("max_degree", bound, 1, MOST_NODES),
+            inferred=document.get("guarantee") == "none",
+            extra=plain({key: value for key, value in document.items() if key not in _OURS}),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+        made: dict[str, Any] = {**self.extra, "kind": self.kind}
+        nodes: Any = self.nodes
+        if isinstance(nodes, NodeRange):
+            nodes = {"minimum": nodes.minimum, "maximum": nodes.maximum}
+        named = {
+            "unit": None if self.unit == "node" else self.unit,
+            # JSON does not hold larger numbers exactly; digits are the number they spell
+            # (cantle.trusted.bounding.node_ids)
+            "nodes": [n if isinstance(n, str) or abs(n) <= MAX_INTEGER else str(n) for n in nodes]
+            if isinstance(nodes, tuple)
+            else nodes,
+            "form": self.form,
+            "max_degree": self.max_degree,
+            "guarantee": "none" if self.inferred else None,
+        }
+        return made | {key: value for key, value in named.items() if value is not None}
+
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _refuse_what_is_not_for_graphs(document: Mapping[str, Any]) -> None:
+    for key in _TABLES:
+        if key in document:
+            fail("schema", f"`{key}` is not for graphs", "take it out, or drop `kind: graph`")
+    for key in _OURS:
+        if document.get(key) == BLANK:
+            fail("schema", f"`{key}` is still blank ({BLANK})", "fill it in, from what could occur, not from the data")
+    if document.get("guarantee") not in (None, "none"):
+        fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
+
+
+def _one_of(key: str, value: Any, known: tuple[str, ...]) -> str | None:
+    if value is not None and not (isinstance(value, str) and value in known):
+        fail("schema", f"{key} {value!r} is not known", f"use one of {', '.join(known)}, or leave it out")
+    return value
+
+
+def _check_unit(unit: str, form: str | None, nodes: Any) -> None:
+    """What may be declared under which unit."""
+    if form == "degrees" and unit != "edge":
+        rule = f"a list of degrees cannot be published under `unit: {unit}`: without the edges it cannot be projected"
+        fail("schema", f"{rule}, and one node may change every degree", "give the edges, or write `unit: edge`")
+    if form == "degrees" and nodes is not None:
+        fail("schema", "the nodes of a list of degrees are its lines", "leave `nodes` out")
+    if unit != "node" and form != "degrees" and nodes is None:
+        fail("schema", f"under `unit: {unit}` the number of nodes is public and must be declared as `nodes`", _DECLARE)
+    if unit == "node" and isinstance(nodes, int):
+        rule = "under `unit: node` the number of nodes is private and cannot be declared"
+        fail("schema", rule, "leave `nodes` out, or write `unit: node-isolate` if the number is public")
+
+
+def _nodes(unit: str, nodes: Any, base_dir: Folder) -> int | NodeRange | tuple[int | str, ...]:
+    if isinstance(nodes, str | os.PathLike):
+        return _listed(_from_file(os.fspath(nodes), Path(base_dir or ".")))
+    if isinstance(nodes, Mapping):
+        return _range(unit, nodes)
+    if isinstance(nodes, list | tuple):
+        return _listed(nodes)
+    return _whole("nodes", nodes, 1, MOST_NODES)
+
+
+def _whole(key: str, value: Any, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        fix = _DECLARE if key == "nodes" else f"write one from {least} to {most}"
+        fail("schema", f"`{key}` is not a whole number from {least} to {most}", fix)
+    return value
+
+
+def _range(unit: str, nodes: Mapping[str, Any]) -> NodeRange:
+    check_keys("nodes", nodes, ("minimum", "maximum"))
+    if set(nodes) != {"minimum", "maximum"}:
+        fail("nodes", "bounds have a `minimum` and a `maximum`, and nothing else", "write both")
+    low, high = (_whole(f"nodes.{key}", nodes[key], -MAX_INTEGER, MAX_INTEGER) for key in ("minimum", "maximum"))
+    if low > high:
+        fail("nodes", f"minimum {low} is above maximum {high}", "swap them")
+    if unit != "node" and high - low >= MOST_NODES:
+        fail(
+            "nodes", f"under `unit: {unit}` all numbers in the bounds are nodes, and these are too many", "narrow them"
+        )
+    return NodeRange(low, high)
+
+
+def _from_file(name: str, base: Path) -> Iterable[bytes | int]:
+    """The first field of every line of a node file."""
+    try:
+        for (part,) in read_fields(pieces(base / name), 1):
+            yield from part.numbers[~part.other].tolist()
+            yield from part.texts
+    except (DataError, ValueError):  # ValueError: a zero byte in a path
+        fail("nodes", f"the file {name!r} cannot be read", "give its path from the folder of the schema")
+
+
+def _listed(values: Iterable[Any]) -> tuple[int | str, ...]:
+    """Identifiers in their public order, each once."""
+    found: set[int | bytes] = set()
+    for value in values:
+        made = identifier(value) if isinstance(value, str | bytes | int) else None
+        if made is None:
+            fail("nodes", "a listed identifier is neither a whole number nor a text", "write it as one of these")
+        found.add(made)
+        if len(found) > MAX_SIZE:
+            fail(
+                "nodes", f"more than {MAX_SIZE:,} identifiers are listed", "declare numbers by {minimum: …, maximum: …}"
+            )
+    if not found:
+        fail("nodes", "no identifier is listed", _DECLARE)
+    try:
+        texts = [one.decode() for one in sorted(one for one in found if isinstance(one, bytes))]
+    except UnicodeDecodeError:
+        fail("nodes", "a listed identifier is not UTF-8 text", "write the file in UTF-8")
+    return (*sorted(one for one in found if isinstance(one, int)), *texts)

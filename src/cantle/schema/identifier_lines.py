@@ -1,0 +1,210 @@
+"""Text files of edges, nodes or degrees, taken apart line by line; knows no schema and no graph.
+
+A line is a record. Its first fields count, the rest is ignored. Fields are separated by blanks (spaces, tabs), or by
+one comma or semicolon with or without blanks around it, so that two commas have an empty field between them. A field
+may stand in double quotes, with a quote inside doubled; a quote that is not closed before the next separator or the
+end of its line is an ordinary character. Lines whose first character is # or % are comments. A line with fewer fields,
+or with an empty one among them, is dropped, silently like all cleaning of records (docs/privacy.md).
+
+Numbers are read eight digits at a time, in all lines of a piece of the file at once; fields that are no plain number
+of up to 16 digits are given as bytes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.data.csv_grammar import without_marks
+from cantle.errors import DataError, raise_alone
+from cantle.trusted.bounding.node_ids import Ints
+
+_PIECE = 1 << 23  # bytes taken apart together
+_OPEN: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_TOKEN, _BLANK, _MARK, _END = range(4)
+_KIND = np.full(256, _TOKEN, dtype=np.uint8)
+_KIND[list(b" \t\v\f")] = _BLANK
+_KIND[list(b",;")] = _MARK
+_KIND[list(b"\n\r")] = _END
+_COMMENT = np.zeros(256, dtype=np.bool_)
+_COMMENT[list(b"#%")] = True
+_FIELD = re.compile(rb'[ \t\v\f]*(?:"((?:[^"]|"")*)"(?=[ \t\v\f,;]|\Z)|([^ \t\v\f,;]*))[ \t\v\f]*(,|;|\Z|(?=.))')
+_WIDTH = 8  # digits in a word
+_LONGEST = 2 * _WIDTH
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """One field of many records: `numbers`, and where `other` is set the next of `texts` instead; empty is missing."""
+
+    numbers: Ints
+    other: NDArray[np.bool_]
+    texts: list[bytes]
+
+
+# ------------------------------------------------------------------------------------------------------- files
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is not there; what cannot be a path, too long a name say, is not there either."""
+    if os.path.isdir(path):
+        raise DataError(f"{path.name!r} is a folder; give one file.")
+    if not os.path.exists(path):
+        raise DataError(f"there is no file {path.name!r}; check the path.")
+
+
+def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The file in pieces of whole lines, unpacked (.gz, .xz, .bz2) and without byte order marks."""
+    path, rest = Path(source), b""
+    check_file(path)
+    try:
+        with _open(path) as file:
+            while piece := file.read(_PIECE):
+                rest += piece
+                end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+                if end:
+                    yield without_marks(rest[:end])
+                    rest = rest[end:]
+    except (OSError, EOFError, zlib.error, lzma.LZMAError):
+        raise_alone(DataError(f"{path.name!r} cannot be read or is truncated; check it and its permissions."))
+    if rest:
+        yield without_marks(rest)
+
+
+def _open(path: Path) -> IO[bytes]:
+    made: IO[bytes] = _OPEN.get(path.suffix.lower(), open)(path, "rb")
+    return made
+
+
+def read_fields(parts: Iterator[bytes], many: int) -> Iterator[list[Column]]:
+    """The first `many` fields of every record, some records at a time."""
+    return (_take_apart(part, many) for part in parts)
+
+
+def matrix_market(source: str | os.PathLike[str]) -> tuple[int, Iterator[bytes]]:
+    """The number of rows of a square coordinate matrix, and its entries in pieces of whole lines."""
+    parts = pieces(source)
+    first = next(parts, b"")
+    banner = re.split(rb"[\r\n]", first, maxsplit=1)[0].lower().split()
+    if banner[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
+        raise _no_matrix(source)
+    size = re.match(
+        rb"(?:[ \t]*(?:%[^\r\n]*)?[\r\n])*[ \t]*(\d{1,10})[ \t]+(\d{1,10})[ \t]+\d+[ \t]*(?:[\r\n]|\Z)", first
+    )
+    if not size or int(size[1]) != int(size[2]) or int(size[1]) >= 2**31:
+        raise _no_matrix(source)
+    return int(size[1]), chain([first[size.end() :]], parts)
+
+
+def _no_matrix(source: str | os.PathLike[str]) -> DataError:
+    what = "a square coordinate matrix in Matrix Market form"
+    return DataError(f"{Path(source).name!r} is not {what}; write it again, or give an edge list.")
+
+
+# ------------------------------------------------------------------------------------------------------ records
+
+
+def _take_apart(piece: bytes, many: int) -> list[Column]:
+    data = b"\n" * _LONGEST + piece + b"\n"  # so that a word before the end of every field exists
+    codes = np.frombuffer(data, dtype=np.uint8)
+    kinds = _KIND[codes]
+    ends = np.flatnonzero(kinds == _END)[_LONGEST - 1 :]
+    begin, ends = ends[:-1], ends[1:]
+    edges = np.flatnonzero(np.diff(kinds == _TOKEN)) + 1  # where tokens start and stop, in turn
+    starts, stops = edges[::2], edges[1::2]
+    first = np.searchsorted(starts, begin)
+    enough = np.searchsorted(starts, ends) - first >= many
+    quoted: list[bytes] = []
+    if b'"' in piece:
+        lines = np.unique(np.searchsorted(ends, np.flatnonzero(codes == ord('"'))))
+        quoted = _quoted_records([data[begin[i] + 1 : ends[i]] for i in lines.tolist()], many)
+        enough[lines] = False
+    first, begin = first[enough], begin[enough]
+    plain = ~_COMMENT[codes[starts[first]]]
+    if b"," in piece or b";" in piece:
+        plain &= _well_marked(np.flatnonzero(kinds == _MARK), begin, starts, first, many)
+    first = first[plain]
+    return [_read_column(data, starts[first + i], stops[first + i], quoted[i::many]) for i in range(many)]
+
+
+def _read_column(data: bytes, starts: Ints, stops: Ints, more: list[bytes]) -> Column:
+    """The fields in these places, and some more."""
+    numbers, other = _read_numbers(data, starts, stops)
+    spans = zip(starts[other].tolist(), stops[other].tolist(), strict=True)
+    return Column(
+        np.concatenate([numbers, np.zeros(len(more), dtype=np.int64)]),
+        np.concatenate([other, np.ones(len(more), dtype=np.bool_)]),
+        [data[start:stop] for start, stop in spans] + more,
+    )
+
+
+def _well_marked(marks: Ints, begin: Ints, starts: Ints, first: Ints, many: int) -> NDArray[np.bool_]:
+    """Whether no comma stands before the first field of a record, and at most one between two."""
+    before = np.searchsorted(marks, begin)
+    well = np.ones(len(first), dtype=np.bool_)
+    for place in range(many):
+        now = np.searchsorted(marks, starts[first + place])
+        well &= now - before <= (place > 0)
+        before = now
+    return well
+
+
+def _quoted_records(lines: list[bytes], many: int) -> list[bytes]:
+    """The fields of lines with quotes in them, one record after another."""
+    made = []
+    for line in lines:
+        fields: list[bytes] = []
+        at = 0
+        while len(fields) < many and at < len(line):
+            found = _FIELD.match(line, at)
+            if found is None or found.end() == at:
+                break
+            fields.append(found[2] if found[1] is None else found[1].replace(b'""', b'"').strip())
+            at = found.end()
+        if len(fields) == many and all(fields) and line.lstrip()[:1] not in (b"#", b"%"):
+            made += fields
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------ numbers
+
+
+def _read_numbers(data: bytes, starts: Ints, stops: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """The numbers in these places, and where there is something else: a sign, a letter, more than 16 digits."""
+    words = np.ndarray(len(data) - _WIDTH + 1, dtype="<u8", buffer=data, strides=(1,))  # one at every byte
+    lengths = stops - starts
+    numbers, wrong = _read_word(words[stops - _WIDTH], lengths)
+    if (lengths > _WIDTH).any():
+        high, bad = _read_word(words[stops - _LONGEST], np.maximum(lengths - _WIDTH, 0))
+        numbers, wrong = numbers + high * np.uint64(10**_WIDTH), wrong | bad
+    wrong |= lengths > _LONGEST
+    numbers[wrong] = 0
+    return numbers.astype(np.int64), wrong
+
+
+def _read_word(words: NDArray[np.uint64], digits: Ints) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The number that the last `digits` characters (at most eight) of each word spell, and where they are no digits.
+
+    The first character is the lowest byte. Two neighbours make a number below 100, two of these one below 10,000, two
+    of these the whole: three multiplications for eight digits.
+    """
+    shift = (np.maximum(_WIDTH - digits, 0) * 8).astype(np.uint64)
+    shift = np.minimum(shift, np.uint64(63))
+    value = (words ^ np.uint64(0x3030303030303030)) >> shift << shift  # digits are 0 to 9 now, what is before them 0
+    value[digits == 0] = 0
+    wrong = ((value + np.uint64(0x7676767676767676)) | value) & np.uint64(0x8080808080808080) != 0
+    value = (value * np.uint64(10) + (value >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
+    value = (value * np.uint64(100) + (value >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
+    return (value * np.uint64(10_000) + (value >> np.uint64(32))) & np.uint64(0xFFFFFFFF), wrong

@@ -1,0 +1,257 @@
+"""The item universe of set-valued data: every item that could occur, in a public order.
+
+An item's code is its place in that order. Items are integers (a range, which needs no table, or a list) or texts.
+Everything in this file is public except the series handed to `encode`, and `encode` maps each value by itself,
+silently: what is no declared item is -1 (docs/privacy.md, cleaning).
+
+An integer is written in one way only: `3`, never `03`, `+3`, `3.0` or `-0`; in text these are unknown. In a column of
+numbers 3.0 is the item 3. Items that are texts are compared as they are, and a whole number stands for its decimal
+text; so codes with leading zeros are declared in quotes, as texts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cantle.errors import ParameterError
+from cantle.schema.documents import MAX_INTEGER, fail
+from cantle.schema.fields import BLANK, Folder, repeated
+from cantle.schema.taxonomy import quote
+from cantle.schema.values import by_kind, label_text
+
+Codes = NDArray[np.int32]
+
+MAX_ITEMS = 10_000_000
+_MAX_BYTES = 1 << 30
+_TABLE = 1 << 24  # integers within such a span are looked up in a table of that many places
+SPACE = "[\\x00-\\x20\ufeff\\s]"  # what separates items in FIMI lines, for other readers as well as ours
+_DECIMAL = re.compile(r"0|-?[1-9][0-9]*")
+DECLARE = "declare every item that could occur: `items: {minimum: 1, maximum: 17}`, a list, or a file with one a line"
+
+
+@dataclass(frozen=True, repr=False)
+class Universe:
+    """All items that could occur; a code is a position in this order.
+
+    >>> stations = Universe(range(1, 18))
+    >>> stations.size, stations.label(0), stations.encode(pl.Series(["1", "17", "18", "01"])).tolist()
+    (17, 1, [0, 16, -1, -1])
+    """
+
+    items: range | tuple[int, ...] | tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Universe({self.size} items, {quote(self.label(0))} to {quote(self.label(self.size - 1))})"
+
+    @property
+    def size(self) -> int:
+        return len(self.items)
+
+    @property
+    def integers(self) -> bool:
+        """Whether the items are integers; otherwise they are texts."""
+        return isinstance(self.items[0], int)
+
+    def label(self, code: int) -> int | str:
+        """The item of a code."""
+        return self.items[code]
+
+    def labels(self, codes: NDArray[np.integer[Any]]) -> pl.Series:
+        """The items of codes: Int64 or String."""
+        if isinstance(self.items, range):
+            return pl.Series(codes.astype(np.int64) + self.items.start)
+        return self._labels.gather(pl.Series(codes.astype(np.uint32)))
+
+    def encode(self, series: pl.Series) -> Codes:
+        """Codes of a column of values, each by itself; -1 for what is no declared item."""
+        return by_kind(series, self._encode)
+
+    def _encode(self, series: pl.Series) -> Codes:
+        if not self.integers:
+            text = label_text(series, "string")
+            found = text.replace_strict(self._labels, self._places, default=-1, return_dtype=pl.Int32)
+            return found.fill_null(-1).to_numpy()
+        values, known = _whole(series)
+        return self.locate(values, known)
+
+    def locate(self, values: NDArray[np.int64], known: NDArray[np.bool_]) -> Codes:
+        """Codes of integers, -1 where they are not `known` or not declared; for universes of integers."""
+        low, high = self.bounds
+        inside = known & (values >= low) & (values <= high)
+        if isinstance(self.items, range):
+            return np.where(inside, values - low, -1).astype(np.int32)
+        if high - low < _TABLE:
+            return np.where(inside, self._table.take(values - low, mode="clip"), np.int32(-1))
+        ordered, place = self._ordered
+        at = np.searchsorted(ordered, values).clip(max=self.size - 1)
+        return np.where(inside & (ordered[at] == values), place[at], np.int32(-1))
+
+    def locate_texts(self, texts: list[str]) -> Codes:
+        """Codes of texts, for universes of texts; faster than `encode` for Python strings."""
+        place = self._dictionary
+        return np.fromiter((place.get(text, -1) for text in texts), dtype=np.int32, count=len(texts))
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """Smallest and largest integer."""
+        assert self.integers
+        ends = (self.items[0], self.items[-1]) if isinstance(self.items, range) else (min(self.items), max(self.items))
+        return int(ends[0]), int(ends[1])
+
+    def check_fimi(self) -> None:
+        """Refuses a universe whose items cannot be told apart in FIMI lines, which are separated by spaces."""
+        bad = None if self.integers else next((one for one in self.items if re.search(SPACE, str(one))), None)
+        if bad is not None:
+            raise ParameterError(
+                f"the item {quote(bad)} holds a space, which ends an item in FIMI lines; use Parquet or a long table, "
+                "or declare it without."
+            )
+
+    def to_plain(self) -> Any:
+        """What stands under `items:` in the canonical schema."""
+        if isinstance(self.items, range):
+            return {"minimum": self.items[0], "maximum": self.items[-1]}
+        return list(self.items)
+
+    # ---- made once ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _labels(self) -> pl.Series:
+        return pl.Series(list(self.items), dtype=pl.Int64 if self.integers else pl.String)
+
+    @cached_property
+    def _places(self) -> pl.Series:
+        return pl.Series(np.arange(self.size, dtype=np.int32))
+
+    @cached_property
+    def _dictionary(self) -> dict[Any, int]:
+        return {item: code for code, item in enumerate(self.items)}
+
+    @cached_property
+    def _table(self) -> Codes:
+        low, high = self.bounds
+        table = np.full(high - low + 1, -1, dtype=np.int32)
+        table[np.array(self.items, dtype=np.int64) - low] = np.arange(self.size, dtype=np.int32)
+        return table
+
+    @cached_property
+    def _ordered(self) -> tuple[NDArray[np.int64], Codes]:
+        values = np.array(self.items, dtype=np.int64)
+        order = np.argsort(values)
+        return values[order], order.astype(np.int32)
+
+
+def _whole(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The integers of a column, and where there is one."""
+    if series.dtype in (pl.Categorical, pl.Enum):
+        series = series.cast(pl.String)
+    if not (series.dtype.is_numeric() or series.dtype == pl.String):
+        return np.zeros(len(series), dtype=np.int64), np.zeros(len(series), dtype=bool)
+    whole = series.cast(pl.Int64, strict=False)
+    # there and back again: what was rounded, or is text written otherwise, differs
+    known = (whole.cast(series.dtype, strict=False) == series) & whole.is_not_null()
+    return whole.fill_null(0).to_numpy(), known.fill_null(False).to_numpy()
+
+
+# ------------------------------------------------------------------------------------------------ declared
+
+
+def parse_items(declared: Any, base_dir: Folder = None) -> Universe:
+    """The universe under `items:`, a file looked for from `base_dir`; raises SchemaError with the rule and the fix."""
+    if isinstance(declared, Mapping):
+        return Universe(_range(declared))
+    if declared == BLANK or (isinstance(declared, list | tuple) and BLANK in declared):
+        fail("items", f"they are still blank ({BLANK})", "fill them in, from what could occur, not from the data")
+    if isinstance(declared, str | os.PathLike):
+        return _tidy(_from_file(os.fspath(declared), Path(base_dir or ".")))
+    if not isinstance(declared, list | tuple):
+        fail("items", "they are neither bounds nor a list nor a file", DECLARE)
+    return _tidy([_item(one) for one in declared])
+
+
+def _range(declared: Mapping[str, Any]) -> range:
+    for key in ("minimum", "maximum"):
+        if not _is_integer(declared.get(key)):
+            fail("items", f"{key} must be an integer", "write `items: {minimum: 1, maximum: 17}`, or list the items")
+    for key in declared:
+        if key not in ("minimum", "maximum"):
+            fail("items", f"key {key!r} is not known", "write `items: {minimum: …, maximum: …}`, or list the items")
+    low, high = _item(declared["minimum"]), _item(declared["maximum"])
+    assert isinstance(low, int)
+    assert isinstance(high, int)
+    if low > high:
+        fail("items", f"minimum {low} is above maximum {high}", "swap them")
+    _check_size(high - low + 1)
+    return range(low, high + 1)
+
+
+def _from_file(name: str, base: Path) -> list[int | str]:
+    """One item a line, without the spaces around it: integers where all lines are, otherwise texts."""
+    lines = [line.strip() for line in _read(name, base).split("\n")]
+    words = [line for line in lines if line]
+    if all(_DECIMAL.fullmatch(word) for word in words) and max(map(len, words), default=0) <= len(str(-MAX_INTEGER)):
+        numbers = list(map(int, words))
+        if all(abs(number) <= MAX_INTEGER for number in numbers):
+            return [*numbers]
+    return [*words]
+
+
+def _read(name: str, base: Path) -> str:
+    try:
+        path = base / name
+        if not path.is_file():
+            fail("items", f"there is no file {quote(name)}", "give its path from the folder of the schema, or a list")
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            fail("items", f"{quote(name)} is larger than {_MAX_BYTES >> 20} MiB", "declare fewer or shorter items")
+        return content.decode("utf-8-sig")
+    except (OSError, ValueError):
+        fail("items", f"{quote(name)} cannot be read as UTF-8 text", "check the path, its permissions and its encoding")
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _item(value: Any) -> int | str:
+    if _is_integer(value):
+        if abs(value) > MAX_INTEGER:
+            fail("items", f"{quote(value)} has an amount of 2**53 or more", "put such items in quotes, as texts")
+        return int(value)
+    if not isinstance(value, str) or not value:
+        fail("items", f"{quote(value)} is neither an integer nor a text", "put it in quotes; an empty text is missing")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        fail("items", f"{quote(value)} holds half a character (a lone surrogate)", "write it in full")
+    return str(value)
+
+
+def _tidy(items: list[int | str]) -> Universe:
+    """A checked universe; consecutive integers are a range, and one text makes all of them texts."""
+    if not items:
+        fail("items", "there is none", DECLARE)
+    _check_size(len(items))
+    numbers = [one for one in items if isinstance(one, int)]
+    if len(numbers) == len(items) and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        return Universe(range(numbers[0], numbers[0] + len(numbers)))
+    made = tuple(numbers) if len(numbers) == len(items) else tuple(map(str, items))
+    for twice in repeated(made):
+        fail("items", f"item {quote(twice)} is declared twice", "keep it once")
+    return Universe(made)
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_ITEMS:
+        fail("items", f"there are {size:,}, more than {MAX_ITEMS:,}", "declare fewer, for instance groups of items")

@@ -1,0 +1,128 @@
+"""The public schema of set-valued data: baskets, visits, clicks; each record is a set of items.
+
+    kind: sets
+    items: {minimum: 1, maximum: 17}     # the item universe: bounds, [bread, milk, …], or a file with one item a line
+    form: long                           # fimi | long | list; by default told by the kind of file and its columns
+    id: basket                           # long: the columns that say which record (default `id`) and which item
+    item: product                        # (default `item`); without a header the first and the second
+    column: products                     # list: the column of lists (default `items`, or the only one there is)
+    missingValues: ["", "NULL"]          # long: an id that is one of these is none, and its row is dropped
+    dialect: {delimiter: ";"}            # as for tables (cantle.schema.table); FIMI lines use the encoding alone
+
+Everything in it is public and must have been written without looking at the private data. The order of the items is
+public too: methods group neighbours. The canonical form has the content of an item file in place of its path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from cantle.schema.documents import fail, measure
+from cantle.schema.fields import Folder, check_keys, plain, texts
+from cantle.schema.items import DECLARE, Universe, parse_items
+from cantle.schema.table import Dialect, _dialect
+
+FORMS = ("fimi", "long", "list")
+_NAMES = {"id": "long", "item": "long", "column": "list"}
+_OURS = {"kind", "items", "form", *_NAMES, "missingValues", "dialect", "unit", "guarantee"}
+_OURS |= {"delimiter", "header", "skipInitialSpace", "encoding", "quoteChar"}
+_KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetSchema:
+    """What is public about set-valued data: the item universe, and how the file is written.
+
+    >>> schema = SetSchema.from_dict({"kind": "sets", "items": ["bread", "milk"], "column": "basket"})
+    >>> schema.universe.size, schema.form
+    (2, 'list')
+    """
+
+    universe: Universe
+    form: str | None = None
+    id: str | None = None
+    item: str | None = None
+    column: str | None = None
+    missing_values: tuple[str, ...] = ("",)
+    dialect: Dialect = field(default_factory=Dialect)
+    inferred: bool = False
+    unit: str = "record"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "sets"
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> SetSchema:
+        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming the rule and the fix.
+
+        An item file is looked for from `base_dir`, by default the current folder.
+        """
+        if not isinstance(document, Mapping) or document.get("kind") != "sets":
+            fail("schema", "it does not say `kind: sets`", "add that line, or leave set-valued keys out for a table")
+        if document.get("items") is None:
+            fail("schema", "it has no `items`", DECLARE)
+        measure({key: value for key, value in document.items() if key != "items"}, "schema", 0, {})
+        check_keys("schema", document, _KEYS)
+        _refuse_what_is_not_for_sets(document)
+        names = {key: _name(key, document[key]) for key in _NAMES if document.get(key) is not None}
+        return cls(
+            universe=parse_items(document["items"], base_dir),
+            form=_form(document.get("form"), names),
+            **names,
+            missing_values=texts("schema", "missingValues", document.get("missingValues", [""])),
+            dialect=_dialect(document),
+            inferred=document.get("guarantee") == "none",
+            extra=plain({key: value for key, value in document.items() if key not in _OURS}),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+        made: dict[str, Any] = {**self.extra, "kind": self.kind, "items": self.universe.to_plain()}
+        named = {"form": self.form, "id": self.id, "item": self.item, "column": self.column}
+        made |= {key: value for key, value in named.items() if value is not None}
+        if self.missing_values != ("",):
+            made["missingValues"] = list(self.missing_values)
+        if self.dialect != Dialect():
+            made["dialect"] = self.dialect.to_dict()
+        if self.inferred:
+            made["guarantee"] = "none"
+        return made
+
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _refuse_what_is_not_for_sets(document: Mapping[str, Any]) -> None:
+    for key in ("fields", "hierarchy", "taxonomy"):
+        if key in document:
+            rule = f"`{key}` is not for sets"
+            fail("schema", rule, "declare `items` alone, neighbours in the order being grouped, or drop `kind: sets`")
+    if document.get("unit", "record") not in (None, "record"):
+        rule = "contribution bounding (`unit` other than one record) is not available yet"
+        fail("schema", rule, "leave `unit` out: the promise then protects one record, that is one set")
+    if document.get("guarantee") not in (None, "none"):
+        fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
+
+
+def _name(key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        fail("schema", f"`{key}` must be the name of a column", "write it as text, in quotes")
+    return value
+
+
+def _form(declared: Any, names: Mapping[str, str]) -> str | None:
+    """The form that is declared, or that the names of columns imply."""
+    if declared is not None and declared not in FORMS:
+        fail("schema", "`form` is not known", f"use one of {', '.join(FORMS)}, or leave it out")
+    implied = {_NAMES[key] for key in names}
+    if len(implied | ({declared} - {None})) > 1:
+        of = ", ".join(f"`{key}`" for key in names)
+        fail("schema", f"{of} and `form` do not agree", "`id` and `item` are for form long, `column` for form list")
+    if names.get("id", "id") == names.get("item", "item"):
+        fail("schema", "`id` and `item` are the same column", "name two")
+    return declared if declared is not None else next(iter(implied), None)

@@ -1,0 +1,211 @@
+"""Raw values as plain numbers or text, one value at a time.
+
+A series of any type comes in: text is parsed, typed columns are taken as they are. What cannot be read is
+missing; nothing here raises, warns or logs because of a value (docs/privacy.md, cleaning). A missing-value mark that
+is a number, such as "-999", holds in typed columns as well.
+
+A value means the same in a column of its own and among others: a column of several kinds (MIXED) is read kind by kind,
+as columns of these types would be.
+
+Dates are whole days since 1970. Datetimes are whole seconds since 1970 without a time zone; a value that
+carries an offset is turned into UTC first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+
+_DAY = 86_400
+_INT64 = np.iinfo(np.int64)
+_ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
+_ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
+
+MIXED = pl.Struct(
+    {
+        "text": pl.String(),
+        "whole": pl.Int64(),
+        "number": pl.Float64(),
+        "flag": pl.Boolean(),
+        "moment": pl.Datetime("us"),
+        "day": pl.Date(),
+    }
+)
+"""The type of a column of values of several kinds: in each row at most one of these is not null
+(cantle.data.objects)."""
+
+
+def by_kind(series: pl.Series, read: Callable[[pl.Series], NDArray[Any]]) -> NDArray[Any]:
+    """What `read` makes of a column, value by value; of a MIXED one, of each kind as if it stood in its own column."""
+    if series.dtype != MIXED:
+        return read(series)
+    first, *others = series.struct.unnest().get_columns()
+    made = read(first)
+    for part in others:
+        there = part.is_not_null().to_numpy()
+        if there.any():
+            made = made.copy()
+            made[there] = read(part.drop_nulls())
+    return made
+
+
+def text_of(series: pl.Series) -> pl.Series:
+    """The series as text, the same for a value in whichever type it came; null where a value has no plain text.
+
+    Whole floats are written as integers, decimals without zeros at their end, datetimes as ISO has them.
+    """
+    dtype = series.dtype
+    if dtype == pl.String:
+        return series
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration, pl.Time):
+        return pl.repeat(None, len(series), dtype=pl.String, eager=True)
+    if dtype.is_float():
+        series = series.fill_nan(None)
+        return _whole_text(series, series.cast(pl.String))
+    if isinstance(dtype, pl.Datetime):
+        moment = series.to_physical() // {"ms": 1, "us": 1, "ns": 1000}[dtype.time_unit]
+        moment = moment.cast(pl.Datetime("ms" if dtype.time_unit == "ms" else "us"))
+        return moment.dt.to_string("%Y-%m-%dT%H:%M:%S%.f")
+    text = series.cast(pl.String, strict=False)
+    if dtype.is_decimal():
+        text = text.str.replace(r"(\.[0-9]*?)0+$", "$1").str.strip_suffix(".")
+    return text
+
+
+def label_text(series: pl.Series, kind: str) -> pl.Series:
+    """The series as text to look up in a category list: 1.0 reads as 1, and so does "01" in a list of integers."""
+    text = text_of(series)
+    if kind == "integer" and not series.dtype.is_float():
+        tidy = text.str.strip_chars()
+        read = tidy.cast(pl.Int64, strict=False).cast(pl.String)
+        return pl.select(pl.coalesce(read, _whole_text(tidy.cast(pl.Float64, strict=False), text))).to_series()
+    return text
+
+
+def _whole_text(values: pl.Series, otherwise: pl.Series) -> pl.Series:
+    """Whole floats written as integers; another text for the others, null where null."""
+    whole = values.cast(pl.Int64, strict=False)
+    exact = pl.when(whole.cast(values.dtype) == values).then(whole.cast(pl.String))
+    return pl.select(exact.otherwise(otherwise)).to_series()
+
+
+def _plain(series: pl.Series) -> tuple[NDArray[Any], Mask]:
+    """The numbers of a numeric series, 0 where null, and where that is."""
+    return series.fill_null(0).to_numpy(), series.is_null().to_numpy()
+
+
+def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
+    """Float values, NaN for missing. Text with a thousands separator or any other ornament is missing."""
+    dtype = series.dtype
+    if dtype == pl.Boolean or dtype.is_integer() or dtype.is_float():
+        values, missing = _plain(series.cast(pl.Float64))
+        missing |= _is_numeric_mark(values, marks)
+    else:
+        text = text_of(series)
+        parsed = text.cast(pl.Float64, strict=False)
+        rest = parsed.is_null() & text.is_not_null()
+        values, missing = _plain(parsed)
+        if rest.any():
+            again, lost = _plain(text.filter(rest).str.strip_chars().cast(pl.Float64, strict=False))
+            values, missing = _patch(values, missing, rest, again, lost)
+        missing = missing | _is_mark(text, marks)
+        if dtype.is_decimal():
+            missing |= _is_numeric_mark(values, marks)
+    return np.where(missing, np.nan, values)
+
+
+def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> tuple[NDArray[np.int64], Mask]:
+    """Whole numbers; what is written with a fraction or an exponent is floored, what is too long is clamped."""
+    dtype = series.dtype
+    if dtype == pl.UInt64:
+        values, missing = _plain(series)
+        return np.minimum(values, np.uint64(_INT64.max)).astype(np.int64), missing | _is_numeric_mark(values, marks)
+    if dtype == pl.Boolean or (dtype.is_integer() and str(dtype) not in ("Int128", "UInt128")):
+        values, missing = _plain(series.cast(pl.Int64))
+        return values, missing | _is_numeric_mark(values, marks)
+    if dtype.is_float():
+        return _floor(floats(series, marks))
+    text = text_of(series)
+    parsed = text.cast(pl.Int64, strict=False)
+    rest = parsed.is_null() & text.is_not_null()
+    values, missing = _plain(parsed)
+    if rest.any():
+        values, missing = _patch(values, missing, rest, *_floor(floats(text.filter(rest), ())))
+    if dtype.is_decimal():
+        missing |= np.isnan(floats(series, marks))
+    return values, missing | _is_mark(text, marks)
+
+
+def _days(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[NDArray[np.int64], Mask]:
+    """Whole days since 1970; a datetime counts for the day it falls on."""
+    if series.dtype == pl.Date:
+        values, missing = _plain(series.to_physical())
+        return values.astype(np.int64), missing
+    if series.dtype == pl.Datetime:
+        seconds, missing = _seconds(series, marks, format)
+        return seconds // _DAY, missing
+    text = text_of(series)
+    parsed = text.str.to_date(format or "%Y-%m-%d", strict=False)
+    rest = parsed.is_null() & text.is_not_null()
+    values, missing = _plain(parsed.to_physical())
+    values = values.astype(np.int64)
+    if rest.any():
+        seconds, lost = _seconds(text.filter(rest), (), None)
+        values, missing = _patch(values, missing, rest, seconds // _DAY, lost)
+    return values, missing | _is_mark(text, marks)
+
+
+def _seconds(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[NDArray[np.int64], Mask]:
+    """Whole seconds since 1970 in UTC; fractions are floored."""
+    if series.dtype == pl.Date:
+        values, missing = _plain(series.to_physical())
+        return values.astype(np.int64) * _DAY, missing
+    if isinstance(series.dtype, pl.Datetime):
+        values, missing = _plain(series.to_physical())
+        return values // {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit], missing
+    text = text_of(series)
+    values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
+    for pattern in (*([format] if format else []), *_ISO, *_ISO_ZONED):
+        rest = pl.Series(missing) & text.is_not_null()
+        if not rest.any():
+            break
+        parsed = text.filter(rest).str.strip_chars().str.to_datetime(pattern, strict=False, time_unit="us")
+        micro, lost = _plain(parsed.to_physical())
+        values, missing = _patch(values, missing, rest, micro // 10**6, lost)
+    return values, missing | _is_mark(text, marks)
+
+
+WHOLE = {"integer": _integers, "date": _days, "datetime": _seconds}
+
+
+def _floor(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], Mask]:
+    """Floats as whole numbers: floored, clamped to what an int64 holds, NaN missing."""
+    missing = np.isnan(values)
+    high, low = values >= 2.0**63, values < -(2.0**63)
+    whole = np.floor(np.where(missing | high | low, 0.0, values)).astype(np.int64)
+    return np.where(high, _INT64.max, np.where(low, _INT64.min, whole)), missing
+
+
+def _patch(
+    values: NDArray[Any], missing: Mask, where: pl.Series, new: NDArray[Any], lost: Mask
+) -> tuple[NDArray[Any], Mask]:
+    """`values` and `missing` with the records `where` replaced."""
+    values, missing, at = values.copy(), missing.copy(), where.to_numpy()
+    values[at], missing[at] = new, lost
+    return values, missing
+
+
+def _is_mark(text: pl.Series, marks: Sequence[str]) -> Mask:
+    return text.is_in(list(marks)).fill_null(False).to_numpy()
+
+
+def _is_numeric_mark(values: NDArray[Any], marks: Sequence[str]) -> Mask:
+    """Where a typed number is one of the missing-value marks (a mark "-999" holds for -999 as well)."""
+    numbers = pl.Series(list(marks), dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+    return np.isin(values, numbers) if len(numbers) else np.zeros(len(values), dtype=bool)

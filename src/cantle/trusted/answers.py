@@ -1,0 +1,40 @@
+"""What the curator gives away: noisy numbers with their rates, and noisy choices. Public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cantle.trusted.geometry.boxes import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Noisy counts (regions, cells), and the rate num/den of each region's discrete Laplace noise."""
+
+    value: Ints
+    rate_num: Ints
+    rate_den: int
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A chosen specialisation: the number of the value, and the point for values split at one (else 0)."""
+
+    value: int
+    point: int
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCells:
+    """Noisy counts of the cells that reached a public threshold, ordered by region and cell.
+
+    `rows` are the positions of the regions among those asked; `rate_num` has one entry per region, each count's noise
+    has rate rate_num[row] / rate_den. `at_least` is the threshold of each region.
+    """
+
+    rows: Ints
+    cells: Ints
+    value: Ints
+    rate_num: Ints
+    rate_den: int
+    at_least: Ints

@@ -1,0 +1,47 @@
+"""The scan of cantle.trusted.bounding.projection, compiled (the extra `fast`). Trusted.
+
+Imported for large graphs only: loading and compiling takes longer than the projection of a small one. It is the
+definition itself, edge by edge; tests/laws/test_projection.py compares the two array by array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.trusted.bounding.graph_arrays import Ends
+from cantle.trusted.bounding.node_ids import Ints
+
+Bools = NDArray[np.bool_]
+
+
+def _scan(ends: Any, theta: Any, degrees: Any, kept: Any) -> None:
+    for i in range(len(ends)):
+        one, other = ends[i, 0], ends[i, 1]
+        if degrees[one] < theta and degrees[other] < theta:
+            degrees[one] += 1
+            degrees[other] += 1
+            kept[i] = True
+
+
+def _compiled() -> Callable[..., None]:
+    try:
+        made: Callable[..., None] = numba.njit(cache=True)(_scan)
+    except RuntimeError:  # no folder that the machine code could be kept in
+        made = numba.njit(_scan)
+    return made
+
+
+_run = _compiled()
+
+
+def scan(ends: Ends, nodes: int, theta: int) -> tuple[Ints, Bools]:
+    """Projected degrees (nodes,), and which edges are kept (edges,)."""
+    degrees = np.zeros(nodes, dtype=np.int32)  # half the memory, and theta below the largest degree fits
+    kept = np.zeros(len(ends), dtype=np.bool_)
+    _run(ends, theta, degrees, kept)
+    return degrees.astype(np.int64), kept

@@ -1,0 +1,59 @@
+"""A private graph, or a private list of degrees, as arrays; read by cantle.data.graphs, held by
+cantle.trusted.engines.graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.trusted.bounding.node_ids import Ints, Keys
+
+Ends = NDArray[np.int32]
+
+
+class _Private:
+    """Shows nothing of itself and cannot be written away."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(private)"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("a graph is private and cannot be pickled or copied")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph(_Private):
+    """An undirected graph without loops and double edges.
+
+    `ends` has shape (edges, 2): numbers of nodes, the smaller first, each edge once, in ascending order. The numbers
+    follow the public order of identifiers (cantle.trusted.bounding.node_ids), so that taking a node away leaves the
+    others in the order they had. `keys` is the public hash of each numbered node.
+
+    `nodes` is how many nodes there are: under `unit: node` those that were named, which is private; otherwise the
+    public number of the schema, whatever was named. `listed` (public) says whether the input names the nodes without
+    edges too; where it does not, a node that loses its last edge is no longer there (see
+    cantle.trusted.bounding.projection).
+    """
+
+    nodes: int
+    ends: Ends
+    keys: Keys
+    listed: bool = True
+
+    def true_degrees(self) -> Ints:
+        """The number of edges of each numbered node."""
+        return np.bincount(self.ends.reshape(-1), minlength=len(self.keys))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Degrees(_Private):
+    """The degrees of all nodes of a graph, ascending; for `unit: edge`, where the number of nodes is public."""
+
+    values: Ints
+
+    @property
+    def nodes(self) -> int:
+        return len(self.values)

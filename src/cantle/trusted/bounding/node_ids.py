@@ -1,0 +1,94 @@
+"""Identifiers of nodes: one canonical form, one public order, one public hash. Trusted.
+
+An identifier is a whole number of 64 bits or a text. Decimal digits with or without a minus sign are the number they
+spell ("7", "007" and 7 are one node), and so is a float or decimal that is whole and below 2**53. Other floats are
+missing: they may be integers that were rounded, two nodes in one. Everything else is text, as its UTF-8 bytes.
+The order of identifiers is public: numbers by value, then texts by their bytes. So is the hash, which knows nothing
+but the identifier: a file's order, the other nodes or the edges cannot change it.
+
+Numbers are hashed without collisions; two texts may meet, which nobody should rely on not to happen: what needs a
+total order breaks ties by the order of identifiers (cantle.trusted.bounding.projection).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.data.objects import EXACT, meaning
+from cantle.trusted.mixing import scramble
+
+Ints = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+Identifier = int | bytes
+
+DIGITS = re.compile(rb"-?[0-9]{1,19}")
+_MISSING = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_NUMBERS = np.uint64(0x6E6F6465206E756D)  # any constant would do; these are public
+_TEXTS = b"cantle node identifier"
+_PAIRS = np.uint64(0x6564676520706169)
+
+
+def identifier(value: Any) -> Identifier | None:
+    """The canonical identifier of a value; None for what is missing or has no text of its own.
+
+    >>> identifier("007"), identifier(7.0), identifier(" ann "), identifier(None)
+    (7, 7, b'ann', None)
+    """
+    if isinstance(value, bytes):
+        return _of_token(value.strip())
+    if isinstance(value, str):
+        return _of_token(value.encode("utf-8", "surrogatepass").strip())
+    if isinstance(value, int | np.integer | np.bool_) and _LEAST <= int(value) <= _MOST:
+        return int(value)
+    known = meaning(value)
+    if known is not None and known[0] == "number" and not isinstance(value, int | np.integer):
+        return int(known[1]) if abs(known[1]) < EXACT and known[1].is_integer() else None
+    return _of_object(value)
+
+
+def _of_token(token: bytes) -> Identifier | None:
+    """The identifier in a text without blanks at its ends."""
+    if DIGITS.fullmatch(token) and _LEAST <= int(token) <= _MOST:
+        return int(token)
+    return token or None
+
+
+def _of_object(value: Any) -> Identifier | None:
+    """Tuples and the like by their text; an object whose text is only its address in memory is no identifier."""
+    kind: Any = type(value)
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        return None
+    try:
+        text = str(value)
+    except Exception:  # somebody else's code, about one value: that value is missing
+        return None
+    return None if text.lower() in _MISSING else identifier(text)
+
+
+def number_keys(numbers: NDArray[Any]) -> Keys:
+    """The public hash of numbers: a bijection of 64-bit words."""
+    return scramble(numbers.astype(np.int64).view(np.uint64) ^ _NUMBERS)
+
+
+def text_keys(texts: Sequence[bytes]) -> Keys:
+    """The public hash of texts: eight bytes of keyed BLAKE2b."""
+    digest = b"".join(hashlib.blake2b(text, digest_size=8, key=_TEXTS).digest() for text in texts)
+    return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
+
+
+def pair_keys(one: Keys, other: Keys) -> Keys:
+    """The public hash of unordered pairs of nodes, from their hashes.
+
+    >>> a, b = number_keys(np.array([1, 2])), number_keys(np.array([3, 4]))
+    >>> bool((pair_keys(a, b) == pair_keys(b, a)).all())
+    True
+    """
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    return scramble(scramble(low ^ _PAIRS) + high)

@@ -1,0 +1,229 @@
+"""Compiled loops over records, a region at a time. Trusted: a miscount costs privacy.
+
+Records are rows of codes with the class at column `label`; region i holds rows start[i] to end[i]. Kernels count, score
+and move; they never choose and never draw. Every one is checked against the plain engine in tests/trusted/engines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cantle._jit import compiled
+
+_U = np.uint64
+_LOW = 2**32 - 1
+
+
+@compiled
+def pack(codes: Any, classes: Any, sizes: Any, rows: Any) -> Any:
+    """Writes codes and class of each record as a row; gives whether all are below their sizes.
+
+    The other kernels look and write where the codes say; those of the encoder are below their sizes.
+    """
+    good, label = True, codes.shape[1]
+    for r in range(len(codes)):
+        for a in range(label):
+            good &= codes[r, a] >= 0 and codes[r, a] < sizes[a]
+            rows[r, a] = codes[r, a]
+        good &= classes[r] >= 0 and classes[r] < sizes[label]
+        rows[r, label] = classes[r]
+    return good
+
+
+@compiled
+def count_classes(rows: Any, label: Any, start: Any, end: Any, counts: Any) -> None:
+    """counts[i, class] of region i; counts begin at 0."""
+    for i in range(len(start)):
+        for r in range(start[i], end[i]):
+            counts[i, rows[r, label]] += 1
+
+
+@compiled
+def count_one_ways(
+    rows: Any, label: Any, start: Any, end: Any, attributes: Any, offsets: Any, classes: Any, counts: Any
+) -> None:
+    """counts[i, (offset of the table + code) * classes + class]; with one class the class is left out."""
+    for i in range(len(start)):
+        for r in range(start[i], end[i]):
+            c = rows[r, label] if classes > 1 else 0
+            for j in range(len(attributes)):
+                counts[i, (offsets[j] + rows[r, attributes[j]]) * classes + c] += 1
+
+
+@compiled
+def count_each(rows: Any, label: Any, start: Any, end: Any, attribute: Any, classes: Any, counts: Any) -> None:
+    """counts[i, code * classes + class] of region i's own attribute."""
+    for i in range(len(start)):
+        for r in range(start[i], end[i]):
+            c = rows[r, label] if classes > 1 else 0
+            counts[i, rows[r, attribute[i]] * classes + c] += 1
+
+
+@compiled
+def count_children(rows: Any, start: Any, end: Any, attribute: Any, point: Any, counts: Any) -> None:
+    """counts[i, child] of a cut of region i."""
+    for i in range(len(start)):
+        for r in range(start[i], end[i]):
+            counts[i, 1 if rows[r, attribute[i]] >= point[i] else 0] += 1
+
+
+@compiled
+def part(rows: Any, words: Any, start: Any, end: Any, attribute: Any, point: Any, middle: Any) -> None:
+    """Moves the rows of each region so that those below its cut come first, up to middle[i].
+
+    `words` are the same rows as 64-bit words. Row r changes places with the first row known to be on the right (or with
+    itself), so rows before `at` are on the left, those from `at` to r on the right.
+    """
+    for i in range(len(start)):
+        at = start[i]
+        for r in range(start[i], end[i]):
+            left = rows[r, attribute[i]] < point[i]
+            for k in range(words.shape[1]):
+                word = words[r, k]
+                words[r, k] = words[at, k]
+                words[at, k] = word
+            at += left
+        middle[i] = at
+
+
+@compiled
+def _add_bytes(rows: Any, words: Any, label: Any, first: Any, last: Any, offset: Any, steps: Any, table: Any) -> None:
+    """Adds the step of their class to table[offset of the column + code], for rows of one-byte codes, a word of eight
+    at a time. Columns that are not asked about have an offset too, beyond those that are."""
+    for r in range(first, last):
+        step = steps[rows[r, label]] if len(steps) > 1 else 1
+        for w in range(words.shape[1]):
+            word, at = words[r, w], _U(8 * w)
+            for k in range(8):
+                table[offset[at + _U(k)] + ((word >> _U(8 * k)) & _U(255))] += step
+
+
+@compiled
+def _add_rows(
+    rows: Any, label: Any, first: Any, last: Any, open_: Any, offset: Any, bases: Any, steps: Any, table: Any
+) -> None:
+    """Adds the step of their class to table[base of the class + offset of the attribute + code], for the open ones."""
+    for r in range(first, last):
+        c = rows[r, label] if len(steps) > 1 else 0
+        base, step = _U(bases[c]), steps[c]
+        for j in range(len(open_)):
+            table[base + offset[open_[j]] + _U(rows[r, open_[j]])] += step
+
+
+@compiled
+def _told_apart(left: Any, total: Any) -> Any:
+    """max over classes c != c' of left_c + right_c', by the two largest of each side; 0 when there is one class."""
+    best_l, next_l, who_l, best_r, next_r, who_r = -1, -1, -1, -1, -1, -1
+    for c in range(len(total)):
+        x, y = left[c], total[c] - left[c]
+        if x > best_l:
+            best_l, next_l, who_l = x, best_l, c
+        elif x > next_l:
+            next_l = x
+        if y > best_r:
+            best_r, next_r, who_r = y, best_r, c
+        elif y > next_r:
+            next_r = y
+    if len(total) == 1:
+        return 0
+    return best_l + best_r if who_l != who_r else max(best_l + next_r, next_l + best_r)
+
+
+@compiled
+def score_cuts(
+    rows: Any,
+    words: Any,
+    label: Any,
+    start: Any,
+    end: Any,
+    lo: Any,
+    hi: Any,
+    only: Any,
+    even: Any,
+    apart: Any,
+    classes: Any,
+    sizes: Any,
+    scores: Any,
+) -> None:
+    """Scores even * min(sides) + apart * (records told apart) of all cuts of each region, one after the other.
+
+    By region, attribute and point; of attribute only[i] alone if `only` is given. One class leaves the class out.
+    """
+    attributes = lo.shape[1]
+    home, place = np.zeros(attributes, np.uint64), np.zeros(rows.shape[1], np.uint64)
+    codes = _U(0)
+    for a in range(attributes):
+        home[a] = codes
+        codes += _U(sizes[a])
+    nowhere, codes = codes, codes + _U(256)  # room for bytes that are not asked about
+    # Two classes are counted in one cell, the second above bit 32; more have a table each.
+    two = classes == 2 and len(rows) < 1 << 31
+    bases, steps = np.arange(classes) * np.int64(codes), np.ones(classes, np.int64)
+    if two:
+        bases[1], steps[1] = 0, 1 << 32
+    table = np.zeros(np.int64(codes) * (1 if two else classes), np.int64)
+    open_, total, left = np.empty(attributes, np.int64), np.empty(classes, np.int64), np.empty(classes, np.int64)
+    sums = np.empty(np.int64(codes), np.int64)
+    at = _U(0)
+    for i in range(len(start)):
+        place[:] = nowhere
+        number = 0
+        for a in range(attributes):
+            if hi[i, a] - lo[i, a] > 1 and (len(only) == 0 or only[i] == a):
+                place[a] = home[a]
+                open_[number] = a
+                number += 1
+        if rows.itemsize == 1 and number > 4 and (two or classes == 1):
+            _add_bytes(rows, words, label, start[i], end[i], place, steps, table)
+        else:
+            _add_rows(rows, label, start[i], end[i], open_[:number], place, bases, steps, table)
+        records = end[i] - start[i]
+        for j in range(number):
+            a = open_[j]
+            first, last = home[a] + _U(lo[i, a]), home[a] + _U(hi[i, a])
+            if two:
+                cuts, running = np.int64(last - first) - 1, 0
+                for v in range(cuts):
+                    running += table[first + _U(v)]
+                    sums[v] = running
+                    table[first + _U(v)] = 0
+                running += table[last - _U(1)]
+                table[last - _U(1)] = 0
+                all_0, all_1 = running & _LOW, running >> 32
+                mine = scores[np.int64(at) : np.int64(at) + cuts]
+                for v in range(cuts):
+                    x, y = sums[v] & _LOW, sums[v] >> 32
+                    told = max(x + all_1 - y, y + all_0 - x)
+                    mine[v] = even * min(x + y, records - x - y) + apart * told
+                at += _U(cuts)
+            else:
+                left[:] = 0
+                for c in range(classes):
+                    total[c] = table[_U(c) * codes + first : _U(c) * codes + last].sum()
+                for v in range(first, last - _U(1)):
+                    size = 0
+                    for c in range(classes):
+                        left[c] += table[_U(c) * codes + v]
+                        size += left[c]
+                        table[_U(c) * codes + v] = 0
+                    told = _told_apart(left, total) if apart else 0
+                    scores[at] = even * min(size, records - size) + apart * told
+                    at += _U(1)
+                for c in range(classes):
+                    table[_U(c) * codes + last - _U(1)] = 0
+
+
+@compiled
+def add_spans(entry: Any, column: Any, table: Any) -> None:
+    """Adds table[code] of an attribute to the entry of each record."""
+    for r in range(len(entry)):
+        entry[r] += table[column[r]]
+
+
+@compiled
+def count_bins(entry: Any, column: Any, bins: Any, width: Any, counts: Any) -> None:
+    """counts[entry * width + bin of the code]; counts begin at 0."""
+    for r in range(len(entry)):
+        counts[_U(entry[r]) * _U(width) + _U(bins[column[r]])] += 1

@@ -1,0 +1,126 @@
+"""The engine protocol: what a curator asks of records, and the contract in words.
+
+Every engine says which kind of data it holds, its public domain, its root region and the keys it can count:
+
+* `open` happens in the constructor: records become codes of the public domain, once.
+* `tally(positions, key)` counts: chunks of (first, last, counts), where counts are exact integers of shape
+  (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
+* `close()` forgets the records.
+
+Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
+
+* `split(positions, rule)` moves on to the children of the listed regions, in order; the records of all others go.
+* tables: `occupied(key)` lists the occupied entries of a grid or table over the whole data, ascending, with their
+  counts; `place(grid)` settles the cells of all records, `dense(key)` then gives all counts of that grid by bin.
+  An engine may count and score cuts in one pass (`Fused`); what it gives must be what counting first gives.
+* graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
+* sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers.
+
+Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
+inside the curator call that asked. Trusted: a miscount costs privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import Kept
+from cantle.trusted.keys import TABLE_KEYS, CodeTable, GridBins, GridCells
+
+Chunk = tuple[int, int, Ints]
+
+
+class Engine(Protocol):
+    """Exact counts of records by region."""
+
+    @property
+    def kind(self) -> str:
+        """tables, sets or graphs."""
+
+    @property
+    def keys(self) -> tuple[type, ...]:
+        """What `tally` can count."""
+
+    @property
+    def domain(self) -> Any:
+        """What is public about the data, as the keys of this kind of data understand it."""
+
+    def root(self) -> Any:
+        """All records as one region."""
+
+    def tally(self, positions: Ints, key: Any) -> Iterator[Chunk]: ...
+
+    def close(self) -> None: ...
+
+
+class TableEngine(Engine, Protocol):
+    """Records of codes."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of codes of each attribute (public)."""
+
+    @property
+    def classes(self) -> int:
+        """Number of classes, 1 without a target (public)."""
+
+    def split(self, positions: Ints, cuts: Cuts) -> None: ...
+
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]: ...
+
+    def place(self, grid: Grid) -> None: ...
+
+    def dense(self, key: GridBins) -> Ints: ...
+
+
+@runtime_checkable
+class Fused(Protocol):
+    """An engine that counts and scores in one pass."""
+
+    def cut_scores(
+        self, positions: Ints, lo: Ints, hi: Ints, only: Ints | None, classes: int, weights: tuple[int, int]
+    ) -> Iterator[Chunk]:
+        """Chunks (first, last, scores): for every cut strictly inside [lo, hi) of the listed regions, by region,
+        attribute and point, even * min(sides) + apart * g as quality.Mix has it, weights = (even, apart); of attribute
+        only[i] alone where `only` is given; classes = 1 leaves the class out. Scores hold until the next chunk."""
+
+
+class SetsEngine(Engine, Protocol):
+    """Records that are sets of items."""
+
+    def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
+        """(starts, masks, counts): those of partition positions[i] from starts[i] to starts[i + 1], masks ascending."""
+
+    def split(self, positions: Ints, kept: Kept) -> None: ...
+
+
+class GraphsEngine(Engine, Protocol):
+    """A graph, asked as a whole."""
+
+    def kept(self, theta: int) -> int:
+        """How many edges projection to theta keeps."""
+
+    def can_project(self, theta: int) -> bool:
+        """Whether theta is a sound bound and there are edges (public)."""
+
+    def as_table(self, theta: int) -> TableEngine:
+        """The projected degrees as records of one attribute; of nodes with kept edges only, if nodes are not listed."""
+
+
+class Tables:
+    """What all engines of tables have in common."""
+
+    kind: ClassVar[str] = "tables"
+    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
+    sizes: tuple[int, ...]
+    classes: int
+
+    @property
+    def domain(self) -> tuple[tuple[int, ...], int]:
+        return self.sizes, self.classes
+
+    def root(self) -> Frontier:
+        return Frontier.root(self.sizes)

@@ -1,0 +1,242 @@
+"""Records that stay in their database: PostgreSQL and others that ibis knows. Needs the extra `database`.
+
+The codes of the records are kept there in a temporary table, with the number of each one's region; questions are
+grouped counts, and only these leave the database. Expressions are ibis, rendered for the database at hand; temporary
+tables are made, filled and dropped in plain SQL. Ends of the connection end the temporary tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+
+from cantle.errors import CantleError, EngineError, raise_alone
+from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.packing import numbers
+from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
+
+CHUNK_CELLS = 1 << 18
+"""Cells of counts held and handed over together."""
+
+LINES = 1000
+"""Rules sent in one statement."""
+
+RULES = {"node": "int64", "child": "int64", "attribute": "int64", "point": "int64"}
+
+
+class DatabaseEngine(Tables):
+    """Counts over an ibis table of codes c0, c1, ... and classes `label`."""
+
+    def __init__(
+        self, codes: Any, *, sizes: tuple[int, ...], class_count: int, own: bool = False, chunk_cells: int = CHUNK_CELLS
+    ) -> None:
+        import ibis
+
+        self.sizes, self.classes = sizes, class_count
+        self._ibis, self._backend, self._own = ibis, codes.get_backend(), own
+        self._chunk_cells, self._tables = chunk_cells, 0
+        self._grid: Grid | None = None
+        self._placed: Any = None
+        self._known: dict[int, tuple[Ints, Ints]] = {}
+        self._codes = self._keep(codes.mutate(node=ibis.literal(0, type="int32")))
+
+    def __repr__(self) -> str:
+        return "DatabaseEngine()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        held = [self._codes, self._placed]
+        del self._codes, self._placed, self._known
+        with suppress(EngineError):  # a database that is gone holds no temporary table
+            for table in held:
+                self._drop(table)
+        if self._own:
+            with suppress(Exception):
+                self._backend.disconnect()
+
+    # ---- the protocol -------------------------------------------------------------------------------------
+
+    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+        step = max(1, self._chunk_cells // key.cells)
+        for first in range(0, len(positions), step):
+            asked = positions[first : first + step]
+            low, high = int(asked[0]), int(asked[-1])
+            with self._asking(asked, first, key) as cells:
+                node, cell, times = self._fetch(cells).T
+            local = numbers(asked - low, high - low + 1)[node - low]
+            exact_counts = np.zeros((len(asked), key.cells), dtype=np.int64)
+            exact_counts[local[local >= 0], cell[local >= 0]] = times[local >= 0]
+            yield first, first + len(asked), exact_counts
+
+    def split(self, positions: Ints, cuts: Cuts) -> None:
+        with self._ruled(positions, cuts.attribute, cuts.point) as table:
+            child = 2 * table.child + (self._own_code(table, cuts.attribute) >= table.point).ifelse(1, 0)
+            names = [name for name in self._codes.columns if name != "node"]
+            made = self._keep(table.select(*names, node=child.cast("int32")))
+        self._drop(self._codes)
+        self._codes = made
+
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a key, ascending, and their counts."""
+        if isinstance(key, GridCells):
+            self.place(key.grid)
+            return self._listed(self._placed, self._placed.entry)
+        if key.attribute not in self._known:  # asked again every round, and never changes
+            entry = self._entry(self._codes, key.attribute, key.classes)
+            self._known[key.attribute] = self._listed(self._codes, entry)
+        return self._known[key.attribute]
+
+    def place(self, grid: Grid) -> None:
+        """Keeps the entry of each record beside its codes; grids are compared by their edges."""
+        if self._grid is not None and self._grid.same(grid):
+            return
+        self._drop(self._placed)
+        self._grid, table = grid.copy(), self._codes
+        cell: Any = self._ibis.literal(0, type="int64")
+        for a, edge in enumerate(self._grid.edges):
+            if len(edge) > 2:
+                span = self._steps(table[f"c{a}"], edge[1:-1].tolist(), list(range(len(edge) - 1)))
+                cell = cell * (len(edge) - 1) + span
+        self._placed = self._keep(table.mutate(entry=(cell * self.classes + table.label).cast("int64")))
+
+    def dense(self, key: GridBins) -> Ints:
+        """All counts of the placed grid by bin, shape (cells, classes, width)."""
+        assert self._grid is not None
+        table, cells = self._placed, self._grid.cells
+        number = self._steps(table[f"c{key.attribute}"], key.starts[1:].tolist(), key.number.tolist())
+        entry, times = self._listed(table, table.entry * key.width + number)
+        counts = np.zeros(cells * key.classes * key.width, dtype=np.int64)
+        counts[entry] = times
+        return counts.reshape(cells, key.classes, key.width)
+
+    # ---- expressions --------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _asking(self, asked: Ints, first: int, key: Key) -> Iterator[Any]:
+        """The grouped counts (node, cell, n) of a key, of at least the regions asked about."""
+        codes = self._codes
+        table = codes.filter((codes.node >= int(asked[0])) & (codes.node <= int(asked[-1])))
+        rows = slice(first, first + len(asked))
+        match key:
+            case Sizes():
+                yield _grouped(table, self._ibis.literal(0, type="int64"))
+            case Classes():
+                yield _grouped(table, table.label.cast("int64"))
+            case OneWays():
+                parts = [
+                    _grouped(table, self._entry(table, attribute, key.classes) + int(offset) * key.classes)
+                    for attribute, offset in zip(key.attributes, key.offsets[:-1], strict=True)
+                ]
+                yield self._ibis.union(*parts) if len(parts) > 1 else parts[0]
+            case OneWayEach():
+                attribute = key.attribute[rows]
+                with self._ruled(asked, attribute, attribute) as ruled:
+                    code = self._own_code(ruled, attribute)
+                    yield _grouped(ruled, code if key.classes == 1 else code * key.classes + ruled.label)
+            case ChildSizes():
+                attribute = key.cuts.attribute[rows]
+                with self._ruled(asked, attribute, key.cuts.point[rows]) as ruled:
+                    yield _grouped(ruled, (self._own_code(ruled, attribute) >= ruled.point).ifelse(1, 0))
+            case _:
+                raise NotImplementedError("sets are counted by the set engine")
+
+    def _entry(self, table: Any, attribute: int, classes: int) -> Any:
+        """code * classes + class; the code alone when the class is left out."""
+        code = table[f"c{attribute}"].cast("int64")
+        return code if classes == 1 else code * classes + table.label
+
+    def _own_code(self, table: Any, attributes: Ints) -> Any:
+        """The code of the attribute that the rule of a record's region names."""
+        used = np.unique(attributes).tolist()
+        if not used:
+            return self._ibis.literal(0, type="int64")
+        return self._ibis.cases(*((table.attribute == a, table[f"c{a}"].cast("int64")) for a in used), else_=-1)
+
+    def _steps(self, code: Any, starts: Sequence[int], numbers: Sequence[int]) -> Any:
+        """numbers[i] for codes from starts[i - 1] to before starts[i]."""
+        if not starts:
+            return self._ibis.literal(int(numbers[0]), type="int64")
+        pairs = [(code < start, int(number)) for start, number in zip(starts, numbers, strict=False)]
+        return self._ibis.cases(*pairs, else_=int(numbers[-1])).cast("int64")
+
+    # ---- the database -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _ruled(self, positions: Ints, attribute: Ints, point: Ints) -> Iterator[Any]:
+        """The records of these regions, each beside the rule of its region."""
+        self._tables += 1
+        name = f"cantle_rules{self._tables}"
+        self._run(f"CREATE TEMPORARY TABLE {name} ({', '.join(f'{column} BIGINT' for column in RULES)})")
+        rules = np.stack([positions, np.arange(len(positions)), attribute, point], axis=1).tolist()
+        for first in range(0, len(rules), LINES):
+            lines = ", ".join(str(tuple(rule)) for rule in rules[first : first + LINES])
+            self._run(f"INSERT INTO {name} VALUES {lines}")
+        sent = self._ibis.table(RULES, name=name)
+        yield self._codes.join(sent.rename(of="node"), [("node", "of")])
+        self._run(f"DROP TABLE {name}")
+
+    def _keep(self, table: Any) -> Any:
+        """The rows of an expression in a temporary table."""
+        self._tables += 1
+        name = f"cantle_part{self._tables}"
+        self._run(f"CREATE TEMPORARY TABLE {name} AS {self._compiled(table)}")
+        return self._ibis.table(table.schema(), name=name)
+
+    def _drop(self, table: Any) -> None:
+        if table is not None:
+            self._run(f"DROP TABLE {table.get_name()}")
+
+    def _listed(self, table: Any, entry: Any) -> tuple[Ints, Ints]:
+        """The entries that occur, ascending, and how often."""
+        found = self._fetch(table.select(entry=entry).group_by("entry").agg(n=lambda grouped: grouped.count()))
+        order = np.argsort(found[:, 0])
+        return found[order, 0], found[order, 1]
+
+    def _compiled(self, table: Any) -> str:
+        with self._guarded():
+            return str(self._backend.compile(table))
+
+    def _fetch(self, table: Any) -> Ints:
+        """The rows of an expression of integers."""
+        statement = self._compiled(table)
+        with self._guarded():
+            cursor = self._backend.raw_sql(statement)
+            rows = cursor.fetchall()
+            self._end(cursor)
+        return np.array(rows, dtype=np.int64).reshape(len(rows), len(table.columns))
+
+    def _run(self, statement: str) -> None:
+        with self._guarded():
+            self._end(self._backend.raw_sql(statement))
+
+    def _end(self, cursor: Any) -> None:
+        """Closes a cursor; some backends hand out the connection itself."""
+        if cursor is not getattr(self._backend, "con", None) and hasattr(cursor, "close"):
+            cursor.close()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Other words for what a database says, which may quote what it holds."""
+        try:
+            yield
+        except CantleError:
+            raise
+        except Exception:  # noqa: BLE001 - every backend has exceptions of its own
+            raise_alone(
+                EngineError(
+                    "the database failed: it is gone, out of room, or temporary tables are not allowed; "
+                    "look at its log and grant TEMPORARY"
+                )
+            )
+
+
+def _grouped(table: Any, cell: Any) -> Any:
+    """How many records of each region lie in each cell."""
+    return table.select("node", cell=cell).group_by("node", "cell").agg(n=lambda grouped: grouped.count())

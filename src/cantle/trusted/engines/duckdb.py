@@ -1,0 +1,338 @@
+"""Records in a DuckDB database of their own, on disk: for tables larger than memory. Needs the extra `duckdb`.
+
+Records are packed into words (cantle.trusted.engines.packing) and lie in slabs: a table each, for regions that follow
+one another and whose counts fit the cache. A slab is read in batches and counted by the kernel that all engines of
+parts share; a split writes new slabs, so that the records of a region stay together however many regions there are.
+
+The folder of the database holds private codes. Only its owner can enter it, and it is deleted when the engine is
+closed or goes, also after a failure; what a killed process leaves must be deleted by hand (docs/engines.md).
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
+from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
+from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+
+CHUNK_CELLS = 1 << 18
+"""Cells of counts handed over together, as in memory."""
+
+SLAB_CELLS = 1 << 22
+"""Cells of counts of a slab: 32 MB."""
+
+BATCH = 1 << 20
+"""Records read or written together."""
+
+MEMORY = 4 << 30
+"""Bytes, where no limit is given."""
+
+
+Batch = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Codes by column, and classes."""
+
+
+@dataclass(frozen=True)
+class _Slab:
+    """The table of the records of regions first, ..., last - 1; there, these are numbered from 0."""
+
+    table: str
+    first: int
+    last: int
+
+
+class DuckEngine(Tables):
+    """Counts over words in DuckDB; `memory` is what it may use in all, half of it for DuckDB's own buffers."""
+
+    def __init__(
+        self,
+        batches: Iterable[Batch],
+        *,
+        sizes: tuple[int, ...],
+        class_count: int,
+        memory: int = MEMORY,
+        slab_cells: int = SLAB_CELLS,
+    ) -> None:
+        duckdb, self._arrow = load()
+        self.sizes, self.classes = sizes, class_count
+        self._layout, self._slab_cells = Layout(sizes, class_count), slab_cells
+        self._columns = [f"w{i}" for i in range(self._layout.words)]
+        self._folder = tempfile.mkdtemp(prefix="cantle-private-")  # mode 0700
+        self._finish = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._error = duckdb.Error
+        with self._guarded():
+            self._base = _connect(duckdb, Path(self._folder), memory)
+        self._tables = 0
+        self._grid: Grid | None = None
+        self._cells: GridTally | None = None
+        self._known: dict[int, tuple[Ints, Ints]] = {}
+        try:
+            self._slabs = [_Slab(self._new_table("node UINTEGER"), 0, 1)]
+            self._fill(batches)
+        except BaseException:
+            self._slabs = []
+            self.close()  # the folder goes, whatever happened
+            raise
+
+    def __repr__(self) -> str:
+        return "DuckEngine()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        with suppress(self._error):
+            self._base.close()
+        del self._base, self._slabs, self._known, self._cells
+        self._finish()
+
+    def _fill(self, batches: Iterable[Batch]) -> None:
+        """Packs all records into the first slab, some at a time, however they come."""
+        held: list[Words] = []
+        for columns, classes in batches:
+            for first in range(0, len(classes), BATCH):
+                rows = slice(first, first + BATCH)
+                held.append(self._layout.pack([column[rows] for column in columns], classes[rows]))
+                if sum(words.shape[1] for words in held) >= BATCH:
+                    self._insert_root(held)
+                    held = []
+        self._insert_root(held)
+
+    def _insert_root(self, held: list[Words]) -> None:
+        if held:
+            words = np.concatenate(held, axis=1)
+            self._insert(self._slabs[0].table, words, np.zeros(words.shape[1], dtype=np.int64))
+
+    # ---- the protocol -------------------------------------------------------------------------------------
+
+    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+        for slab, start, end in self._asked(positions, max(1, self._slab_cells // key.cells)):
+            number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
+            tally = Tally(self._layout, key, end - start, start)
+            for words, node in self._read(slab.table, "node", self._columns):
+                tally.add(words, number[node])
+            exact_counts = tally.table()
+            step = max(1, CHUNK_CELLS // key.cells)
+            for first in range(start, end, step):
+                last = min(first + step, end)
+                yield first, last, exact_counts[first - start : last - start]
+
+    def split(self, positions: Ints, cuts: Cuts) -> None:
+        made: list[_Slab] = []
+        most = max(1, self._slab_cells // (2 * max(1, sum(self.sizes)) * self.classes))
+        for slab, start, end in self._asked(positions, len(positions) + 1):
+            number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
+            own = Cuts(cuts.attribute[start:end], cuts.point[start:end])
+            edges = [*range(start, end, most), end]
+            fresh = [_Slab(self._new_table("node UINTEGER"), 2 * a, 2 * b) for a, b in pairwise(edges)]
+            for words, node in self._read(slab.table, "node", self._columns):
+                words, child = split_words(self._layout, words, node, number, own)
+                self._share_out(fresh, words, child + 2 * start)
+            self._drop(slab.table)
+            made += fresh
+        for slab in self._slabs:
+            self._drop(slab.table)
+        self._slabs = made
+        self._run("CHECKPOINT")  # so that the room of what was dropped is used again
+
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a key, ascending, and their counts."""
+        if isinstance(key, GridCells):
+            return self._occupied(key.grid)
+        if key.attribute not in self._known:  # asked again every round, and never changes
+            entry = self._entry(key)
+            query = f"SELECT {entry} AS entry, count(*) AS n FROM {self._slabs[0].table} GROUP BY entry ORDER BY entry"
+            self._known[key.attribute] = self._grouped(query)
+        return self._known[key.attribute]
+
+    def place(self, grid: Grid) -> None:
+        """Settles the grid that is asked about; grids are compared by their edges."""
+        if self._grid is None or not self._grid.same(grid):
+            self._grid, self._cells = grid.copy(), None
+
+    def dense(self, key: GridBins) -> Ints:
+        """All counts of the placed grid by bin, shape (cells, classes, width)."""
+        assert self._grid is not None
+        if self._cells is None:
+            self._cells = GridTally(self._layout, self._grid)
+            for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+                self._cells.add(words)
+        if self._cells.has(key.attribute):
+            return self._cells.dense(key)
+        counts = np.zeros(self._grid.cells * key.classes * key.width, dtype=np.int64)
+        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+            add_bins(counts, self._layout, key, self._grid, words)
+        return counts.reshape(self._grid.cells, key.classes, key.width)
+
+    def _occupied(self, grid: Grid) -> tuple[Ints, Ints]:
+        """The occupied entries of a grid: written beside each other, then grouped; there may be very many."""
+        table = self._new_table("entry BIGINT", words=False)
+        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+            self._insert(table, words[:0], self._layout.locate(words, grid))
+        found = self._grouped(f"SELECT entry, count(*) AS n FROM {table} GROUP BY entry ORDER BY entry")
+        self._drop(table)
+        return found
+
+    # ---- slabs --------------------------------------------------------------------------------------------
+
+    def _asked(self, positions: Ints, most: int) -> Iterator[tuple[_Slab, int, int]]:
+        """The slabs of the regions asked about, at most so many regions at a time: (slab, start, end) of the list."""
+        for slab in self._slabs:
+            start, end = np.searchsorted(positions, [slab.first, slab.last]).tolist()
+            for first in range(start, end, most):
+                yield slab, first, min(first + most, end)
+
+    def _share_out(self, slabs: list[_Slab], words: Words, node: Ints) -> None:
+        for slab in slabs:
+            if len(slabs) == 1:
+                self._insert(slab.table, words, node - slab.first)
+            else:
+                mine = (node >= slab.first) & (node < slab.last)
+                self._insert(slab.table, words[:, mine], node[mine] - slab.first)
+
+    def _entry(self, key: CodeTable) -> str:
+        """code * classes + class in SQL."""
+        code, label = (self._field(field) for field in (key.attribute, -1))
+        return f"({code}) * {key.classes} + {label}"
+
+    def _field(self, attribute: int) -> str:
+        layout = self._layout
+        word, shift, mask = (int(part[attribute]) for part in (layout.word, layout.shift, layout.mask))
+        return f"((w{word} >> {shift}) & {mask})::BIGINT"
+
+    # ---- the database -------------------------------------------------------------------------------------
+
+    def _new_table(self, last: str, words: bool = True) -> str:
+        """An empty table of words, if wanted, and one more number."""
+        self._tables += 1
+        name = f"part{self._tables}"
+        columns = [f"{column} UBIGINT" for column in self._columns if words]
+        self._run(f"CREATE TABLE {name} ({', '.join([*columns, last])})")
+        return name
+
+    def _drop(self, table: str) -> None:
+        self._run(f"DROP TABLE IF EXISTS {table}")
+
+    def _insert(self, table: str, words: Words, last: Ints) -> None:
+        if not len(last):
+            return
+        batch = self._arrow.table([*words, last], names=[*self._columns[: len(words)], "last"])
+        with self._guarded():
+            self._base.register("batch", batch)
+            self._base.execute(f"INSERT INTO {table} SELECT * FROM batch")
+            self._base.unregister("batch")
+
+    def _read(self, table: str, last: str, columns: list[str]) -> Iterator[tuple[Words, Ints]]:
+        """The records of a table, a batch at a time."""
+        with self._guarded():
+            cursor = self._base.cursor()
+            listed = ", ".join([*columns, last])
+            reader = self._arrow.RecordBatchReader.from_stream(cursor.sql(f"SELECT {listed} FROM {table}"))
+            for batch in _gathered(reader, self._arrow):
+                yield np.stack([batch[i].to_numpy() for i in range(len(columns))]), batch[len(columns)].to_numpy()
+            cursor.close()
+
+    def _grouped(self, query: str) -> tuple[Ints, Ints]:
+        with self._guarded():
+            found = self._base.execute(query).fetchnumpy()
+            return found["entry"].astype(np.int64), found["n"].astype(np.int64)
+
+    def _run(self, statement: str) -> None:
+        with self._guarded():
+            self._base.execute(statement)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Other words for what DuckDB says, which may quote what it holds."""
+        try:
+            yield
+        except (self._error, self._arrow.ArrowException, OSError):
+            why = "the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
+            raise_alone(EngineError(f"the duckdb engine failed: {why}"))
+
+
+def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator[Any]:
+    """The columns of a table of a DuckDB database, in Arrow batches; the database is only read."""
+    duckdb, arrow = load()
+    try:
+        with duckdb.connect(str(path), read_only=True) as base:
+            name = _named(base, path, table)
+            known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
+            missing = ", ".join(repr(column) for column in columns if column not in known)
+            if missing:
+                raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
+            listed = ", ".join(_quoted(column) for column in columns)
+            batches = arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
+            yield batches.schema.empty_table()  # so that types are judged without a record as well
+            yield from batches
+    except (duckdb.Error, arrow.ArrowException, OSError):
+        raise_alone(
+            DataError(
+                f"{path.name!r} cannot be read as a DuckDB database, or has no such table; check the path and --table."
+            )
+        )
+
+
+def _named(base: Any, path: Path, table: str | None) -> str:
+    """The table's name in SQL; the only one there is, if none is given."""
+    if table is not None:
+        return ".".join(_quoted(part) for part in table.split("."))
+    found = base.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
+    if len(found) != 1:
+        raise ParameterError(f"{path.name!r} holds {len(found)} tables; say which one with --table NAME")
+    return ".".join(_quoted(part) for part in found[0])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def load() -> tuple[Any, Any]:
+    """The packages duckdb and pyarrow, or a word about the extra."""
+    try:
+        import duckdb
+        import pyarrow
+    except ImportError:
+        raise_alone(
+            MissingExtra(
+                "the duckdb engine needs duckdb and pyarrow, which are not installed; pip install 'cantle[duckdb]'"
+            )
+        )
+    return duckdb, pyarrow
+
+
+def _connect(duckdb: Any, folder: Path, memory: int) -> Any:
+    settings = {
+        "memory_limit": f"{memory // 2}B",
+        "temp_directory": str(folder / "spill"),
+        "preserve_insertion_order": "false",  # no order of records means anything
+        "autoinstall_known_extensions": "false",
+    }
+    return duckdb.connect(str(folder / "codes.duckdb"), config=settings)
+
+
+def _gathered(reader: Any, arrow: Any) -> Iterator[Any]:
+    """Batches of about BATCH records."""
+    held: list[Any] = []
+    for batch in reader:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= BATCH:
+            yield arrow.Table.from_batches(held).combine_chunks()
+            held = []
+    if held:
+        yield arrow.Table.from_batches(held).combine_chunks()

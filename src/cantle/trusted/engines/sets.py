@@ -1,0 +1,237 @@
+"""Sets of items in memory: for every height of the taxonomy, the nodes a record touches and which of their children.
+
+All records of a partition share its cut, so the k-th node of a height is at offset k for every one of them, and what
+a record touches below it is one load (a mask of children). Expanding a node is that load and one count of (partition,
+mask); what is kept is parted by one radix sort. Records are never moved, only their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.errors import ParameterError
+from cantle.trusted.engines.base import Chunk
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, gather
+from cantle.trusted.keys import SET_KEYS, Key, PatternTable, Sizes
+from cantle.trusted.mixing import scramble
+
+WIDE = 24
+"""Bits of a mask from which on masks are numbered by those that occur."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class SetEngine:
+    """Counts over records given as ragged rows of item codes, ascending within a row, none twice, no row empty.
+
+    Claim 28. A record of more than `most` items is cut to the `most` of smallest hash (of the record and the item, by a
+    public function), before anything is counted: a map from records to records, so data sets that differ in one record
+    still do.
+    """
+
+    kind: ClassVar[str] = "sets"
+    keys: ClassVar[tuple[type, ...]] = SET_KEYS
+
+    def __init__(self, starts: Ints, items: npt.NDArray[Any], *, tree: ItemTree, most: int) -> None:
+        if not tree.is_sound() or not 1 <= most <= tree.size:
+            raise ParameterError("the taxonomy or the bound on items of a record is not sound")
+        self._tree, self._most = tree.copy(), most
+        starts, items = _cut(starts, items, most, tree.size)
+        self._masks, self._offsets = _levels(starts, items, self._tree)
+        self._records = np.arange(len(starts) - 1, dtype=np.int64)
+        self._starts: Ints = np.array([0, len(starts) - 1], dtype=np.int64)
+        self._parts = self.root()
+        self._placed: tuple[Ints, Ints, _Cells] | None = None
+
+    def __repr__(self) -> str:
+        return "SetEngine()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        del self._masks, self._offsets, self._records, self._starts, self._placed
+
+    @property
+    def domain(self) -> ItemTree:
+        """The taxonomy, in arrays of its own: a method may hold it."""
+        return self._tree.copy()
+
+    def root(self) -> Partitions:
+        return Partitions.root(self._tree, self._most)
+
+    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+        if isinstance(key, PatternTable):
+            counts = np.zeros((1, key.cells), dtype=np.int64)
+            _, mask, number = self.touched(positions)
+            counts[0, mask - 1] = number
+            yield 0, 1, counts
+        elif isinstance(key, Sizes):
+            sizes = self._starts[positions + 1] - self._starts[positions]
+            yield 0, len(positions), sizes.reshape(-1, 1)
+
+    def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
+        _, cells = self._place(positions)
+        if cells.dense:
+            number = np.bincount(cells.cell, minlength=cells.total)
+            cell = np.flatnonzero(number)
+            counts = number[cell]
+        else:
+            cell, counts = np.unique(cells.cell, return_counts=True)
+        part, mask = cells.split(cell)
+        return np.searchsorted(part, np.arange(len(positions) + 1)), mask, counts
+
+    def split(self, positions: Ints, kept: Kept) -> None:
+        records, cells = self._place(positions)
+        child = cells.find(kept.rows, kept.mask)
+        there = child >= 0
+        child, records = child[there], records[there]
+        # Children are few enough for a radix sort of 16 bits in almost all rounds.
+        order = np.argsort(child.astype(np.uint16 if len(kept.rows) < 1 << 16 else np.int64), kind="stable")
+        self._records = records[order]
+        lengths = np.bincount(child, minlength=len(kept.rows))
+        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        self._parts = kept.children(self._parts.take(positions), 0)
+        self._placed = None
+
+    def _place(self, positions: Ints) -> tuple[Ints, _Cells]:
+        """The records of the listed partitions, and the cell of each: its partition and what it touches there. Kept
+        until the next split, for expanding asks first and splits then."""
+        if self._placed is None or not np.array_equal(self._placed[0], positions):
+            starts, records = gather(self._starts, self._records, positions)
+            part = np.repeat(np.arange(len(positions)), np.diff(starts))
+            cells = _Cells.of(part, self._mask(positions, records, starts), len(positions))
+            self._placed = positions.copy(), records, cells
+        return self._placed[1:]
+
+    def _mask(self, positions: Ints, records: Ints, starts: Ints) -> npt.NDArray[Any]:
+        """The children of its partition's next node that each record touches."""
+        heights, taken = self._parts.height[positions], self._parts.taken[positions]
+        if len(positions) and (heights == heights[0]).all() and (taken == taken[0]).all():
+            height = int(heights[0])
+            return self._masks[height - 1][self._offsets[height - 1][records] + taken[0]]
+        mask = np.empty(len(records), dtype=np.int64)
+        for height in np.unique(heights).tolist():
+            rows = np.flatnonzero(heights == height)
+            spans, where = gather(starts, np.arange(len(records)), rows)
+            offset = self._offsets[height - 1][records[where]] + np.repeat(taken[rows], np.diff(spans))
+            mask[where] = self._masks[height - 1][offset]
+        return mask
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cell of each record as one number: its partition, then the place of its mask (`masks`: of all that occur, if
+    they are too wide to stand for themselves)."""
+
+    cell: Ints
+    bits: int
+    total: int
+    masks: Ints | None
+
+    @staticmethod
+    def of(part: Ints, mask: npt.NDArray[Any], parts: int) -> _Cells:
+        masks = None
+        width = int(mask.max(initial=0)).bit_length()
+        if width > WIDE:
+            masks, mask = np.unique(mask, return_inverse=True)
+            width = len(masks).bit_length()
+        return _Cells((part << width) | mask, width, parts << width, masks)
+
+    @property
+    def dense(self) -> bool:
+        """Whether a table of all cells is not much larger than the records."""
+        return self.total <= 4 * len(self.cell) + (1 << 16)
+
+    def split(self, cell: Ints) -> tuple[Ints, Ints]:
+        """Partition and mask of cells."""
+        place = cell & ((1 << self.bits) - 1)
+        return cell >> self.bits, place if self.masks is None else self.masks[place]
+
+    def find(self, rows: Ints, masks: Ints) -> Ints:
+        """For each record, which of the listed (partition, mask) its cell is; -1 if it is none."""
+        known, place = np.flatnonzero(masks >> self.bits == 0), masks
+        if self.masks is not None:
+            place = np.searchsorted(self.masks, masks)
+            known = np.flatnonzero(np.append(self.masks, -1)[place] == masks)
+        wanted = (rows[known] << self.bits) | place[known]
+        if self.dense:
+            table = np.full(self.total, -1, dtype=np.int64)
+            table[wanted] = known
+            return table[self.cell]
+        if not len(wanted):
+            return np.full(len(self.cell), -1, dtype=np.int64)
+        near = np.minimum(np.searchsorted(wanted, self.cell), len(wanted) - 1)
+        return np.where(wanted[near] == self.cell, known[near], -1)
+
+
+def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list[npt.NDArray[Any]], list[Ints]]:
+    """For each height from 1 on: masks of the children touched, record by record and node by node, and where each
+    record's begin. Codes ascend within a record and none is there twice, so a node's children are neighbours at every
+    height, each once."""
+    masks, offsets = [], []
+    child: npt.NDArray[Any] = np.asarray(items, dtype=np.int32)
+    begins: npt.NDArray[Any] = starts
+    for edge in tree.edges:
+        node_of = np.repeat(np.arange(len(edge) - 1, dtype=np.int32), np.diff(edge))
+        small = int(np.diff(edge).max())
+        kind = np.uint16 if small <= 16 else np.uint32 if small <= 32 else np.int64
+        bit_of = (np.ones(1, np.int64) << (np.arange(len(node_of)) - edge[node_of])).astype(kind)
+        node = node_of[child]
+        new = np.empty(len(child), dtype=np.bool_)
+        new[:1] = True
+        np.not_equal(node[1:], node[:-1], out=new[1:])
+        new[begins[:-1]] = True
+        first = np.flatnonzero(new)
+        masks.append(_sums(bit_of[child], first))
+        before = np.zeros(len(child) + 1, dtype=np.int32 if len(child) < 1 << 31 else np.int64)
+        np.cumsum(new, out=before[1:])
+        begins = before[begins]
+        offsets.append(begins)
+        child = node[first]
+    return masks, offsets
+
+
+def _sums(values: npt.NDArray[Any], first: Ints) -> npt.NDArray[Any]:
+    """Of each stretch that begins at `first`, the sum of its values: of bits that differ, their union. Running sums may
+    overflow: their differences are right all the same."""
+    running = np.cumsum(values, dtype=values.dtype)[np.append(first[1:], len(values)) - 1] if len(first) else values
+    running[1:] -= running[:-1].copy()
+    return running
+
+
+def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[Ints, npt.NDArray[Any]]:
+    """Records of more than `most` items cut to those of smallest hash; a public function of each record alone.
+
+    A record's hash is the sum of its items' (so their order is none), an item's mark in it that of both together; the
+    last digits of a mark are the item's place, which breaks ties.
+    """
+    sizes = np.diff(starts)
+    keep = np.ones(len(items), dtype=np.bool_)
+    hashes = scramble(np.arange(1, size + 1))
+    for length, rows in _by_length(starts[:-1], sizes, most):
+        mark = hashes[np.lib.stride_tricks.sliding_window_view(items, length)[rows]]
+        mark ^= scramble(mark.sum(axis=1, dtype=np.uint64))[:, None]
+        mark *= _ODD
+        digits = (length - 1).bit_length()
+        short = (mark >> np.uint64(32)).astype(np.uint32) if digits <= 12 else mark
+        short = (short >> short.dtype.type(digits) << short.dtype.type(digits)) | np.arange(length, dtype=short.dtype)
+        short.sort(axis=1)
+        dropped = (short[:, most:] & short.dtype.type((1 << digits) - 1)).astype(np.int64)
+        keep[(rows[:, None] + dropped).reshape(-1)] = False
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(sizes, most))]), items[keep]
+
+
+def _by_length(begins: Ints, sizes: Ints, most: int) -> Iterator[tuple[int, Ints]]:
+    """Lengths above `most` that occur, each with where its records begin."""
+    longer = np.flatnonzero(sizes > most)
+    lengths = sizes[longer]
+    kind = np.uint16 if int(lengths.max(initial=0)) < 1 << 16 else np.int64  # 16 bits: a radix sort
+    order = np.argsort(lengths.astype(kind), kind="stable")
+    known, first = np.unique(lengths[order], return_index=True)
+    yield from zip(known.tolist(), np.split(begins[longer[order]], first[1:]), strict=False)

@@ -1,0 +1,347 @@
+"""Records in a Spark cluster: workers count, the driver adds up. Needs the extra `spark` (PySpark 4) and Java.
+
+Each partition holds its records as words with the number of each one's region (cantle.trusted.engines.packing), cached
+on the workers. A question is one job: every worker runs the kernel on its partitions and sends partial counts. A split
+sends the rules of the last level alone and makes a new cached set of parts; when a worker is lost, Spark makes its
+parts again from the source and the rules of all levels, so the source must give the same records when it is read again.
+Noise is no business of an engine: the driver's curator adds it to the sums.
+
+What Spark caches or spills on its workers is private; whoever can enter its folders can read codes (docs/engines.md).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
+from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.packing import (
+    GridTally,
+    Layout,
+    Tally,
+    Words,
+    add_bins,
+    merged,
+    numbers,
+    occupied,
+    split_words,
+)
+from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+
+BLOCK = 1 << 18
+"""Records of a part."""
+
+CHUNK_CELLS = 1 << 18
+"""Cells of counts handed over together, as in memory."""
+
+MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
+"""Cells that a worker counts in one job, and those that all partitions may send: half a gigabyte at the worst."""
+
+Part = tuple[Words, npt.NDArray[Any]]
+"""Words, and the number of each record's region."""
+
+Encode = Callable[[Any], tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]]]
+"""An Arrow batch as columns of codes and classes; runs on the workers."""
+
+
+class SparkEngine(Tables):
+    """Counts over a Spark data frame whose batches `encode` turns into codes."""
+
+    def __init__(
+        self, frame: Any, encode: Encode, *, sizes: tuple[int, ...], class_count: int, own: bool = False
+    ) -> None:
+        self.sizes, self.classes = sizes, class_count
+        self._layout, self._own = Layout(sizes, class_count), own
+        self._session = frame.sparkSession
+        self._errors = _errors()
+        with self._guarded():
+            self._context = self._session.sparkContext
+            packed = frame.mapInArrow(_packer(encode, self._layout), "part binary").rdd
+            self._parts = _kept(packed.map(lambda row: pickle.loads(row[0])))
+            partitions = self._parts.getNumPartitions()
+        self._cells = min(MOST_CELLS, ALL_CELLS // max(1, partitions))
+        self._regions, self._older = 1, list[Any]()
+        self._grid: Grid | None = None
+        self._counted: GridTally | None = None
+        self._known: dict[int, tuple[Ints, Ints]] = {}
+
+    def __repr__(self) -> str:
+        return "SparkEngine()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        held = [self._parts, *self._older]
+        del self._parts, self._older, self._known, self._counted
+        with self._guarded():
+            for parts in held:
+                parts.unpersist()
+            if self._own:
+                self._session.stop()
+
+    # ---- the protocol -------------------------------------------------------------------------------------
+
+    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+        most, step = max(1, self._cells // key.cells), max(1, CHUNK_CELLS // key.cells)
+        for start in range(0, len(positions), most):
+            end = min(start + most, len(positions))
+            number = numbers(positions[start:end], self._regions)
+            tally = Tally(self._layout, key, end - start, start)
+            for part in self._ask(self._parts, _counter, self._layout, key, number, start):
+                tally.merge(part)
+            exact_counts = tally.table()
+            for first in range(start, end, step):
+                last = min(first + step, end)
+                yield first, last, exact_counts[first - start : last - start]
+
+    def split(self, positions: Ints, cuts: Cuts) -> None:
+        rules = self._context.broadcast((self._layout, numbers(positions, self._regions), cuts))
+        self._older.append(self._parts)
+        self._parts = _kept(self._parts.mapPartitions(_mover(rules)))
+        self._regions = 2 * len(positions)
+
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a key, ascending, and their counts."""
+        if isinstance(key, GridCells):
+            return merged(self._ask(self._parts, _lister, self._layout, key))
+        if key.attribute not in self._known:  # asked again every round, and never changes
+            self._known[key.attribute] = merged(self._ask(self._parts, _lister, self._layout, key))
+        return self._known[key.attribute]
+
+    def place(self, grid: Grid) -> None:
+        """Settles the grid that is asked about; grids are compared by their edges."""
+        if self._grid is None or not self._grid.same(grid):
+            self._grid, self._counted = grid.copy(), None
+
+    def dense(self, key: GridBins) -> Ints:
+        """All counts of the placed grid by bin, shape (cells, classes, width)."""
+        assert self._grid is not None
+        if self._counted is None:
+            self._counted = GridTally(self._layout, self._grid)
+            for part in self._ask(self._parts, _grid_counter, self._layout, self._grid):
+                self._counted.merge(part)
+        if self._counted.has(key.attribute):
+            return self._counted.dense(key)
+        counts = np.zeros(self._grid.cells * key.classes * key.width, dtype=np.int64)
+        for at, more in self._ask(self._parts, _binner, self._layout, key, self._grid, len(counts)):
+            counts[at] += more
+        return counts.reshape(self._grid.cells, key.classes, key.width)
+
+    # ---- jobs ---------------------------------------------------------------------------------------------
+
+    def _ask(self, parts: Any, work: Callable[..., Any], *question: Any) -> list[Any]:
+        """What every partition answers; the question is sent once a worker."""
+        with self._guarded():
+            sent = self._context.broadcast(question)
+            answers: list[Any] = parts.mapPartitions(work(sent)).collect()
+            sent.destroy()
+            for old in self._older:  # the parts asked are all made now
+                old.unpersist()
+        self._older = []
+        return answers
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Other words for what Spark says, which may quote what it reads."""
+        try:
+            with _hushed():
+                yield
+        except self._errors:
+            why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
+            raise_alone(EngineError(f"the Spark job failed: {why}"))
+
+
+# ---- what the workers run -------------------------------------------------------------------------------------
+
+
+def _packer(encode: Encode, layout: Layout) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Arrow batches as parts of about BLOCK records, in regions numbered 0."""
+
+    def pack(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        held: list[Words] = []
+
+        def packed() -> Any:
+            words = np.concatenate(held, axis=1)
+            part = pickle.dumps((words, np.zeros(words.shape[1], dtype=np.uint32)))
+            return pyarrow.RecordBatch.from_arrays([pyarrow.array([part], pyarrow.binary())], ["part"])
+
+        for batch in batches:
+            held.append(layout.pack(*encode(batch)))
+            if sum(words.shape[1] for words in held) >= BLOCK:
+                yield packed()
+                held.clear()
+        if held:
+            yield packed()
+
+    return pack
+
+
+def _counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The counts of a key in a partition."""
+
+    def count(parts: Iterator[Part]) -> Iterator[Any]:
+        layout, key, number, first = question.value
+        tally = Tally(layout, key, int(number.max(initial=-1)) + 1, first)
+        for words, node in parts:
+            tally.add(words, number[node])
+        yield tally.sparse()
+
+    return count
+
+
+def _mover(rules: Any) -> Callable[[Iterator[Part]], Iterator[Part]]:
+    """The records that stay, in the children of their regions."""
+
+    def move(parts: Iterator[Part]) -> Iterator[Part]:
+        layout, number, cuts = rules.value
+        for words, node in parts:
+            kept, child = split_words(layout, words, node, number, cuts)
+            yield kept, child.astype(np.uint32)
+
+    return move
+
+
+def _lister(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The occupied entries of a grid or of a table of codes in a partition."""
+
+    def listed(parts: Iterator[Part]) -> Iterator[Any]:
+        layout, key = question.value
+        if isinstance(key, GridCells):
+            yield occupied([layout.locate(words, key.grid) for words, _ in parts])
+        else:
+            yield occupied([layout.entry(words, key.attribute, key.classes) for words, _ in parts])
+
+    return listed
+
+
+def _grid_counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The counts of a grid by code in a partition."""
+
+    def count(parts: Iterator[Part]) -> Iterator[Any]:
+        tally = GridTally(*question.value)
+        for words, _ in parts:
+            tally.add(words)
+        yield tally.sparse()
+
+    return count
+
+
+def _binner(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The counts of a grid by bin of one attribute in a partition."""
+
+    def count(parts: Iterator[Part]) -> Iterator[Any]:
+        layout, key, grid, cells = question.value
+        counts = np.zeros(cells, dtype=np.int64)
+        for words, _ in parts:
+            add_bins(counts, layout, key, grid, words)
+        at = np.flatnonzero(counts)
+        yield at, counts[at]
+
+    return count
+
+
+# ---- the cluster ----------------------------------------------------------------------------------------------
+
+
+def _kept(parts: Any) -> Any:
+    from pyspark import StorageLevel
+
+    return parts.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """PySpark prints some errors itself, in words that may quote a value, before it raises them."""
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
+
+
+def _errors() -> tuple[type[BaseException], ...]:
+    from py4j.protocol import Py4JError, Py4JNetworkError
+    from pyspark.errors import PySparkException
+
+    return (Py4JError, Py4JNetworkError, PySparkException, OSError)
+
+
+def load() -> Any:
+    """PySpark's SparkSession, or a word about what is missing."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise_alone(MissingExtra("the spark engine needs PySpark, which is not installed; pip install 'cantle[spark]'"))
+    home = os.environ.get("JAVA_HOME")
+    if not shutil.which("java", path=os.path.join(home, "bin") if home else None):
+        raise MissingExtra("the spark engine needs Java 17 or later; install it, or correct JAVA_HOME")
+    return SparkSession
+
+
+def is_running() -> bool:
+    """Whether this process has a Spark session already."""
+    return load().getActiveSession() is not None
+
+
+def session() -> Any:
+    """The active Spark session, or a new one as Spark's own configuration says (local where it says nothing)."""
+    kind = load()
+    active = kind.getActiveSession()
+    if active is not None:
+        return active
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    try:
+        made = kind.builder.appName("cantle").config(map=quiet).getOrCreate()
+    except _errors():
+        raise_alone(EngineError("Spark does not start; check its configuration, the master's address and JAVA_HOME"))
+    made.sparkContext.setLogLevel("OFF")  # its messages may quote what it reads
+    return made
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """One fixed message for all that Spark may say about a source."""
+    try:
+        with _hushed():
+            yield
+    except _errors():
+        raise_alone(DataError(f"Spark cannot read {name!r}; check the path, or the name of the table."))
+
+
+def select(frame: Any, columns: list[str]) -> Any:
+    """These columns of a Spark data frame."""
+    if ".connect." in type(frame).__module__:
+        raise ParameterError("a session of Spark Connect cannot keep parts on its workers; use a classic session")
+    with reading("the frame"):
+        given = frame.columns
+        wrong = ", ".join(repr(name) for name in columns if given.count(name) != 1)
+        if wrong:
+            raise DataError(f"the Spark frame has no column {wrong}, or more than one; correct the names.")
+        return frame.select(*[frame[f"`{name.replace('`', '``')}`"] for name in columns])
+
+
+def nothing_of(frame: Any) -> Any:
+    """No record of a frame, as Arrow: its types."""
+    with reading("the frame"):
+        return frame.limit(0).toArrow()

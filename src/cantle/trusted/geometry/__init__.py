@@ -1,0 +1,1 @@
+"""The public shapes that records are counted in: boxes, grids of cells, partitions of sets."""

@@ -1,0 +1,98 @@
+"""Public geometry of generalised tables: a cut of every attribute, and the cells of their product.
+
+A cut is a list of spans of codes that cover the attribute in order (DiffGen's Cut_i; a taxonomy node is a span), so it
+is given by its edges. A cell is one span of each attribute; cells are numbered in mixed radix, first attribute slowest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.trusted.geometry.boxes import Ints
+
+MOST_CELLS = 1 << 60
+LOOKED_UP = 1 << 22  # codes that a table of all of them is made for
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The product of the attributes' cuts. `edges[a]` ascends from 0 to the size of attribute a."""
+
+    edges: tuple[Ints, ...]
+
+    def __post_init__(self) -> None:
+        for edge in self.edges:
+            edge.setflags(write=False)
+
+    @staticmethod
+    def top(sizes: tuple[int, ...]) -> Grid:
+        """Every attribute in one span."""
+        return Grid(tuple(np.array([0, size], dtype=np.int64) for size in sizes))
+
+    def copy(self) -> Grid:
+        """The same cuts in arrays of their own."""
+        return Grid(tuple(edge.copy() for edge in self.edges))
+
+    def same(self, other: Grid) -> bool:
+        """Whether the cuts are equal."""
+        pairs = zip(self.edges, other.edges, strict=False)
+        return len(self.edges) == len(other.edges) and all(np.array_equal(a, b) for a, b in pairs)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(edge) - 1 for edge in self.edges)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are, also the empty ones."""
+        return prod(self.shape)
+
+    def fits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether these are cuts of this domain, with cells that can be numbered in 64 bits."""
+        if len(self.edges) != len(sizes):
+            return False
+        good = all(
+            type(edge) is np.ndarray
+            and edge.dtype == np.int64
+            and edge.ndim == 1
+            and len(edge) >= 2
+            and edge[0] == 0
+            and edge[-1] == size
+            and bool((np.diff(edge) > 0).all())
+            for edge, size in zip(self.edges, sizes, strict=True)
+        )
+        return good and self.cells <= MOST_CELLS
+
+    def refine(self, attribute: int, points: tuple[int, ...]) -> Grid:
+        """The grid with more edges on one attribute."""
+        edges = list(self.edges)
+        edges[attribute] = np.union1d(edges[attribute], np.array(points, dtype=np.int64))
+        return Grid(tuple(edges))
+
+    def spans(self, attribute: int) -> list[tuple[int, int]]:
+        edge = self.edges[attribute].tolist()
+        return list(zip(edge[:-1], edge[1:], strict=True))
+
+    def locate(self, columns: list[npt.NDArray[Any]]) -> Ints:
+        """The cell of each record, given its codes by attribute."""
+        cell = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
+        for edge, column in zip(self.edges, columns, strict=True):
+            if len(edge) > 2:  # an attribute in one span adds nothing
+                cell *= len(edge) - 1
+                if edge[-1] <= LOOKED_UP:
+                    cell += np.repeat(np.arange(len(edge) - 1), np.diff(edge))[column]
+                else:
+                    cell += np.searchsorted(edge, column, side="right") - 1
+        return cell
+
+    def unravel(self, cell: Ints) -> Ints:
+        """The span number of each attribute (cells, attributes)."""
+        parts = np.zeros((len(cell), len(self.edges)), dtype=np.int64)
+        for a, spans in reversed(list(enumerate(self.shape))):
+            cell, parts[:, a] = np.divmod(cell, spans)
+        return parts

@@ -1,0 +1,259 @@
+"""Public geometry of set-valued data: the taxonomy of items, and the partitions of one round of DiffPart. Trusted.
+
+Items are numbered 0, 1, ... in the public order, and nodes of a height by position, so a node's children are a span
+of the height below it. A partition is known by its hierarchy cut: every record in it has an item under each node of
+the cut and none elsewhere. Nodes of the greatest height are expanded first, from left to right, so a partition is a
+height, the nodes touched at that height (of which `taken` are expanded) and the nodes touched below the expanded ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cantle.trusted.geometry.boxes import Bools, Ints, is_ints
+from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unrank
+
+
+def gather(starts: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """The rows of a ragged table (those of row r are values[starts[r]:starts[r + 1]]), in the order asked for."""
+    sizes = (starts[1:] - starts[:-1])[rows]
+    made = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    inside = np.arange(made[-1]) - np.repeat(made[:-1], sizes)
+    return made, values[np.repeat(starts[:-1][rows], sizes) + inside]
+
+
+def append(starts: Ints, values: Ints, more_starts: Ints, more: Ints) -> tuple[Ints, Ints]:
+    """Each row of a ragged table followed by the same row of another."""
+    rows = len(starts) - 1
+    both_starts, both = np.concatenate([starts, more_starts[1:] + starts[-1]]), np.concatenate([values, more])
+    order = np.stack([np.arange(rows), np.arange(rows, 2 * rows)], axis=1).reshape(-1)
+    made, joined = gather(both_starts, both, order)
+    return made[::2], joined
+
+
+def bits_of(mask: Ints, first: Ints) -> tuple[Ints, Ints]:
+    """The members of each mask, numbered from `first`, as a ragged table."""
+    starts, members = [], []
+    for bit in range(int(mask.max()).bit_length() if len(mask) else 0):
+        rows = np.flatnonzero((mask >> bit) & 1)
+        starts.append(rows)
+        members.append(first[rows] + bit)
+    if not members:
+        return np.zeros(len(mask) + 1, np.int64), np.zeros(0, np.int64)
+    owner, member = np.concatenate(starts), np.concatenate(members)
+    order = np.lexsort((member, owner))
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(owner, minlength=len(mask)))]), member[order]
+
+
+def find_pairs(part: Ints, mask: Ints, rows: Ints, masks: Ints) -> Ints:
+    """The place of each (row, mask) in the sorted list of pairs (part, mask); the list's length if it is not there."""
+    width = max(int(mask.max(initial=0)), int(masks.max(initial=0))).bit_length()
+    if max(int(part.max(initial=0)), int(rows.max(initial=0))).bit_length() + width > 63:
+        seen, place = np.unique(np.append(mask, masks), return_inverse=True)  # numbers for masks, in their order
+        mask, masks, width = place[: len(mask)], place[len(mask) :], len(seen).bit_length()
+    listed, asked = (part << width) | mask, (rows << width) | masks
+    found = np.searchsorted(listed, asked)
+    return np.where(np.append(listed, -1)[found] == asked, found, len(listed))
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTree:
+    """A context-free taxonomy: the children of node j of height h are the nodes edges[h - 1][j] .. edges[h - 1][j + 1]
+    of height h - 1; items have height 0, and the greatest height has one node (Definition 3.1)."""
+
+    edges: tuple[Ints, ...]
+
+    def __post_init__(self) -> None:
+        for edge in self.edges:
+            edge.setflags(write=False)
+
+    @staticmethod
+    def of(size: int, fanout: int, *, even: bool) -> ItemTree:
+        """Groups of `fanout` nodes, level upon level, until one is left; the last group of a level may be smaller, or
+        the groups of a level are made as even as they can be."""
+        edges: list[Ints] = []
+        nodes = size
+        while nodes > 1 or not edges:
+            groups = -(-nodes // fanout)
+            ends = (np.arange(groups + 1) * nodes) // groups if even else np.arange(groups + 1) * fanout
+            edges.append(np.minimum(ends, nodes).astype(np.int64))
+            nodes = groups
+        return ItemTree(tuple(edges))
+
+    def copy(self) -> ItemTree:
+        """The same tree in arrays of its own: who holds one must not be able to change it for others."""
+        return ItemTree(tuple(edge.copy() for edge in self.edges))
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return int(self.edges[0][-1])
+
+    @property
+    def height(self) -> int:
+        return len(self.edges)
+
+    def is_sound(self) -> bool:
+        """Whether this is such a tree, with at most 62 children a node."""
+        below = self.edges[0][-1] if self.edges and np.size(self.edges[0]) else 0
+        for edge in self.edges:
+            if not is_ints(edge, np.size(edge)) or len(edge) < 2 or edge[0] != 0 or edge[-1] != below:
+                return False
+            fans = np.diff(edge)
+            if (fans < 1).any() or (fans > MOST_CHILDREN).any():
+                return False
+            below = len(edge) - 1
+        return bool(self.edges) and below == 1
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """The partitions of one round. Public: no records, no exact counts. `most` is how many items a record may have."""
+
+    tree: ItemTree
+    most: int
+    ids: Ints
+    parent: Ints
+    depth: int
+    height: Ints
+    taken: Ints
+    level_starts: Ints
+    level: Ints
+    below_starts: Ints
+    below: Ints
+
+    def __post_init__(self) -> None:
+        for array in self._arrays():
+            array.setflags(write=False)
+
+    def _arrays(self) -> tuple[Ints, ...]:
+        lists = (self.level_starts, self.level, self.below_starts, self.below)
+        return (self.ids, self.parent, self.height, self.taken, *lists)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @staticmethod
+    def root(tree: ItemTree, most: int) -> Partitions:
+        """All records under the root of the taxonomy."""
+        zero, one = np.zeros(1, np.int64), np.array([0, 1], np.int64)
+        level, below = (one, zero.copy()), (np.zeros(2, np.int64), np.zeros(0, np.int64))
+        height = np.full(1, tree.height, np.int64)
+        return Partitions(tree, most, zero, zero - 1, 0, height, zero.copy(), *level, *below)
+
+    def copy(self) -> Partitions:
+        """The same partitions in arrays of their own."""
+        return replace(self.take(np.arange(len(self))), tree=self.tree.copy())
+
+    def take(self, which: Any) -> Partitions:
+        """The partitions picked by a mask or by ascending positions."""
+        rows = np.arange(len(self))[which]
+        level, below = gather(self.level_starts, self.level, rows), gather(self.below_starts, self.below, rows)
+        own = (self.ids[rows], self.parent[rows], self.depth, self.height[rows], self.taken[rows])
+        return Partitions(self.tree, self.most, *own, *level, *below)
+
+    @property
+    def node(self) -> Ints:
+        """The node each partition expands next."""
+        return self.level[self.level_starts[:-1] + self.taken]
+
+    @property
+    def _spans(self) -> tuple[Ints, Ints]:
+        first, last = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
+        node = self.node
+        for height in np.unique(self.height).tolist():
+            here, edge = self.height == height, self.tree.edges[height - 1]
+            first[here], last[here] = edge[node[here]], edge[node[here] + 1]
+        return first, last
+
+    @property
+    def fan(self) -> Ints:
+        """How many children that node has."""
+        first, last = self._spans
+        return last - first
+
+    @property
+    def size(self) -> Ints:
+        """How many nodes the cut has."""
+        return np.diff(self.level_starts) - self.taken + np.diff(self.below_starts)
+
+    @property
+    def room(self) -> Ints:
+        """How many children of the node a record can touch: it has an item under every other node of the cut."""
+        return np.asarray(self.most - self.size + 1)
+
+    @property
+    def patterns(self) -> Ints:
+        """How many non-empty sets of children a record can touch, M of privacy.md 5.2."""
+        return number(self.fan, self.room)
+
+    def children(self, rows: Ints, cells: Ints) -> Ints:
+        """The sets of children, as masks, behind cells of these partitions (Claim 26)."""
+        return unrank(cells, self.fan[rows], self.room[rows])
+
+    @property
+    def ends(self) -> Bools:
+        """Whether expanding the node makes leaf partitions: only items are left in the cut."""
+        return np.asarray((self.height == 1) & (self.taken == np.diff(self.level_starts) - 1))
+
+    def cut_items(self, rows: Ints, mask: Ints) -> tuple[Ints, Ints]:
+        """The item sets of leaf partitions, as a ragged table: what the last expansion makes of each."""
+        more = bits_of(mask, self._spans[0][rows])
+        return append(*gather(self.below_starts, self.below, rows), *more)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The sub-partitions that go on: for each, the position of its parent among the nodes, and its set of children.
+
+    Claim 27. Every record of a partition is in exactly one of its sub-partitions, that of the children it touches, or
+    its sub-partition is not kept and it is dropped; sub-partitions listed are distinct (`fits`), hence disjoint.
+    """
+
+    rows: Ints
+    mask: Ints
+
+    def fits(self, nodes: Partitions) -> bool:
+        """Whether they are sub-partitions of these, each listed once, in order, and none a leaf."""
+        count = np.size(self.rows)
+        if not (is_ints(self.rows, count) and is_ints(self.mask, count)):
+            return False
+        if not count:
+            return True
+        if self.rows[0] < 0 or self.rows[-1] >= len(nodes) or (self.mask < 1).any():
+            return False
+        step = np.diff(self.rows)
+        if not ((step > 0) | ((step == 0) & (np.diff(self.mask) > 0))).all():
+            return False
+        fan, room = nodes.fan[self.rows], nodes.room[self.rows]
+        inside = (self.mask >> fan == 0) & (popcount(self.mask) <= room)
+        return bool(inside.all() and not nodes.ends[self.rows].any())
+
+    def times(self, nodes: Partitions) -> Ints:
+        """How many of them each partition has."""
+        return np.bincount(self.rows, minlength=len(nodes))
+
+    def children(self, nodes: Partitions, first_id: int) -> Partitions:
+        """The sub-partitions, numbered from `first_id`: their nodes go below, or become the level once it is done."""
+        rows = self.rows
+        level = gather(nodes.level_starts, nodes.level, rows)
+        more = bits_of(self.mask, nodes._spans[0][rows])
+        below = append(*gather(nodes.below_starts, nodes.below, rows), *more)
+        taken = nodes.taken[rows] + 1
+        done = taken == np.diff(level[0])
+        keep, drop = np.flatnonzero(~done), np.flatnonzero(done)
+        order = np.argsort(np.concatenate([keep, drop]))
+        nothing = (np.zeros(len(drop) + 1, np.int64), np.zeros(0, np.int64))
+        new_level = gather(*_stack(gather(*level, keep), gather(*below, drop)), order)
+        new_below = gather(*_stack(gather(*below, keep), nothing), order)
+        ids = np.arange(first_id, first_id + len(rows), dtype=np.int64)
+        own = (ids, nodes.ids[rows], nodes.depth + 1, nodes.height[rows] - done, np.where(done, 0, taken))
+        return Partitions(nodes.tree, nodes.most, *own, *new_level, *new_below)
+
+
+def _stack(first: tuple[Ints, Ints], second: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """Two ragged tables, one under the other."""
+    return np.concatenate([first[0], second[0][1:] + first[0][-1]]), np.concatenate([first[1], second[1]])

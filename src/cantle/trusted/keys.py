@@ -1,0 +1,168 @@
+"""What can be counted: keys that an engine answers with exact integers, one row of cells a region.
+
+A key is a public value; `fits` says whether it is one for these regions and this domain, judged without records, so
+that no failure can depend on them. The answer is secret and lives inside one curator call only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, is_ints
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
+
+Domain = tuple[tuple[int, ...], int]
+"""Sizes of the attributes, and the number of classes."""
+
+
+MOST_LISTED = 22
+"""Items of a universe whose sets can all be listed."""
+
+
+def are_ints(numbers: object) -> bool:
+    """Whether this is a plain tuple of plain whole numbers; look-alikes may change while they are used."""
+    return type(numbers) is tuple and all(type(number) is int for number in numbers)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The number of records: one cell."""
+
+    cells: int = 1
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return True
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The class histogram: one cell a class (one in all without a target)."""
+
+    classes: int
+
+    @property
+    def cells(self) -> int:
+        return self.classes
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return type(self.classes) is int and self.classes == domain[1]
+
+
+@dataclass(frozen=True)
+class OneWays:
+    """One table (code, class) for each listed attribute, side by side; `classes` = 1 leaves the class out."""
+
+    attributes: tuple[int, ...]
+    sizes: tuple[int, ...]
+    classes: int
+
+    @property
+    def width(self) -> int:
+        return sum(self.sizes)
+
+    @property
+    def offsets(self) -> Ints:
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+    @property
+    def cells(self) -> int:
+        return self.width * self.classes
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        sizes, classes = domain
+        if not (are_ints(self.attributes) and are_ints(self.sizes) and are_ints((self.classes,))):
+            return False
+        known = all(0 <= attribute < len(sizes) for attribute in self.attributes)
+        named = known and self.sizes == tuple(sizes[attribute] for attribute in self.attributes)
+        return named and len(self.sizes) > 0 and self.classes in (1, classes)
+
+
+@dataclass(frozen=True, eq=False)
+class OneWayEach:
+    """For each region the table (code, class) of an attribute of its own, padded to `width` codes."""
+
+    attribute: Ints
+    width: int
+    classes: int
+
+    @property
+    def cells(self) -> int:
+        return self.width * self.classes
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        sizes, classes = domain
+        if not (is_ints(self.attribute, len(nodes)) and sizes and are_ints((self.width, self.classes))):
+            return False
+        known = (self.attribute >= 0).all() and (self.attribute < len(sizes)).all()
+        return bool(known) and self.width >= max(sizes) and self.classes in (1, classes)
+
+
+@dataclass(frozen=True, eq=False)
+class ChildSizes:
+    """The number of records in each child of a cut: two cells."""
+
+    cuts: Cuts
+    cells: int = 2
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return type(self.cuts) is Cuts and self.cuts.fits(nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class GridCells:
+    """The cells of a grid by class: entry cell * classes + class. Too many to list; occupied ones are."""
+
+    grid: Grid
+    classes: int
+
+    @property
+    def cells(self) -> int:
+        return self.grid.cells * self.classes
+
+    def fits(self, domain: Domain) -> bool:
+        sizes, classes = domain
+        known = type(self.grid) is Grid and self.grid.fits(sizes)
+        return known and are_ints((self.classes,)) and self.classes == classes and self.cells <= 2**61
+
+
+@dataclass(frozen=True, eq=False)
+class CodeTable:
+    """The codes of one attribute by class: entry code * classes + class; occupied ones are listed."""
+
+    attribute: int
+    size: int
+    classes: int
+
+
+@dataclass(frozen=True, eq=False)
+class GridBins:
+    """Every cell of the placed grid by class and by bin of one attribute, all listed: shape (cells, classes, width).
+
+    `starts` are the first codes of the bins, ascending from 0; `number` is each bin's place within its own cell's span.
+    """
+
+    attribute: int
+    starts: Ints
+    number: Ints
+    width: int
+    classes: int
+
+
+@dataclass(frozen=True)
+class PatternTable:
+    """Every set of children of the root of a taxonomy: cell mask - 1. For small universes, all cells at once."""
+
+    cells: int
+
+    def fits(self, nodes: Partitions, domain: ItemTree) -> bool:
+        small = type(self.cells) is int and 1 <= self.cells < 2**MOST_LISTED and len(nodes) == 1 and nodes.depth == 0
+        return small and domain.height == 1 and self.cells == 2**domain.size - 1 and nodes.most >= domain.size
+
+
+Key = Sizes | Classes | OneWays | OneWayEach | ChildSizes | PatternTable
+TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)
+SET_KEYS = (Sizes, PatternTable)
+TRUSTED_KEYS = (*TABLE_KEYS, PatternTable)

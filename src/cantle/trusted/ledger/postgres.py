@@ -1,0 +1,103 @@
+"""A ledger in a PostgreSQL database, for curators on more than one machine. Needs the extra `postgres`.
+
+Writers take one advisory lock before they read, so two processes cannot both take the last budget: as with the
+write lock of a file. Isolation is READ COMMITTED whatever the server's default is: the statements after the lock must
+see what was committed while they waited for it. A commit waits for the server's disk (synchronous_commit), and a
+server that does not write through to its disk (fsync=off) is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cantle.errors import LedgerError, MissingExtra, raise_alone
+from cantle.trusted.ledger.store import FORM, TABLES, Sql, how_to_create
+
+SCHEMES = ("postgresql://", "postgres://")
+PATIENCE = 120
+"""Seconds to wait for other writers; their transactions take milliseconds."""
+_LOCK = 0x63616E746C65  # "cantle", the number of the advisory lock
+
+
+class PostgresStore:
+    """The database at a URL; keep the password in PGPASSWORD or a password file rather than in the URL."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        try:
+            import psycopg
+            from psycopg.conninfo import conninfo_to_dict
+        except ImportError:
+            raise_alone(
+                MissingExtra(
+                    "a ledger in PostgreSQL needs psycopg, which is not installed; pip install 'cantle[postgres]'"
+                )
+            )
+        try:
+            parts = conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            raise_alone(LedgerError("the ledger's URL is not of the form postgresql://user@host:port/database"))
+        host = parts.get("host") or "localhost"
+        self.where = f"PostgreSQL database {parts.get('dbname') or '(default)'} at {host}"
+
+    @contextmanager
+    def writing(self, *, create: bool = False) -> Iterator[Sql]:
+        with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE") as sql:
+            sql("SET LOCAL synchronous_commit = on")
+            sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
+            if sql("SHOW fsync") != [("on",)]:
+                raise LedgerError(f"{self.where} runs with fsync=off: a charge could be lost; switch fsync on")
+            sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            if not self._has_tables(sql):
+                if not create:
+                    raise self._empty()
+                for statement in TABLES:
+                    sql(statement)
+            yield sql
+
+    @contextmanager
+    def reading(self) -> Iterator[Sql]:
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as sql:
+            if not self._has_tables(sql):
+                raise self._empty()
+            yield sql
+
+    def _empty(self) -> LedgerError:
+        return LedgerError(f"{self.where} holds no ledger; correct the URL, or {how_to_create('URL')}")
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Sql]:
+        """One connection and one transaction, committed at the end and undone if anything raises."""
+        import psycopg
+
+        try:
+            with psycopg.connect(self._url, autocommit=True, connect_timeout=30) as connection:
+                sql = _runner(connection)
+                sql(begin)
+                yield sql
+                sql("COMMIT")  # where this is not reached, closing the connection undoes the rest
+        except psycopg.Error as error:
+            # Its own words may quote the URL, which may hold a password.
+            kind = f"{type(error).__name__} {error.sqlstate or ''}".strip()
+            raise_alone(
+                LedgerError(
+                    f"cannot use the ledger in {self.where} ({kind}); check the URL, the server and its permissions"
+                )
+            )
+
+    def _has_tables(self, sql: Sql) -> bool:
+        if sql("SELECT to_regclass('cantle_ledger') IS NULL") == [(True,)]:
+            return False
+        if sql("SELECT form FROM cantle_ledger") != [(FORM,)]:
+            raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
+        return True
+
+
+def _runner(connection: Any) -> Sql:
+    def sql(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        cursor = connection.execute(statement.replace("?", "%s"), values)
+        return cursor.fetchall() if cursor.description else []
+
+    return sql

@@ -1,0 +1,128 @@
+"""A ledger in one SQLite file, on a local disk: file locks of network disks cannot be trusted.
+
+A charge takes the write lock before it reads (BEGIN IMMEDIATE), so two processes cannot both take the last budget,
+and is on the disk when its transaction ends (write-ahead log, synchronous=FULL). A connection lasts for one
+transaction: nothing is shared between threads or carried over a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from cantle.errors import LedgerError, raise_alone
+from cantle.trusted.ledger.store import FORM, TABLES, Sql, how_to_create
+
+PATIENCE = 120.0
+"""Seconds to wait for other processes; their transactions take milliseconds."""
+
+_WORDS = {
+    "SQLITE_BUSY": "other processes kept it locked",
+    "SQLITE_LOCKED": "other processes kept it locked",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_READONLY": "it or its folder is read-only",
+    "SQLITE_CANTOPEN": "it cannot be opened or made; check the path, its folder and their permissions",
+    "SQLITE_PERM": "it cannot be opened; check its permissions",
+    "SQLITE_NOTADB": "it is not a ledger",
+    "SQLITE_CORRUPT": "it is damaged; restore it from a copy",
+    "SQLITE_IOERR": "reading or writing it failed; check the disk",
+}
+
+
+class SqliteStore:
+    """The file at `path`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        self.where = str(self._path)
+
+    @contextmanager
+    def writing(self, *, create: bool = False) -> Iterator[Sql]:
+        if not create:
+            self._require_file()
+        with self._connected("rwc" if create else "rw") as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                sql = _runner(connection)
+                if not self._has_tables(sql):
+                    if not create:
+                        raise self._empty()
+                    for statement in TABLES:
+                        sql(statement)
+                yield sql
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Sql]:
+        self._require_file()
+        with self._connected("rw") as connection:
+            connection.execute("BEGIN")
+            sql = _runner(connection)
+            if not self._has_tables(sql):
+                raise self._empty()
+            yield sql
+
+    def _require_file(self) -> None:
+        if not os.path.exists(self._path):
+            raise LedgerError(f"there is no ledger {self.where}; correct the path, or {how_to_create(self.where)}")
+
+    def _empty(self) -> LedgerError:
+        return LedgerError(f"{self.where} holds no ledger; correct the path, or {how_to_create(self.where)}")
+
+    @contextmanager
+    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
+        if self._path.is_dir():
+            raise LedgerError(f"{self.where} is a folder; a ledger is a file: name one in it")
+        address = f"{self._path.absolute().as_uri()}?mode={mode}"
+        try:
+            with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
+                self._log_ahead(connection)
+                connection.execute("PRAGMA synchronous=FULL")
+                yield connection
+        except sqlite3.Error as error:
+            kind = getattr(error, "sqlite_errorname", "") or type(error).__name__
+            words = next((text for start, text in _WORDS.items() if kind.startswith(start)), "SQLite refused")
+            raise_alone(LedgerError(f"cannot use the ledger {self.where}: {words} ({kind})"))
+
+    def _log_ahead(self, connection: sqlite3.Connection) -> None:
+        """Switches a new file to the write-ahead log, for which SQLite does not wait by itself when it is locked."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+                if mode != "wal":
+                    mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+                break
+            except sqlite3.OperationalError as error:
+                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+        if mode != "wal":
+            raise LedgerError(f"{self.where}: this disk has no write-ahead log; keep the ledger on a local disk")
+
+    def _has_tables(self, sql: Sql) -> bool:
+        """Whether the ledger's tables are there; refuses a database of something else, or of another form."""
+        names = {name for (name,) in sql("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not names:
+            return False
+        if "cantle_ledger" not in names:
+            raise LedgerError(f"{self.where} is a database of something else; give the ledger a file of its own")
+        if sql("SELECT form FROM cantle_ledger") != [(FORM,)]:
+            raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
+        return True
+
+
+def _runner(connection: sqlite3.Connection) -> Sql:
+    def sql(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        return connection.execute(statement, values).fetchall()
+
+    return sql

@@ -1,0 +1,155 @@
+"""The first stage of Laplace noise and of the exponential mechanism, compiled: the arithmetic of samplers.py. Trusted.
+
+Kernels are handed the words and say where they do not decide; they draw nothing.
+"""
+
+from __future__ import annotations
+
+from math import frexp, ldexp, log
+from typing import Any
+
+import numpy as np
+
+from cantle._jit import compiled, contracted
+from cantle.trusted.noise.enclosure import _LN2_HIGH, _LN2_LOW, _LOG2_E, _TAYLOR, LARGEST
+
+_T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10, _T11 = _TAYLOR[1:]
+_POWERS = 2.0 ** -np.arange(186.0)  # exact
+_ROOM = 8  # shares written together
+_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+
+
+@contracted
+def _exp_minus(x: Any) -> Any:
+    """(y, k) with y * 2**-k as near to exp(-x) as Claim 15 says: the operations of `enclosure.exp_minus`, of which
+    some round once instead of twice.
+
+    It need not be the same number: whatever an enclosure is sure of is what exact arithmetic would give.
+    """
+    x = min(x, LARGEST)
+    k = np.rint(x * _LOG2_E)
+    r = x - k * _LN2_HIGH
+    r -= k * _LN2_LOW
+    y = r * _T11
+    y = (y + _T10) * r
+    y = (y + _T9) * r
+    y = (y + _T8) * r
+    y = (y + _T7) * r
+    y = (y + _T6) * r
+    y = (y + _T5) * r
+    y = (y + _T4) * r
+    y = (y + _T3) * r
+    y = (y + _T2) * r
+    y = (y + _T1) * r
+    return y + 1.0, np.int64(k)
+
+
+@compiled
+def tails(words: Any, speed: Any, two_sided: Any, margin: Any, sizes: Any, sure: Any) -> None:
+    """The size that each word gives, and whether it is sure to: Sampler._tails has the proof.
+
+    A logarithm that differs in its last digit guesses another size at worst, which is then not sure.
+    """
+    last, a, h = -1.0, 0.0, 1.0
+    for i in range(len(words)):
+        if speed[i] != last:
+            last = speed[i]
+            y, k = _exp_minus(last)
+            a = y * _POWERS[k]
+            h = 0.5 + 0.5 * a if two_sided else 1.0
+        level = np.float64(np.int64(words[i] >> np.uint64(1))) * (h * 2.0**-63)
+        guess = min(max(np.floor(log(max(level, 2.0**-64)) / -last), 0.0), 2.0**62)
+        y, k = _exp_minus(last * guess)
+        reached = y * _POWERS[k]
+        sizes[i] = np.int64(guess)
+        sure[i] = level + 2.0**-62 <= reached * (1.0 - margin) and level >= reached * a * (1.0 + margin) + 2.0**-100
+
+
+@compiled
+def _powers(scores: Any, best: Any, speed: Any, weights: Any, bits: Any) -> None:
+    """exp_minus(speed * (best - score)): weights times the powers of two whose bits are given."""
+    for i in range(len(scores)):
+        weights[i], k = _exp_minus(np.float64(np.uint64(best) - np.uint64(scores[i])) * speed)
+        bits[i] = (1023 - k) << 52
+
+
+@compiled
+def _sum(weights: Any) -> Any:
+    """The sum in eight strands: only its power of two matters."""
+    whole = len(weights) - len(weights) % 8
+    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(0, whole, 8):
+        a += weights[i]
+        b += weights[i + 1]
+        c += weights[i + 2]
+        d += weights[i + 3]
+        e += weights[i + 4]
+        f += weights[i + 5]
+        g += weights[i + 6]
+        h += weights[i + 7]
+    for i in range(whole, len(weights)):
+        a += weights[i]
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+@compiled
+def _multiply_high(a: Any, b: Any) -> Any:
+    """floor(a * b / 2**64), as in samplers.py."""
+    middle = (a >> _HALF) * (b & _LOW) + (((a & _LOW) * (b & _LOW)) >> _HALF)
+    other = (a & _LOW) * (b >> _HALF) + (middle & _LOW)
+    return (a >> _HALF) * (b >> _HALF) + (middle >> _HALF) + (other >> _HALF)
+
+
+@compiled
+def exponential(
+    scores: Any, starts: Any, speed: Any, inverse: Any, times: Any, words: Any, shift: Any, chosen: Any, sure: Any
+) -> None:
+    """chosen[s] of each segment, and whether the word is sure to give it: Sampler._exponential has the proof.
+
+    inverse[i] belongs to times[i] candidates, one run after the other.
+    """
+    longest = 0
+    for s in range(len(chosen)):
+        longest = max(longest, starts[s + 1] - starts[s])
+    weights, sums, shares = np.empty(longest), np.empty(longest, np.int64), np.empty(longest + _ROOM)
+    power = sums.view(np.float64)
+    run, left = -1, 0  # the run that the next candidate belongs to, and what is left of it
+    for s in range(len(chosen)):
+        mine = scores[starts[s] : starts[s + 1]]
+        size = len(mine)
+        best = mine[0]
+        for i in range(size):
+            best = max(best, mine[i])
+        at = 0
+        while at < size:
+            while left == 0:
+                run += 1
+                left = times[run]
+            some = min(left, size - at)
+            share = 1.0 / inverse[run]  # one more rounding than the plain path: SPREAD + 4 * 2**-53 < 2**-42.9
+            shares[at : at + _ROOM] = share  # what is too much is written over
+            for i in range(at + _ROOM, at + some):
+                shares[i] = share
+            at += some
+            left -= some
+        _powers(mine, best, speed[s], weights[:size], sums[:size])
+        for i in range(size):
+            weights[i] = weights[i] * power[i] * shares[i]
+        scale = ldexp(1.0, 61 - frexp(_sum(weights[:size]))[1])
+        for i in range(size):
+            sums[i] = np.int64(weights[i] * scale)
+        total = 0
+        for i in range(size):
+            total += sums[i]
+            sums[i] = total
+        target = np.int64(_multiply_high(words[s], np.uint64(total)))
+        low, high = 0, size
+        while low < high:  # how many sums lie at or below the target
+            middle = (low + high) // 2
+            if sums[middle] <= target:
+                low = middle + 1
+            else:
+                high = middle
+        chosen[s] = low
+        away = 4 * size + 6 + (total >> shift)
+        sure[s] = (low == 0 or target - sums[low - 1] >= away) and (low == size - 1 or sums[low] - target >= away)

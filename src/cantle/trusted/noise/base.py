@@ -1,0 +1,137 @@
+"""The five verbs of noise, and what they are told: exact rates and the lanes of their random numbers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.trusted.mixing import scramble as scramble
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Words: TypeAlias = NDArray[np.uint64]
+Bools: TypeAlias = NDArray[np.bool_]
+Index: TypeAlias = slice | NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Exact rational rates num/den, all public: one for all, or one per element (or segment).
+
+    >>> Rate(500_000_000, 10**9).exact(7)
+    (500000000, 1000000000)
+    """
+
+    num: int | Ints
+    den: int
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.num, int) or np.asarray(self.num).dtype.kind in "iu"
+        whole &= isinstance(self.den, int | np.integer)
+        if not whole or self.den < 1 or (np.size(self.num) and np.min(self.num) < 1):
+            raise ValueError("a rate must be positive and exact; give whole numbers num >= 1 and den >= 1")
+
+    def take(self, index: Index) -> Rate:
+        return Rate(self.num[index], self.den) if isinstance(self.num, np.ndarray) else self
+
+    def repeat(self, sizes: Ints) -> Rate:
+        return Rate(np.repeat(self.num, sizes), self.den) if isinstance(self.num, np.ndarray) else self
+
+    def exact(self, i: int) -> tuple[int, int]:
+        return int(self.num[i] if isinstance(self.num, np.ndarray) else self.num), int(self.den)
+
+    def floats(self) -> Floats:
+        """The rates after three roundings (num, den, quotient)."""
+        return np.asarray(np.asarray(self.num, dtype=np.float64) / float(self.den))
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Public numbers that repeat: value[i] for so many candidates, one run after the other.
+
+    >>> Runs(np.array([3, 1]), np.array([3, 1])).spelled().tolist()
+    [3, 3, 3, 1]
+    """
+
+    value: Ints
+    times: Ints
+
+    def spelled(self) -> Ints:
+        """One number a candidate."""
+        return np.repeat(self.value, self.times)
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Which random numbers a call uses: the number of the curator's call, and one or two keys per element."""
+
+    call: int
+    keys: NDArray[Any]
+    cells: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, index: Index) -> Lanes:
+        return Lanes(self.call, self.keys[index], None if self.cells is None else self.cells[index])
+
+    def inner(self, owner: Ints, cells: NDArray[Any]) -> Lanes:
+        """A lane for each cell of a lane; two keys are folded into one to make room for the cell."""
+        keys = self.keys
+        if self.cells is not None:
+            keys = scramble(scramble(keys) ^ self.cells.astype(np.uint64))
+        return Lanes(self.call, keys[owner], cells)
+
+
+class Noise(ABC):
+    """The only randomness that touches exact numbers. Keys, rates, thresholds and totals are public.
+
+    Segments come in CSR form: those of segment s are `x[starts[s]:starts[s + 1]]`, one lane per segment.
+    Counts and thresholds lie within +-2**62; noise beyond 2**62 is cut there (post-processing).
+    """
+
+    private: ClassVar[bool] = False
+
+    @abstractmethod
+    def laplace(self, lanes: Lanes, counts: Ints, rate: Rate) -> Ints:
+        """counts + Z with P[Z = k] proportional to exp(-rate * |k|)."""
+
+    @abstractmethod
+    def select(
+        self,
+        lanes: Lanes,
+        scores: Ints,
+        starts: Ints,
+        rate: Rate,
+        inverse_weights: Ints | Runs | None = None,
+        multiplicities: Ints | None = None,
+    ) -> Ints:
+        """Per segment, the index within it of one candidate: permute-and-flip, or with inverse weights the
+        exponential mechanism, P[i] proportional to multiplicities[i] * exp(rate * scores[i]) / inverse_weights[i].
+        A multiplicity (1 to 2**53, default 1) stands for so many candidates of the same score and weight."""
+
+    @abstractmethod
+    def above(self, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
+        """Whether counts + Z > thresholds; the noisy values are discarded."""
+
+    @abstractmethod
+    def sparse(
+        self,
+        lanes: Lanes,
+        starts: Ints,
+        cells: Ints,
+        counts: Ints,
+        total: Ints,
+        rate: Rate,
+        at_least: Ints | int,
+    ) -> tuple[Ints, Ints, Ints]:
+        """Noise on all `total` cells of each segment, of which only `cells` are occupied; what reaches
+        `at_least` (>= 1), as (starts, cells, values) sorted by segment and cell."""
+
+    @abstractmethod
+    def coin(self, lanes: Lanes, sides: Ints | int) -> Ints:
+        """Uniform on 0 .. sides-1: public randomness."""

@@ -1,0 +1,202 @@
+"""What may be counted, each with its L1 sensitivity and the proof of it. Trusted.
+
+`sensitivity(unit)` bounds how far the whole vector of a region's cells moves, in L1, when one unit (all the
+records of one protected person) is added or removed. tests/laws checks every bound by brute force. Counts are 64-bit
+integers that only ever add up records, so none wraps around below 2^62 records, the limit of noise/verbs.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from cantle.trusted.budget import Unit
+from cantle.trusted.engines.base import SetsEngine, TableEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import Partitions
+from cantle.trusted.geometry.subsets import rank
+from cantle.trusted.keys import MOST_LISTED, ChildSizes, Classes, Domain, GridCells, Key, OneWays, PatternTable, Sizes
+
+
+class Query(Protocol):
+    """Counts for the discrete Laplace mechanism, every cell listed."""
+
+    @property
+    def key(self) -> Any:
+        """What the engine is to count."""
+
+    def sensitivity(self, unit: Unit) -> int:
+        """L1 bound for one unit."""
+
+
+class SparseQuery(Protocol):
+    """Counts of too many cells to list: only cells from a public threshold on are given.
+
+    `kind` is the kind of data it can be asked of. `everyone`: all records that the engine holds are counted, so that
+    only the unsplit root may be asked, whose price every record pays.
+    """
+
+    kind: ClassVar[str]
+    everyone: ClassVar[bool]
+
+    def fits(self, nodes: Any, domain: Any) -> bool:
+        """Whether it can be asked about these regions of this domain; judged without records."""
+
+    def totals(self, nodes: Any) -> Ints:
+        """How many cells each region has (public)."""
+
+    def occupied(self, engine: Any, positions: Ints, nodes: Any) -> tuple[Ints, Ints, Ints]:
+        """Exact counts of the occupied cells: those of region i from starts[i] to starts[i + 1], cells ascending."""
+
+    def sensitivity(self, unit: Unit) -> int:
+        """L1 bound for one unit, over all cells."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """The number of records of a region.
+
+    Claim 7. Sensitivity 1 a record: a record adds 1 to one count.
+    """
+
+    @property
+    def key(self) -> Key:
+        return Sizes()
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """The class histogram of a region.
+
+    Claim 8. Sensitivity 1 a record, whatever the number of classes: the cells are disjoint, a record has one class.
+    """
+
+    classes: int
+
+    @property
+    def key(self) -> Key:
+        return Classes(self.classes)
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """One-way tables (code, class) of several attributes.
+
+    Claim 9. Sensitivity = number of tables a record: within a table the cells are disjoint, a record is in one
+    cell of each.
+    """
+
+    tables: OneWays
+
+    @property
+    def key(self) -> Key:
+        return self.tables
+
+    def sensitivity(self, unit: Unit) -> int:
+        return len(self.tables.attributes) * unit.max_records
+
+
+@dataclass(frozen=True, eq=False)
+class Children:
+    """The numbers of records in the children of a cut.
+
+    Claim 10. Sensitivity 1 a record: every record of the region has exactly one child.
+    """
+
+    cuts: Cuts
+
+    @property
+    def key(self) -> Key:
+        return ChildSizes(self.cuts)
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The class histogram of every cell of a grid, empty cells included; cell * classes + class.
+
+    Claim 23. Sensitivity 1 per record: cells and classes are disjoint, a record is in one of each.
+    """
+
+    kind: ClassVar[str] = "tables"
+    everyone: ClassVar[bool] = True
+
+    grid: Grid
+    classes: int
+
+    @property
+    def key(self) -> GridCells:
+        return GridCells(self.grid, self.classes)
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return self.key.fits(domain)
+
+    def totals(self, nodes: Frontier) -> Ints:
+        return np.full(len(nodes), self.key.cells, dtype=np.int64)
+
+    def occupied(self, engine: TableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
+        exact_cells, exact_counts = engine.occupied(self.key)
+        return np.array([0, len(exact_cells)]), exact_cells, exact_counts
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+@dataclass(frozen=True)
+class ChildSets:
+    """For each partition, how many records touch exactly each set of children of its next node; cells by `rank`.
+
+    Claim 29. Sensitivity 1 per record: every record of a partition touches exactly one set of children, and sets are
+    numbered one to one (Claim 26).
+    """
+
+    kind: ClassVar[str] = "sets"
+    everyone: ClassVar[bool] = False
+
+    def fits(self, nodes: Partitions, domain: object) -> bool:  # noqa: ARG002
+        return True
+
+    def totals(self, nodes: Partitions) -> Ints:
+        return nodes.patterns
+
+    def occupied(self, engine: SetsEngine, positions: Ints, nodes: Partitions) -> tuple[Ints, Ints, Ints]:
+        exact_starts, exact_masks, exact_counts = engine.touched(positions)
+        owner = np.repeat(np.arange(len(nodes)), np.diff(exact_starts))
+        exact_cells = rank(exact_masks, nodes.fan[owner], nodes.room[owner])
+        order = np.lexsort((exact_cells, owner))
+        return exact_starts, exact_cells[order], exact_counts[order]
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+@dataclass(frozen=True)
+class ItemSets:
+    """How many records are exactly each non-empty set of items, for a small universe.
+
+    Claim 30. Sensitivity 1 a record: a record is one set.
+    """
+
+    items: int
+
+    @property
+    def key(self) -> Key:
+        return PatternTable(2**self.items - 1 if self.items in range(1, MOST_LISTED + 1) else 0)
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+TRUSTED_QUERIES = (Size, Histogram, Marginals, Children, ItemSets)
+SPARSE_QUERIES = (Cells, ChildSets)

@@ -1,0 +1,321 @@
+"""Which specialisations compete in DiffGen, and how they are scored from exact counts. Trusted.
+
+A candidate replaces one span v of one attribute's cut by its children: of a category the children of v in the
+taxonomy, of a number the two sides of a grid point strictly inside v. All are public.
+
+Where a number's points all compete (`SplitPoints`), those between two neighbouring occupied codes have the same counts
+on both sides, hence the same score: they are weighed as one run, and the point inside the chosen run is drawn
+uniformly, which is the law of choosing among all points. The runs cover the whole grid, end runs beyond the smallest
+and largest occupied code included; the runs themselves are never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from cantle.trusted.answers import Pick
+from cantle.trusted.cut_candidates import Chosen, Scored
+from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import CodeTable, Domain, GridBins, are_ints
+from cantle.trusted.scores import Additive, Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
+
+MOST_HANDICAP = 1 << 60
+MOST_TABLE = 1 << 26  # counts of one binned grid, all in memory
+
+Span = tuple[int, int]
+
+
+class Look(Protocol):
+    """What candidates may see of an engine: exact counts of their own tables."""
+
+    def occupied(self, key: CodeTable) -> tuple[Ints, Ints]:
+        """Occupied entries, ascending, and their counts."""
+
+    def place(self, grid: Grid) -> None:
+        """Settles the cells that `dense` counts."""
+
+    def dense(self, key: GridBins) -> Ints:
+        """All counts, shape (cells, classes, width)."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One span of an attribute's cut that can be specialised: into fixed children, or (None) at a point inside."""
+
+    attribute: int
+    span: Span
+    children: tuple[Span, ...] | None
+
+    def fits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether this is a span of the domain with children that cover it in order."""
+        if not (are_ints((self.attribute,)) and _is_span(self.span)):
+            return False
+        lo, hi = self.span
+        if not (0 <= self.attribute < len(sizes) and 0 <= lo < hi - 1 < sizes[self.attribute]):
+            return False
+        if self.children is None:
+            return True
+        if type(self.children) is not tuple or not all(_is_span(child) for child in self.children):
+            return False
+        ends = [lo, *(end for _, end in self.children)]
+        in_order = [start for start, _ in self.children] == ends[:-1] and all(a < b for a, b in pairwise(ends))
+        return in_order and ends[-1] == hi and len(self.children) > 1
+
+
+def _is_span(span: object) -> bool:
+    """Whether this is a plain pair of plain whole numbers; look-alikes may change while they are used."""
+    return are_ints(span) and len(span) == 2  # type: ignore[arg-type]
+
+
+def _are_values(values: object, sizes: tuple[int, ...]) -> bool:
+    """Whether this is a plain tuple of one or more values of the domain."""
+    return type(values) is tuple and len(values) > 0 and all(type(v) is Value and v.fits(sizes) for v in values)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoredSplits(Scored):
+    """Scored candidates with what they stand for. Private: where runs begin depends on the records."""
+
+    value: Ints  # which value it specialises
+    point: Ints  # first point of the run; 0 for fixed children
+
+
+class _Specialisations:
+    """What all candidate sets of specialisations have in common: they score themselves on all records at once.
+
+    Claim 24. epsilon-DP: for each selection as in Claim 13, the runs standing for all their points; several selections
+    in one question look at disjoint records (Claim 21). Every record is looked at, so the path of every record must
+    pay: only the unsplit root may be asked (`everyone`).
+    """
+
+    kind: ClassVar[str] = "tables"
+    everyone: ClassVar[bool] = True
+
+    def exact_scores(self, engine: Look, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:  # noqa: ARG002
+        yield self.score(engine, quality)
+
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+        raise NotImplementedError
+
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> list[Pick]:  # noqa: ARG002
+        """One pick per selection: which value, and at which point."""
+        [one] = chosen
+        scored: ScoredSplits = one.scored
+        points = scored.point[one.place]
+        points = np.where(points > 0, points + one.within, 0)
+        values = scored.value[one.place].tolist()
+        return [Pick(value, point) for value, point in zip(values, points.tolist(), strict=True)]
+
+
+# ---- from tables to scores ------------------------------------------------------------------------------------
+
+
+def code_table(look: Look, key: CodeTable) -> tuple[Ints, Ints]:
+    """The occupied codes of an attribute in order, and their class counts (codes, classes)."""
+    entries, exact_counts = look.occupied(key)
+    codes, label = np.divmod(entries, key.classes)
+    found, row = np.unique(codes, return_inverse=True)
+    counts = np.zeros((len(found), key.classes), dtype=np.int64)
+    counts[row, label] = exact_counts
+    return found, counts
+
+
+def _running(counts: Ints) -> Ints:
+    """Class counts of the first 0, 1, 2, ... codes."""
+    return np.cumsum(np.vstack([np.zeros((1, counts.shape[1]), np.int64), counts]), axis=0)
+
+
+def _runs(code: Ints, span: Span) -> tuple[Ints, Ints, Ints]:
+    """Runs of points inside a span with these occupied codes: how many codes lie left, how many points, the first."""
+    lo, hi = span
+    point = np.concatenate([[lo + 1], code + 1])
+    many = np.append(code + 1, hi) - point
+    left = np.flatnonzero(many > 0)
+    return left, many[left], point[left]
+
+
+def even_points(lo: int, hi: int, most: int) -> Ints:
+    """At most so many of the points lo + 1 to hi - 1, evenly spaced.
+
+    >>> even_points(0, 10, 3).tolist(), even_points(4, 7, 3).tolist()
+    ([2, 5, 8], [5, 6])
+    """
+    inside = hi - lo - 1
+    number = min(most, inside)
+    return lo + 1 + (2 * np.arange(number, dtype=np.int64) + 1) * inside // (2 * number)
+
+
+# ---- candidates -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class JointSplits(_Specialisations):
+    """All (value, split) pairs of a grid at once, scored over all its cells; permute-and-flip.
+
+    Of a value split at a point at most `points` evenly spaced points compete; later rounds refine. Each value has a
+    public handicap that is taken from its scores, so that one with many points is not favoured for their number.
+
+    Claim 20. The score of a candidate is, up to a number common to all and its handicap, the sum of the quality's value
+    over all cells after the split. The added record lies in one cell and has one code and class, so it changes one part
+    of each candidate's partition: the quality's range (Claims 4, 18, 19) holds. Public numbers change no difference.
+    """
+
+    grid: Grid
+    values: tuple[Value, ...]
+    handicaps: tuple[int, ...]
+    points: int
+    classes: int
+
+    def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
+        sizes, classes = domain
+        if not (_are_values(self.values, sizes) and are_ints((self.points, self.classes)) and are_ints(self.handicaps)):
+            return False
+        weights_fit = not isinstance(quality, WeightedMajority) or len(quality.weights) == classes
+        width = max([self.points + 1, *(len(v.children) for v in self.values if v.children is not None)])
+        return (
+            type(quality) in (JointMajority, WeightedMajority, HalfGini)
+            and weights_fit
+            and self.classes == classes
+            and self.points > 0
+            and len(self.handicaps) == len(self.values)
+            and all(0 <= handicap < MOST_HANDICAP for handicap in self.handicaps)
+            and type(self.grid) is Grid
+            and self.grid.fits(sizes)
+            and self.grid.cells * classes * width <= MOST_TABLE
+            and all(v.span in self.grid.spans(v.attribute) for v in self.values)
+        )
+
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+        assert isinstance(quality, Additive)
+        look.place(self.grid)
+        by_attribute: dict[int, dict[Span, int]] = {}
+        for i, v in enumerate(self.values):
+            by_attribute.setdefault(v.attribute, {})[v.span] = i
+        parts, cells_after = [], np.cumprod((1, *reversed(self.grid.shape)))[::-1]
+        for attribute, mine in by_attribute.items():
+            spans = self.grid.spans(attribute)
+            inner = [self._inner(mine.get(span), span) for span in spans]
+            exact_counts = self._by_span(look, attribute, inner, int(cells_after[attribute + 1]))
+            for number, span in enumerate(spans):
+                if span in mine:
+                    points = inner[number]
+                    part = np.moveaxis(exact_counts[:, number, :, :, : len(points) + 1], 2, 3)
+                    parts.append(self._gains(mine[span], points, part, quality))
+        scores, value, point = (np.concatenate(column) for column in zip(*parts, strict=True))
+        scores = scores - np.array(self.handicaps, dtype=np.int64)[value]
+        return _one_region(scores, np.array([0, len(scores)]), value, point)
+
+    def _inner(self, value: int | None, span: Span) -> Ints:
+        """The points inside a span at which its bins begin, the span's own start left out."""
+        if value is None:
+            return np.zeros(0, dtype=np.int64)
+        children = self.values[value].children
+        return even_points(*span, self.points) if children is None else np.array([lo for lo, _ in children[1:]])
+
+    def _by_span(self, look: Look, attribute: int, inner: list[Ints], after: int) -> Ints:
+        """Counts (cells before, spans, cells after, classes, bins), before and after in the order of attributes."""
+        starts = np.union1d(self.grid.edges[attribute][:-1], np.concatenate(inner))
+        number = np.concatenate([np.arange(len(points) + 1) for points in inner])
+        width = max(len(points) for points in inner) + 1
+        exact_counts = look.dense(GridBins(attribute, starts, number, width, self.classes))
+        return exact_counts.reshape(-1, len(inner), after, self.classes, width)
+
+    def _gains(self, i: int, points: Ints, exact_part: Ints, quality: Additive) -> tuple[Ints, Ints, Ints]:
+        """Scores of a value's candidates less that of the undivided value; `exact_part` is (.., .., bins, classes)."""
+        whole = exact_part.sum(axis=2)
+        undivided = quality.value(whole).sum()
+        if self.values[i].children is not None:
+            return np.array([quality.value(exact_part).sum() - undivided]), np.array([i]), np.zeros(1, np.int64)
+        left = np.cumsum(exact_part, axis=2)[:, :, :-1]
+        sides = quality.value(left) + quality.value(whole[:, :, None] - left)
+        return sides.sum(axis=(0, 1)) - undivided, np.full(len(points), i), points
+
+
+def _one_region(scores: Ints, starts: Ints, value: Ints, point: Ints, many: Ints | None = None) -> ScoredSplits:
+    """Selections over the whole domain; with `many` by the exponential mechanism, every point of the same weight."""
+    weights = None if many is None else np.ones_like(many)
+    selections = np.arange(len(starts) - 1)
+    return ScoredSplits(0, 1, scores, starts, selections, weights, many, value=value, point=point)
+
+
+def _gathered(parts: Sequence[tuple[Ints, Ints, Ints, Ints]], sizes: Sequence[int]) -> ScoredSplits:
+    scores, many, value, point = (np.concatenate(column) for column in zip(*parts, strict=True))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return _one_region(scores, starts, value, point, many)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitPoints(_Specialisations):
+    """One point inside each of several disjoint spans of one attribute, each scored on its span's records alone.
+
+    Claim 21. One charge pays for all: the spans hold disjoint records, so a record has a say in one selection only.
+    """
+
+    values: tuple[Value, ...]
+    size: int
+    classes: int
+
+    def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
+        sizes, classes = domain
+        if type(quality) not in (Max, InfoGain, Gini) or not are_ints((self.size, self.classes)):
+            return False
+        if self.classes != classes or not _are_values(self.values, sizes):
+            return False
+        spans = sorted(v.span for v in self.values)
+        apart = all(first[1] <= second[0] for first, second in pairwise(spans))
+        attribute = self.values[0].attribute
+        alike = all(v.attribute == attribute and v.children is None for v in self.values)
+        return apart and alike and self.size == sizes[attribute]
+
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+        code, counts = code_table(look, CodeTable(self.values[0].attribute, self.size, self.classes))
+        parts = []
+        for i, v in enumerate(self.values):
+            here = slice(*np.searchsorted(code, v.span))
+            below = _running(counts[here])
+            left, many, point = _runs(code[here], v.span)
+            scores = quality.scores([below[left], below[-1] - below[left]])
+            parts.append((scores, many, np.full(len(left), i), point))
+        return _gathered(parts, [len(part[0]) for part in parts])
+
+
+@dataclass(frozen=True, eq=False)
+class OneValue(_Specialisations):
+    """One of several values with fixed children, each scored on its own records alone (DiffGen, line 7).
+
+    Claim 22. The added record changes one child of each value whose records it joins and none of the others, so every
+    score changes as its quality says (Claims 3, 5, 6) or not at all: within the quality's range, which spans 0.
+    """
+
+    values: tuple[Value, ...]
+    sizes: tuple[int, ...]
+    classes: int
+
+    def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
+        sizes, classes = domain
+        if not (_are_values(self.values, sizes) and are_ints((self.classes,)) and are_ints(self.sizes)):
+            return False
+        right = type(quality) in (Max, InfoGain, Gini) and self.classes == classes and self.sizes == sizes
+        return right and all(v.children is not None for v in self.values)
+
+    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+        below: dict[int, tuple[Ints, Ints]] = {}
+        for attribute in {v.attribute for v in self.values}:
+            code, counts = code_table(look, CodeTable(attribute, self.sizes[attribute], self.classes))
+            below[attribute] = code, _running(counts)
+        scores = np.zeros(len(self.values), dtype=np.int64)
+        for i, v in enumerate(self.values):
+            code, sums = below[v.attribute]
+            ends = [np.searchsorted(code, span) for span in v.children or ()]
+            scores[i] = quality.scores([sums[hi] - sums[lo] for lo, hi in ends])
+        one = np.ones(len(scores), np.int64)
+        return _one_region(scores, np.array([0, len(scores)]), np.arange(len(scores)), 0 * one, one)
+
+
+SPECIALISATIONS = (JointSplits, SplitPoints, OneValue)

@@ -1,0 +1,160 @@
+"""The figures' harness with a stand-in publisher: rows, tables, files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cantle.errors import ParameterError
+from cantle.lab.papers import figures, report, rps_figures, synthetic
+
+
+@dataclass
+class Release:
+    records: pl.DataFrame
+    groups: pl.DataFrame
+
+
+@dataclass
+class StandIn:
+    """Publishes the table as it is and two regions cut at 50 on the first column; keeps the calls."""
+
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def __call__(self, data: pl.DataFrame, schema: Any, /, *, epsilon: float, **options: Any) -> Release:
+        self.calls.append({"epsilon": epsilon, **options})
+        assert [f["name"] for f in schema["fields"]] == data.columns
+        first = data.columns[0]
+        edges = {f"{c}.{end}": [value] * 3 for c in data.columns for end, value in (("lo", 0), ("hi", 101))}
+        edges |= {f"{first}.lo": [0, 0, 50], f"{first}.hi": [50, 50, 101]}
+        return Release(data, pl.DataFrame({"leaf": [0, 0, 1], "y": ["a", "b", "a"], **edges}))
+
+
+def run(names: list[str], out: Path, **options: Any) -> tuple[list[Path], str, StandIn]:
+    said: list[str] = []
+    publish = StandIn()
+    paths = figures.reproduce(names, out=out, publish=publish, quick=True, echo=said.append, **options)
+    return paths, "\n".join(said), publish
+
+
+@pytest.mark.parametrize("name", ["rps-fig1", "rps-fig2"])
+def test_generated_figures(name: str, tmp_path: Path) -> None:
+    paths, said, publish = run([name], tmp_path / "out")
+    assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
+    rows = pl.read_csv(paths[0])
+    assert rows.columns == list(report.TIDY)
+    assert rows.height == len(publish.calls)
+    assert paths[3].read_bytes().startswith(b"\x89PNG")
+    assert "default preset" in said
+    assert "paper: " in said
+    assert paths[2].read_text(encoding="utf-8") == said + "\n"
+    assert all("insecure_seed" not in call for call in publish.calls)
+    assert all(call["method"] == "rps" for call in publish.calls)
+
+
+def test_an_exact_release_has_no_distance(tmp_path: Path) -> None:
+    paths, _, _ = run(["rps-fig1"], tmp_path)
+    assert pl.read_csv(paths[0])["value"].to_list() == [0.0] * pl.read_csv(paths[0]).height
+
+
+def test_purity_reads_the_released_regions(tmp_path: Path) -> None:
+    paths, _, _ = run(["rps-fig2"], tmp_path)
+    table, _, process = synthetic.clusters(1_000)
+    left = (table["x1"] < 50).to_numpy()
+    majority = sum(np.bincount(process[side]).max() for side in (left, ~left)) / 1_000
+    assert pl.read_csv(paths[0])["value"].to_list() == pytest.approx([majority] * pl.read_csv(paths[0]).height)
+
+
+def test_adult_figure_shows_gate_and_raw_beside_all(small_adult: Path, tmp_path: Path) -> None:
+    paths, said, publish = run(["rps-fig3"], tmp_path, data_dir=small_adult)
+    assert said.startswith("gate: C4.5* on raw Adult")
+    summary = pl.read_csv(paths[1])
+    assert set(summary["series"]) == {
+        "raw", "majority", "Mondrian k=5",
+        "paper, stop 5", "paper, stop 0", "fixed midpoints", "default preset",
+    }  # fmt: skip
+    assert summary["raw"].null_count() == 0
+    exact = summary.filter(pl.col("series") == "paper, stop 5")
+    assert exact["mean"].to_list() == pytest.approx(exact["raw"].to_list())  # the stand-in publishes the truth
+    assert len(publish.calls) == 4 * 5  # series x folds
+    for panel in ("a: NB accuracy", "b: C4.5* accuracy", "NB AUC", "C4.5* balanced accuracy", "TVD1"):
+        assert f"rps-fig3 {panel}" in said
+
+
+def test_a_seed_is_passed_on_and_differs_by_fold(small_adult: Path, tmp_path: Path) -> None:
+    _, _, publish = run(["rps-fig3"], tmp_path, data_dir=small_adult, seed=7)
+    seeds = [call["insecure_seed"] for call in publish.calls]
+    assert len(set(seeds)) == 5
+    assert seeds[:5] == seeds[5:10]
+
+
+def test_progress_names_the_points(tmp_path: Path) -> None:
+    points: list[str] = []
+    run(["rps-fig1"], tmp_path, progress=points.append)
+    assert points[0] == "rps-fig1 depth 5, epsilon 0.1"
+
+
+def test_unknown_figure_and_missing_data(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="unknown figure rps-fig9; choose from rps-fig1"):
+        run(["rps-fig9"], tmp_path)
+    with pytest.raises(ParameterError, match="--data DIR"):
+        run(["rps-fig3"], tmp_path)
+
+
+def test_full_grid_is_the_papers() -> None:
+    setting = figures.Setting(publish=StandIn(), repeats=5)
+    series = rps_figures.depths(setting.pick((5, 10), (5,)))
+    points = list(setting.sweep(rps_figures.EPSILONS, series, lambda *_: 0.0))
+    assert len(points) == 2 * len(rps_figures.EPSILONS) * 5
+
+
+def test_summary_by_hand() -> None:
+    values = [
+        ("raw", None, 0, 0.8),
+        ("raw", None, 1, 0.9),
+        ("s", 1.0, 0, 0.5),
+        ("s", 1.0, 1, 0.7),
+        ("t", 2.0, 0, 0.4),
+    ]
+    rows = pl.DataFrame([("f", "p", *v) for v in values], schema=report.TIDY, orient="row")
+    summary = report.summarise(rows)
+    assert summary["mean"].to_list() == pytest.approx([0.85, 0.6, 0.4])
+    assert summary["error"].to_list()[:2] == pytest.approx([0.05, 0.1])
+    assert summary["error"][2] is None
+    assert summary["raw"].to_list() == pytest.approx([0.85] * 3)
+    text = report.table(summary).splitlines()
+    assert text[0] == "f p"
+    assert text[2].split() == ["raw", "0.850", "+-0.050", "0.850", "+-0.050", "0.850"]
+    assert text[4].split() == ["t", "0.400", "0.850"]
+
+
+def test_generated_data_is_fixed_and_on_the_grid() -> None:
+    table, schema = synthetic.normal()
+    assert table.equals(synthetic.normal()[0])
+    assert table.height == 10_000
+    assert (table["x"].min(), table["x"].max()) == (0, 100)
+    assert schema["fields"][0]["constraints"]["maximum"] == 100
+    points, _, process = synthetic.clusters()
+    assert points.shape == (10_000, 5)
+    assert np.bincount(process).min() > 3_000
+
+
+@pytest.mark.parametrize("name", ["rps-fig1", "rps-fig2", "rps-fig3"])
+def test_with_the_real_publisher(name: str, small_adult: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    paths = figures.reproduce([name], out=tmp_path, data_dir=small_adult, quick=True, seed=1, echo=said.append)
+    values = pl.read_csv(paths[0])["value"]
+    assert values.is_finite().all()
+    assert values.min() >= 0  # type: ignore[operator]
+
+
+def test_a_seed_repeats_the_run(tmp_path: Path) -> None:
+    runs = [
+        figures.reproduce(["rps-fig1"], out=tmp_path / str(i), quick=True, seed=1, echo=lambda _: None) for i in (1, 2)
+    ]
+    assert runs[0][0].read_bytes() == runs[1][0].read_bytes()

@@ -1,0 +1,265 @@
+"""The DiffPart figures with a stand-in publisher: panels, settings, refusals, missing files, tables, pictures."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cantle._publish import publish as real_publish
+from cantle.errors import ParameterError
+from cantle.lab.papers import diffpart_figures, figures, setreport, sets, setstages
+
+NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-") and name != "diffpart-msnbc"]
+
+
+@dataclass
+class Release:
+    records: pl.DataFrame
+    groups: pl.DataFrame
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir()
+
+
+@dataclass
+class StandIn:
+    """Publishes the records as they are; refuses the paper's C2 on more than 20 items; keeps the calls."""
+
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def __call__(self, data: Any, schema: Any, /, *, epsilon: float, **options: Any) -> Release:
+        size = schema["items"]["maximum"]
+        self.calls.append({"epsilon": epsilon, "size": size, **options})
+        assert schema == {"kind": "sets", "items": {"minimum": 1, "maximum": size}}
+        if options["preset"] == "paper" and size > 20 and "c2" not in options:
+            raise ParameterError("too many empty parts; use c2=5")
+        if isinstance(data, Path):
+            lines = data.read_text(encoding="ascii").splitlines()
+            data = pl.DataFrame({"items": [[int(label) for label in line.split(" ")] for line in lines]})
+        assert data.height > 0
+        assert data["items"].list.min().min() >= 1
+        assert data["items"].list.max().max() <= size
+        return Release(data, data)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with small files in the place of MSNBC and retail."""
+    made = tmp_path_factory.mktemp("sets")
+    for name, items in (("msnbc", 8), ("retail", 30)):
+        path = made / sets.FILES[name]
+        path.parent.mkdir()
+        sets.stand_in(sets.Town(records=1_500, items=items, stations=4, longest=6)).write(path)
+    return made
+
+
+def run(name: str, out: Path, **options: Any) -> tuple[list[Path], str, StandIn]:
+    said: list[str] = []
+    publish = StandIn()
+    paths = figures.reproduce([name], out=out, publish=publish, quick=True, echo=said.append, **options)
+    return paths, "\n".join(said), publish
+
+
+def of(summary: pl.DataFrame, series: str) -> pl.DataFrame:
+    return summary.filter(pl.col("series").str.starts_with(series))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_writes_its_files(name: str, folder: Path, tmp_path: Path) -> None:
+    paths, said, publish = run(name, tmp_path / "out", data_dir=folder)
+    assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
+    assert paths[2].read_text(encoding="utf-8") == said + "\n"
+    assert paths[3].read_bytes().startswith(b"\x89PNG")
+    assert all(call["method"] == "diffpart" for call in publish.calls)
+    assert all("insecure_seed" not in call for call in publish.calls)
+    assert {call["preset"] for call in publish.calls} == {"paper", "default"}
+    assert "paper: " in said
+    assert f"{name} " in said
+    summary = pl.read_csv(paths[1])
+    assert summary["panel"].str.contains("stand-in").any()
+    exact = of(summary, "default")
+    assert exact.height
+    if name in ("diffpart-fig3", "diffpart-fig5", "diffpart-fig6", "diffpart-fig7"):
+        assert set(exact["mean"]) == {0.0}  # the publisher gives the records away
+        assert of(summary, "empty release")["mean"].min() > 0
+
+
+def test_figure_3_has_baselines_and_says_what_was_refused(folder: Path, tmp_path: Path) -> None:
+    paths, said, _ = run("diffpart-fig3", tmp_path, data_dir=folder)
+    summary = pl.read_csv(paths[1])
+    few = summary.filter(pl.col("panel").str.starts_with("MSNBC"))
+    many = summary.filter(pl.col("panel").str.starts_with("stand-in"))
+    assert set(few["series"]) == {
+        "empty release", "exact supports, independent", "Basic, raw", "Basic, records",
+        "paper", "paper, C1 = 2.75, C2 = 6.75", "default",
+    }  # fmt: skip
+    assert set(many["series"]) == {
+        "empty release", "exact supports, independent",
+        "paper", "paper, C2 = 5", "paper, C1 = 2.75, C2 = 6.75", "default",
+    }  # fmt: skip
+    assert few["mean"].is_nan().sum() == 0
+    refused = many.filter(pl.col("mean").is_nan())
+    assert set(refused["series"]) == {"paper"}
+    assert "stand-in, paper, budget 1: refused; too many empty parts; use c2=5" in said
+    assert said.count(" refused\n") == refused.height
+    assert "MSNBC: error to 20 % by budget" in said
+    assert set(summary["panel"]) == {
+        f"{data}: error to {percent} % by budget" for data in ("MSNBC", "stand-in") for percent in (20, 100)
+    }
+
+
+def test_missing_files_are_skipped_and_named(tmp_path: Path) -> None:
+    paths, said, publish = run("diffpart-fig8", tmp_path / "out")
+    assert "diffpart-fig8: MSNBC skipped; it needs --data DIR, the folder that contains msnbc/msnbc990928.seq" in said
+    assert set(pl.read_csv(paths[1])["panel"]) == {"stand-in: top5 by budget"}
+    assert {call["size"] for call in publish.calls} == {60}
+    _, said, publish = run("diffpart-sets", tmp_path / "out", data_dir=tmp_path)
+    assert said.count("skipped") == len(sets.FILES)
+    assert {call["size"] for call in publish.calls} == {60}
+
+
+def test_the_table_has_a_line_for_each_method_and_a_column_for_each_measure(folder: Path, tmp_path: Path) -> None:
+    paths, said, _ = run("diffpart-sets", tmp_path, data_dir=folder)
+    for data in ("MSNBC", "retail", "stand-in"):
+        assert f"diffpart-sets {data}\n" in said
+    assert "diffpart-sets: kosarak-5-25 skipped" in said
+    header = next(line for line in said.splitlines() if "err20" in line)
+    assert header.split() == ["err20", "err60", "rec1", "rec2", "top20", "top100", "records", "true", "mass"]
+    lines = [line for line in said.splitlines() if line.startswith("default ")]
+    assert len(lines) == 3
+    assert {tuple(line.split()[1:]) for line in lines} == {("0.000",) * 4 + ("1.000",) * 4}
+    empty = [line.split()[2:] for line in said.splitlines() if line.startswith("empty release ")]
+    assert {tuple(cells[-4:]) for cells in empty} == {("0.000",) * 4}
+    assert pl.read_csv(paths[0]).filter(pl.col("series") == "default").height == 3 * 8
+
+
+def test_msnbc_alone(folder: Path, tmp_path: Path) -> None:
+    paths, said, publish = run("diffpart-msnbc", tmp_path, data_dir=folder)
+    assert [path.name for path in paths][0] == "diffpart-msnbc.csv"
+    assert {call["size"] for call in publish.calls} == {8}
+    lines = {line.split("  ")[0] for line in said.splitlines()}
+    assert lines >= {"empty release", "Basic, raw", "Basic, records", "paper", "default"}
+    with pytest.raises(ParameterError, match="the folder that contains msnbc/"):
+        run("diffpart-msnbc", tmp_path)
+
+
+def test_the_smallest_constant_is_the_first_that_the_publisher_takes(folder: Path, tmp_path: Path) -> None:
+    _, said, publish = run("diffpart-sets", tmp_path, data_dir=folder)
+    data = sets.stand_in(sets.Town(records=500, items=1_000, stations=23))
+    constant = diffpart_figures.smallest(data, 1)
+    assert constant is not None
+    setting = figures.Setting(publish=real_publish, seed=1)
+    diffpart_figures.publish_sets(setting, data, 1, {**diffpart_figures.PAPER, "c2": constant}, 0)
+    with pytest.raises(ParameterError, match=f"use c2={constant:g} "):
+        diffpart_figures.publish_sets(setting, data, 1, {**diffpart_figures.PAPER, "c2": constant - 0.01}, 0)
+    few = sets.stand_in(sets.Town(records=10, items=60, stations=12))
+    constant = diffpart_figures.smallest(few, 1)
+    assert f"diffpart-sets: stand-in: the smallest C2 that is not refused is {constant:g}" in said
+    assert len([line for line in said.splitlines() if line.startswith("paper, smallest C2 ")]) == 2  # not of MSNBC
+    assert constant in [call.get("c2") for call in publish.calls if call["size"] == 60]
+
+
+def test_fan_out_and_sizes_reach_the_publisher(folder: Path, tmp_path: Path) -> None:
+    _, _, publish = run("diffpart-fig5", tmp_path, data_dir=folder)
+    assert {call["fanout"] for call in publish.calls} == {4, 10}
+    assert {call.get("cells") for call in publish.calls if call["preset"] == "default"} == {"tree"}
+    _, _, publish = run("diffpart-fig6", tmp_path)
+    assert {call["size"] for call in publish.calls} == {30, 60}
+    paths, _, _ = run("diffpart-fig7", tmp_path, data_dir=folder)
+    records = pl.read_csv(paths[0]).group_by("panel").agg(pl.col("x").unique().sort())
+    assert dict(records.iter_rows()) == {
+        "MSNBC: error to 60 % by records": [750, 1_500],
+        "stand-in: error to 60 % by records": [2_000, 4_000],
+    }
+
+
+def test_run_times_are_by_stage(folder: Path, tmp_path: Path) -> None:
+    paths, _, publish = run("diffpart-fig4", tmp_path, data_dir=folder)
+    rows = pl.read_csv(paths[0])
+    panels = ("a: MSNBC, {} by records", "a: stand-in, {} by records", "b: stand-in, {} by items")
+    assert set(rows["panel"]) == {panel.format(kind) for panel in panels for kind in ("core-seconds", "peak MB")}
+    seconds = rows.filter(pl.col("panel").str.contains("core-seconds"))
+    assert set(seconds["series"]) == {
+        f"{series}, {stage}"
+        for series in ("paper", "paper, C2 = 5", "default")
+        for stage in ("reading", "partitioning", "drawing", "writing")
+    }
+    assert seconds["value"].min() >= 0  # type: ignore[operator]
+    peaks = rows.filter(pl.col("panel").str.contains("peak MB"))
+    assert 10 < peaks["value"].min() <= peaks["value"].max() < 100_000  # type: ignore[operator]
+    assert (len(publish.calls), seconds.height) == (peaks.height, 4 * peaks.height)
+
+
+def test_stages_add_up_to_the_whole_run(tmp_path: Path) -> None:
+    data = sets.stand_in(sets.Town(records=20_000, items=200, stations=10))
+    data.write(tmp_path / "data.dat")
+    setting = figures.Setting(publish=real_publish, seed=1)
+    setstages.stages(setting, data, tmp_path / "data.dat", diffpart_figures.DEFAULT, 0)  # compiles what is compiled
+    began = process_time()
+    cost = setstages.stages(setting, data, tmp_path / "data.dat", diffpart_figures.DEFAULT, 0)
+    whole = process_time() - began
+    assert tuple(cost) == setstages.STAGES
+    stages = [cost[stage] for stage in setstages.STAGES[:4]]
+    assert min(stages) > 0  # the publisher says when it starts drawing
+    assert sum(stages) < whole < sum(stages) + cost["reading"] + 0.5  # reading is done twice
+    assert logging.getLogger("cantle").handlers == []
+
+
+def test_a_seed_is_passed_on(tmp_path: Path, folder: Path) -> None:
+    first = run("diffpart-fig3", tmp_path, data_dir=folder, seed=5)
+    assert {call["insecure_seed"] for call in first[2].calls} == {5 * 1_000_003}
+    kept = pl.read_csv(first[0][0])
+    again = pl.read_csv(run("diffpart-fig3", tmp_path, data_dir=folder, seed=5)[0][0])
+    assert kept.equals(again)  # Basic's noise too
+
+
+def test_the_full_grid_is_the_papers() -> None:
+    assert diffpart_figures.BUDGETS == (0.5, 0.75, 1, 1.25)
+    setting = figures.Setting(publish=StandIn(), repeats=3)
+    data = sets.stand_in(sets.Town(records=300, items=30, stations=5))
+    case = diffpart_figures.Case("x", data, diffpart_figures._errors(setting, data, (60,)))
+    assert len(case.truth["error to 60 %"]) == 10_000
+    rows = list(diffpart_figures._compare(setting, "f", case, diffpart_figures.BUDGETS))
+    finished = [row for row in rows if row.series == "default"]
+    assert len(finished) == 4 * 3
+    assert len([row for row in rows if row.series == "paper"]) == 4  # refused: once a budget, not once a repeat
+
+
+def test_table_by_hand() -> None:
+    rows = [
+        ("f", "p: error by fan-out", "empty", None, 0.5, None, 1),
+        ("f", "p: error by fan-out", "paper", 4.0, np.nan, None, 1),
+        ("f", "p: error by fan-out", "paper", 1000.0, 0.25, 0.01, 2),
+    ]
+    names = ["figure", "panel", "series", "x", "mean", "error", "repeats"]
+    text = setreport.table(pl.DataFrame(rows, schema=names, orient="row"))
+    assert text.splitlines() == [
+        "f p: error by fan-out",
+        "fan-out        4          1,000",
+        "empty      0.500          0.500",
+        "paper    refused  0.250 +-0.010",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_publisher_that_always_refuses_leaves_the_baselines(name: str, tmp_path: Path) -> None:
+    def refuse(data: Any, schema: Any, /, *, epsilon: float, **options: Any) -> Release:  # noqa: ARG001
+        raise ParameterError("not today")
+
+    said: list[str] = []
+    paths = figures.reproduce([name], out=tmp_path, publish=refuse, quick=True, echo=said.append)
+    rows = pl.read_csv(paths[0])
+    ours = rows.filter(pl.col("series").str.contains("paper|default"))
+    assert ours.height
+    assert ours["value"].is_nan().all()
+    assert not rows.filter(~pl.col("series").str.contains("paper|default"))["value"].is_nan().any()
+    lines = len(set(ours.select("series", "x").iter_rows()))
+    stages = len(setstages.STAGES) if name == "diffpart-fig4" else 1
+    assert sum("refused; not today" in line for line in said) == lines / stages

@@ -1,0 +1,322 @@
+"""Measuring: the stopwatch changes nothing and counts nothing twice; data is repeatable; the model's arithmetic."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import OutputError, ParameterError
+from cantle.lab.bench import cases, data, page, table
+from cantle.lab.bench.cases import Case, Skipped
+from cantle.lab.bench.growth import exponents
+from cantle.lab.bench.model import Line, Passes, forecast
+from cantle.lab.bench.passes import PASSES, Stopwatch
+from cantle.lab.bench.running import COLUMNS, Bench, summary
+from cantle.lab.bench.usage import clock, peak
+from cantle.methods import diffgen, rps
+
+LARGER: dict[str, Any] = {
+    "records": 1000, "attributes": 2, "levels": 4, "cells": 100, "deepest": 60,
+    "open": 1.0, "count": 3.0, "move": 1.0, "noise": 0.5, "other": 0.5, "draw": 1.0, "save": 1.0,
+}  # fmt: skip
+SMALLER = LARGER | {
+    "records": 500, "levels": 3, "cells": 50,
+    "open": 0.6, "count": 1.0, "move": 0.5, "noise": 0.25, "other": 0.5, "draw": 0.5, "save": 1.0,
+}  # fmt: skip
+
+
+# ---- the model ------------------------------------------------------------------------------------------------
+
+
+def test_passes_are_lines_through_two_runs() -> None:
+    passes = Passes.of(LARGER, SMALLER, add=0.01)
+    lines = (passes.opening, passes.level, passes.deciding, passes.drawing)
+    assert [(line.fixed, line.rate) for line in lines] == [
+        pytest.approx(pair) for pair in ((0.2, 0.0008), (0.0, 0.001), (0.5, 0.005), (1.0, 0.001))
+    ]
+    alone = Passes.of(LARGER, None, add=0.01)
+    assert alone.level == Line(0.0, 4.0 / 4000)
+
+
+@pytest.mark.parametrize("y0", [8.0, 9.0])
+def test_a_line_that_falls_goes_through_the_origin(y0: float) -> None:
+    assert Line.through(4.0, 8.0, 2.0, y0) == Line(0.0, 2.0)
+
+
+def test_a_line_that_would_begin_below_nothing_goes_through_the_origin() -> None:
+    assert Line.through(4.0, 8.0, 2.0, 1.0) == Line(0.0, 2.0)
+
+
+def test_the_forecast_of_four_times_the_records() -> None:
+    made = forecast("rps", Passes.of(LARGER, SMALLER, add=0.01), 4000)
+    assert (made.levels, made.growth) == (6, 4)
+    parts = (made.opening, made.counting, made.deciding, made.drawing)
+    assert parts == pytest.approx((0.2 + 3.2, 0.001 * 4000 * 6, 0.5 + 0.005 * 400, 1 + 4))
+    assert made.core_seconds == pytest.approx(34.9)
+    # 4 workers: 3 send all 400 cells each; 400 workers hold 10 records each, of 2 attributes on 6 levels
+    assert made.adding(4) == pytest.approx(3 * 400 * 0.01)
+    assert made.adding(400) == pytest.approx(399 * 10 * 2 * 6 * 0.01)
+    assert made.adding(1) == 0
+    assert made.hours(4) == pytest.approx((27.4 / 4 + 2.5 + 12) / 3600)
+    assert made.bytes_per_level(4) == 16 * 60 * 4
+    assert made.bytes_per_level(400) == 16 * 10 * 2
+
+
+def test_levels_end_at_the_public_limits() -> None:
+    passes = Passes.of(LARGER, SMALLER, add=0.01)
+    assert forecast("rps", passes, 1000 << 40).levels == rps.DEEPEST
+    assert forecast("rps:paper", passes, 1000 << 40).growth == 2 ** (rps.DEEPEST - 4)
+    assert forecast("diffgen", passes, 1000 << 40).levels == diffgen.MOST_ROUNDS + 1
+    deep = Passes.of(LARGER | {"levels": 50}, None, add=0.01)
+    assert forecast("rps", deep, 10**9).levels == 50
+
+
+def test_sets_and_degrees_do_not_deepen() -> None:
+    passes = Passes.of(LARGER | {"attributes": None}, SMALLER, add=0.01)
+    sets, degrees = forecast("diffpart", passes, 10**9), forecast("degrees", passes, 10**9)
+    assert (sets.levels, degrees.levels, degrees.growth) == (4, 4, 1)
+    assert sets.growth == pytest.approx(10**6 / 60)
+    assert forecast("diffpart", passes, 3000).growth == 3
+
+
+def test_the_page_states_the_limits_of_the_model() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert f"at most {rps.DEEPEST} for RPS and {diffgen.MOST_ROUNDS + 1} for DiffGen" in " ".join(text.split())
+    assert text.index(page.BEGIN) < text.index(page.END)
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------
+
+
+def row(**given: Any) -> dict[str, Any]:
+    """A row of the table of measurements."""
+    blank: dict[str, Any] = dict.fromkeys(COLUMNS, 0)
+    facts = {"axis": "size", "method": "rps", "engine": "memory", "read": 0.5, "ratio": 2.0, "items": None}
+    return blank | LARGER | {"core": 8.0, "records_per_second": 125.0, "peak": 100.0} | facts | given
+
+
+def bench(*rows: dict[str, Any]) -> Bench:
+    names = ("cantle", "python", "numpy", "polars", "numba", "duckdb", "pyspark", "system", "cores", "load", "date")
+    facts: dict[str, Any] = dict.fromkeys(names, "x") | {"tables": "generated", "numba": None}
+    facts |= {"help_seconds": 0.1, "load_seconds": 0.3, "kernels_seconds": 0.8}
+    frame = pl.DataFrame(list(rows), schema=COLUMNS, orient="row")
+    return Bench(frame, [Skipped("engine spark", "no Java")], facts, 0.01)
+
+
+def test_the_best_repeat_counts() -> None:
+    runs = [{"core": 5.0, "read": 0.5, "open": 3.0}, {"core": 4.0, "read": 0.8, "open": 2.0}]
+    made = summary(Case(method="rps", records=100), runs)
+    assert (made["core"], made["open"], made["read"], made["ratio"]) == (4.0, 2.0, 0.5, 8.0)
+    assert (made["records_per_second"], made["repeats"], made["attributes"], made["items"]) == (25.0, 2, 14, None)
+
+
+def test_exponents_of_growth() -> None:
+    sizes = [(100, 1.0, 1.0, 10.0), (200, 2.0, 4.0, 10.0), (400, 8.0, 8.0, 20.0)]
+    rows = [
+        row(axis="rows", records=n, core=core, count=count / 2, move=count / 2, peak=held)
+        for n, core, count, held in sizes
+    ]
+    [line] = exponents(bench(*rows, row(records=7)).rows).iter_rows()
+    assert line[:4] == ("rows", "rps", 100, 400)
+    assert line[4:] == pytest.approx((1.5, 2.0, 1.0, 1.0))
+    assert exponents(bench(row(axis="rows")).rows).is_empty()
+
+
+def test_the_model_takes_the_two_largest_runs() -> None:
+    rows = [row(records=n, core=float(n)) for n in (400_000, 200_000, 300_000)]
+    [(larger, smaller)] = table.largest(bench(*rows, row(axis="attributes", records=900_000)).rows)
+    assert smaller is not None
+    assert (larger["records"], smaller["records"]) == (400_000, 300_000)
+    assert len(table.modelled(bench(*rows))) == 3
+    assert len(table.modelled(bench(row(records=199_999)))) == 1  # too few records to speak of more
+
+
+def test_numbers_go_between_the_marks_of_a_page(tmp_path: Path) -> None:
+    target = tmp_path / "page.md"
+    target.write_text(f"above\n{page.BEGIN}\nold\n{page.END}\nbelow\n")
+    page.put(bench(row()), target, "cantle bench")
+    text = target.read_text()
+    assert text.startswith(f"above\n{page.BEGIN}\nMade by `cantle bench`")
+    assert text.endswith(f"* engine spark: no Java\n{page.END}\nbelow\n")
+    assert "old" not in text
+    assert "| rps | memory | 1,000 | 2 | 0.500 | 8 | 2 | 125 | 100 |" in text
+    page.put(bench(row()), target, "cantle bench")
+    assert target.read_text() == text
+    target.write_text("no marks")
+    with pytest.raises(OutputError, match="numbers go between"):
+        page.check(target)
+
+
+# ---- cases ----------------------------------------------------------------------------------------------------
+
+
+def test_cases_of_sets_and_graphs_are_in_memory_only() -> None:
+    made, skipped = cases.sizes([("rps", "default"), ("diffpart", "paper")], ["memory", "duckdb"], [100, 200])
+    assert [(case.name, case.engine, case.records) for case in made] == [
+        ("rps", "memory", 100), ("rps", "duckdb", 100), ("diffpart:paper", "memory", 100),
+        ("rps", "memory", 200), ("rps", "duckdb", 200), ("diffpart:paper", "memory", 200),
+    ]  # fmt: skip
+    assert skipped == [Skipped("diffpart on duckdb", "data of kind sets is held in memory")]
+
+
+def test_missing_engines_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    able, skipped = cases.available(["memory", "duckdb", "database"])
+    assert able == ["memory"]
+    assert [one.what for one in skipped] == ["engine duckdb", "engine database"]
+    assert "pip install 'cantle[duckdb]'" in skipped[0].why
+
+
+def test_growth_keeps_to_the_kinds_that_can_grow() -> None:
+    made = list(cases.growth(cases.AXES, [(method, "default") for method in cases.KIND_OF], 1600))
+    grown = {(case.axis, case.method): [] for case in made}  # type: dict[tuple[str, str], list[int]]
+    for case in made:
+        grown[case.axis, case.method].append(case.across)
+    assert grown["rows", "degrees"] == [100, 400, 1600]
+    assert {method for axis, method in grown if axis == "attributes"} == {"rps", "diffgen"}
+    assert grown["universe", "diffpart"] == [253, 506, 1012, 2024, 4048]
+    assert {case.records for case in made if case.axis == "universe"} == {400}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("rps,dpcube", "--methods"), ("rps:best", "--methods"), ("", "--methods")]
+)
+def test_unknown_methods_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        cases.methods_of(text)
+
+
+# ---- data -----------------------------------------------------------------------------------------------------
+
+
+def test_made_tables_are_the_same_again_and_fit_their_schema(tmp_path: Path) -> None:
+    for name in "ab":
+        data.make("table", 3000, 17, tmp_path / name)
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    frame, schema = pl.read_csv(tmp_path / "a.csv"), data.table_schema(17)
+    assert frame.columns == [field["name"] for field in schema["fields"]]
+    assert frame.columns[14:] == ["age-2", "workclass-2", "fnlwgt-2", "class"]
+    for field in schema["fields"]:
+        column = frame[field["name"]]
+        if "categories" in field:
+            assert set(column) <= set(field["categories"])
+        else:
+            assert column.min() >= field["constraints"]["minimum"]  # type: ignore[operator]
+            assert column.max() <= field["constraints"]["maximum"]  # type: ignore[operator]
+    shares = frame["native-country"].value_counts(sort=True)["count"] / len(frame)
+    assert shares[0] > 0.2  # skewed
+    rich = frame.group_by("class").agg(pl.col("education-num").mean()).sort("class")["education-num"]
+    assert rich[1] > rich[0] + 1  # the class depends on what stands beside it
+
+
+def test_made_graphs_are_simple_and_have_a_tail() -> None:
+    made = data.edges(4000)
+    assert made.equals(data.edges(4000))
+    assert len(made) == made.unique().height == 4000
+    assert (made["a"] < made["b"]).all()
+    degrees = np.bincount(made.to_numpy().ravel())
+    assert degrees.max() > 4 * degrees.mean()
+
+
+def test_made_sets_have_the_universe_they_say(tmp_path: Path) -> None:
+    data.make("sets", 500, 40, tmp_path / "sets")
+    items = {int(word) for line in (tmp_path / "sets.dat").read_text().splitlines() for word in line.split()}
+    assert min(items) >= 1
+    assert max(items) <= 40
+
+
+# ---- the stopwatch --------------------------------------------------------------------------------------------
+
+
+class Ticks:
+    """A clock that stands still until it is told."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Slow:
+    """An engine whose answers take known times."""
+
+    classes = 2
+
+    def __init__(self, ticks: Ticks) -> None:
+        self.ticks = ticks
+
+    def tally(self, number: int) -> Iterator[tuple[int, int, Any]]:
+        for first in range(number):
+            self.ticks.now += 1
+            yield first, first + 1, np.zeros((1, 5))
+
+    def occupied(self) -> tuple[Any, Any]:
+        self.place()
+        self.ticks.now += 2
+        return np.zeros(7), np.zeros(7)
+
+    def place(self) -> None:
+        self.ticks.now += 10
+
+    def split(self) -> None:
+        self.ticks.now += 100
+
+
+def test_the_stopwatch_counts_nothing_twice() -> None:
+    ticks = Ticks()
+    watch, engine = Stopwatch(ticks), Slow(ticks)
+    watch.watch_engine(engine)
+    for _ in engine.tally(3):
+        ticks.now += 1000  # what the curator does between chunks is not the engine's time
+    engine.split()
+    engine.occupied()
+    assert dict(watch.seconds) == {"count": 3 + 12, "move": 100}
+    assert watch.level == 2
+    assert dict(watch.cells) == {0: 15, 1: 0, 2: 7}
+
+
+@pytest.mark.parametrize("method", ["rps", "diffgen"])
+def test_a_watched_run_gives_the_same_release(method: str, tmp_path: Path) -> None:
+    data.make("table", 2000, 5, tmp_path / "t")
+    options: dict[str, Any] = {"epsilon": 1, "method": method, "insecure_seed": 3}
+    plain = cantle.publish(tmp_path / "t.csv", tmp_path / "t.json", **options)
+    watch = Stopwatch(clock(False))
+    with watch.watching():
+        watched = cantle.publish(tmp_path / "t.csv", tmp_path / "t.json", **options)
+    assert plain.groups.equals(watched.groups)
+    assert set(watch.seconds) <= set(PASSES)
+    assert all(watch.seconds[name] > 0 for name in ("open", "count", "noise"))
+    assert watch.level > 1
+    assert sum(watch.cells.values()) > 100
+    assert watch.draws > 10
+    seen = dict(watch.seconds)
+    cantle.publish(tmp_path / "t.csv", tmp_path / "t.json", **options)
+    assert dict(watch.seconds) == seen  # it stops when it is told to
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell of other processes")
+def test_what_children_use_is_counted() -> None:
+    now, held, began = clock(True), peak(True), clock(True)()  # a server of other tests may be a child as well
+    program = (
+        "import time\nx = bytearray(50_000_000)\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\ninput()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        child.stdout.readline()
+        assert now() - began > 0.25
+        assert peak(True) > held + 40
+        child.stdin.close()
+    until = monotonic() + 5
+    while peak(True) > held + 40 and monotonic() < until:
+        sleep(0.05)
+    assert peak(True) < held + 40

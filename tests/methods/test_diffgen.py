@@ -1,0 +1,247 @@
+"""DiffGen's own decisions: settings, what competes, the threshold of counts, and that all of epsilon is spent."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle._publish import run
+from cantle.errors import ParameterError, SchemaError
+from cantle.methods import diffgen
+from cantle.methods.diffgen import DiffGen
+from cantle.schema.domain import Attribute, Domain, Labels, Steps
+from cantle.schema.taxonomy import Taxonomy
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.noise import Seeded
+from cantle.trusted.scores import HalfGini, JointMajority, Quality, WeightedMajority
+from cantle.trusted.specialisations import Value
+from tests.laws.strategies import public_domain
+
+DOMAIN = public_domain()
+
+
+def engine(domain: Domain, records: int, seed: int = 1) -> ColumnEngine:
+    dice = np.random.default_rng(seed)
+    assert domain.target is not None
+    sizes = tuple(a.size for a in domain.attributes)
+    columns = [dice.integers(0, size, records).astype(np.uint8) for size in sizes]
+    label = dice.integers(0, domain.target.size, records).astype(np.uint8)
+    return ColumnEngine(columns, label, sizes=sizes, class_count=domain.target.size)
+
+
+def finished(domain: Domain, people: int, nano: int = NANO, **given: Any) -> tuple[DiffGen, dict[str, Any]]:
+    method = DiffGen(domain, **given)
+    return method, run(method, engine(domain, people), epsilon_nano=nano, unit=Unit(), noise=Seeded(3))
+
+
+# ---- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"preset": "paper", "score": "majority"},
+        {"preset": "default", "score": "max"},
+        {"preset": "paper", "rounds": None},
+        {"count_share": 0},
+        {"rounds": -1},
+        {"rounds": 1001},
+        {"rounds": 2.5},
+        {"cells": 0},
+        {"score": "entropy"},
+        {"structure_share": 0},
+        {"structure_share": 1},
+        {"preset": "published"},
+        {"round": 3},
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        DiffGen(DOMAIN, **given)
+
+
+def test_a_class_is_needed() -> None:
+    with pytest.raises(SchemaError, match="target"):
+        DiffGen(public_domain(target=0))
+
+
+# ---- what competes ---------------------------------------------------------------------------------------------------
+
+
+def test_nulls_are_a_child_of_their_own_at_the_top() -> None:
+    tree = Taxonomy.from_nested([{"g": ["a", "b"]}, "c"])
+    job = Attribute("job", Labels(type="string", labels=tree.leaves), nullable=True, taxonomy=tree)
+    one = Attribute("one", Labels(type="string", labels=("only",)), nullable=True)
+    method = DiffGen(Domain((job, one), DOMAIN.target, ("job", "one", "kind")))
+    assert method._values(100, 100) == (
+        Value(0, (0, 4), ((0, 2), (2, 3), (3, 4))), Value(1, (0, 2), ((0, 1), (1, 2))),
+    )  # fmt: skip
+    method._push(method._values(100, 100)[0], 0)
+    assert method._values(100, 100)[0] == Value(0, (0, 2), ((0, 1), (1, 2)))
+
+
+def test_values_with_too_many_children_wait() -> None:
+    many = Attribute("many", Labels(type="string", labels=tuple("abcde")), nullable=False)
+    age = Attribute("age", Steps(type="integer", first=0, step=1, grid=9), nullable=False)
+    method = DiffGen(Domain((many, age), DOMAIN.target, ("many", "age", "kind")))
+    assert [v.attribute for v in method._values(5, 100)] == [0, 1]
+    assert [v.attribute for v in method._values(4, 100)] == [1]
+    assert [v.attribute for v in method._values(2, 100)] == [1]
+    assert method._values(1, 100) == ()
+    assert [v.attribute for v in method._values(5, 4)] == [1]
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 6), st.sampled_from([1, 7, 60]), st.integers(1, 40), st.sampled_from(["default", "paper"]))
+def test_every_cut_is_one_of_the_taxonomy_and_epsilon_is_spent(
+    rounds: int, records: int, units: int, preset: str
+) -> None:
+    nano = units * NANO // 10
+    method, receipt = finished(DOMAIN, records, nano, preset=preset, rounds=rounds)
+    assert method.rounds <= rounds
+    assert method.grid.fits(method.sizes)
+    assert method.grid.shape[2] in (1, 3)  # job is flat: all or nothing
+    [path] = receipt["paths"]
+    assert path["epsilon_nano"] == nano
+    assert path["charges"][-1]["why"] == "cells"
+    assert method.noisy is not None
+    assert (method.noisy.value >= method.noisy.at_least).all()
+    assert (np.diff(method.noisy.cells) > 0).all()
+    assert (method.noisy.cells < method.grid.cells * method.classes).all()
+
+
+def test_declared_records_are_not_paid_for() -> None:
+    _, receipt = finished(DOMAIN, 50, records=50, count_share=0, score="majority", rounds=2, cells=50)
+    assert [c["why"] for c in receipt["paths"][0]["charges"]] == ["specialise", "specialise", "cells"]
+
+
+def test_the_same_plan_whatever_the_records() -> None:
+    """With everything declared, prices and their order follow from the settings alone."""
+    paid = []
+    for records in (0, 1, 300):
+        _, receipt = finished(DOMAIN, records, records=100, count_share=0, score="gini", rounds=3)
+        paid.append([(c["why"], c["epsilon_nano"], c["sensitivity"]) for c in receipt["paths"][0]["charges"]])
+    assert paid[0] == paid[1] == paid[2]
+
+
+def test_rounds_of_half_gini_rise_and_the_others_pay_alike() -> None:
+    def prices(score: str, rounds: int) -> list[int]:
+        given: dict[str, Any] = {"records": 100, "count_share": 0, "structure_share": "1/2", "cells": 50}
+        _, receipt = finished(DOMAIN, 40, score=score, rounds=rounds, **given)
+        return [c["epsilon_nano"] for c in receipt["paths"][0]["charges"] if c["why"] == "specialise"]
+
+    assert prices("majority", 2) == [250_000_000, 250_000_000]
+    # 25, 35 and 49 parts of 109; 109 does not divide the half, so each is rounded down
+    assert prices("gini", 3) == [half * NANO // 218 for half in (25, 35, 49)]
+    assert prices("gini", 1) == [NANO // 2]
+
+
+TEMPERED = WeightedMajority((512, 1024))
+"""Of totals 4 : 1, sqrt(1/4) of 1024."""
+
+
+@pytest.mark.parametrize(
+    ("given", "records", "first", "later", "usual"),
+    [
+        ({"objective": "accuracy"}, 30_000, TEMPERED, JointMajority(), Fraction(2, 3)),
+        ({"objective": "accuracy"}, 3_000, TEMPERED, TEMPERED, Fraction(3, 4)),
+        ({"objective": "auto"}, 30_000, HalfGini(), HalfGini(), Fraction(1, 2)),
+        ({"objective": "auto"}, 3_000, TEMPERED, TEMPERED, Fraction(3, 4)),
+        ({"objective": "balanced"}, 3_000, HalfGini(), HalfGini(), Fraction(3, 4)),
+        ({"score": "majority"}, 30_000, JointMajority(), JointMajority(), Fraction(2, 3)),
+        ({"score": "weighted"}, 30_000, *[WeightedMajority((256, 1024))] * 2, Fraction(1, 2)),
+    ],
+    ids=str,
+)
+def test_the_scores_follow_from_objective_and_size(
+    given: dict[str, Any], records: int, first: Quality, later: Quality, usual: Fraction
+) -> None:
+    method = DiffGen(DOMAIN, records=records, **given)
+    assert method._scores([4 * records // 5, records // 5], NANO) == (first, later, usual)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 9, 12, 13, 1000])
+@pytest.mark.parametrize("score", [HalfGini(), JointMajority(), WeightedMajority((3, 2))], ids=repr)
+def test_rounds_pay_no_more_than_the_structure_has(rounds: int, score: Quality) -> None:
+    structure = 489_999_999
+    paid = diffgen._prices(structure, rounds, score)
+    assert len(paid) == rounds
+    assert paid == sorted(paid)
+    assert structure - rounds <= sum(paid) <= structure or not rounds
+    assert all(paid)  # also the first of a thousand has something to choose with
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 1.0, 5.0])
+@pytest.mark.parametrize("digits", [20, 27, 34, 50])
+def test_the_threshold_bounds_the_empty_cells_that_are_listed(rate: float, digits: int) -> None:
+    method = DiffGen(DOMAIN)
+    method.grid = Grid(tuple(np.array([0, 1, 2]) for _ in range(digits)))
+    at_least = method._threshold(int(rate * NANO))
+
+    def expected(threshold: float) -> float:
+        shown = method.grid.cells * 2 * math.exp(-rate * threshold) / (1 + math.exp(-rate))
+        return shown * (threshold + 1 / rate)
+
+    assert expected(at_least) <= diffgen.MOST_SPURIOUS
+    assert at_least == 1 or expected(at_least - 1 - int(0.1 / rate)) > diffgen.MOST_SPURIOUS
+
+
+def test_the_threshold_is_the_same_whatever_the_records() -> None:
+    seen = set()
+    for records in (0, 200):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(diffgen, "MOST_SPURIOUS", 1)
+            domain = Domain(DOMAIN.attributes[2:], DOMAIN.target, ("job", "kind"))
+            method, _ = finished(domain, records, preset="paper", rounds=0)
+            assert method.noisy is not None
+            seen.add((method.grid.cells, *method.noisy.at_least.tolist()))
+    assert len(seen) == 1
+    assert min(seen)[1] > 1
+
+
+# ---- limits: each a clear error, or a stated fallback ----------------------------------------------------------------
+
+
+def many(columns: int, labels: int = 2) -> Domain:
+    steps = Steps(type="integer", first=0, step=1, grid=2)
+    attributes = tuple(Attribute(f"a{i}", steps, nullable=False) for i in range(columns))
+    target = Attribute("y", Labels(type="string", labels=tuple(f"k{i}" for i in range(labels))), nullable=False)
+    return Domain(attributes, target, (*(a.name for a in attributes), "y"))
+
+
+def test_a_table_of_many_columns_is_released() -> None:
+    method, _ = finished(many(70), 30, rounds=2)
+    assert len(method.results(np.random.default_rng(1)).records.columns) == 71
+
+
+@pytest.mark.parametrize(("columns", "labels"), [(62, 2), (58, 255)])
+def test_specialisation_stops_before_cells_cannot_be_numbered(columns: int, labels: int) -> None:
+    method, _ = finished(many(columns, labels), 5, 2 * NANO, preset="paper", rounds=columns)
+    assert 2**49 <= method.grid.cells <= 2**50
+    assert method.rounds < columns
+    assert method.noisy is not None
+    assert method.noisy.at_least > 1
+    assert len(method.noisy.cells) < 10**6
+
+
+def test_the_cap_on_cells_holds_in_both_presets() -> None:
+    for preset in ("default", "paper"):
+        method, _ = finished(many(12), 50, 100 * NANO, preset=preset, rounds=12, cells=20)
+        assert 20 <= method.grid.cells <= 80
+
+
+def test_too_little_epsilon_is_a_clear_error() -> None:
+    with pytest.raises(ParameterError, match="epsilon is too small|raise epsilon"):
+        finished(DOMAIN, 5, 1)

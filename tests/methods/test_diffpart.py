@@ -1,0 +1,282 @@
+"""DiffPart's public side: settings, number of operations, prices, caps; and that much budget gives the data back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle._open import open_data
+from cantle._publish import run
+from cantle.errors import ParameterError
+from cantle.methods.diffpart import SMALL, DiffPart, _inner_nodes, _largest
+from cantle.postprocess.counts import public_dice
+from cantle.schema.sets import SetSchema
+from cantle.trusted.budget import MOST, NANO, Unit
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.noise import Lanes, Rate, Seeded
+
+
+def schema(size: int) -> SetSchema:
+    return SetSchema.from_dict({"kind": "sets", "items": {"minimum": 0, "maximum": size - 1}})
+
+
+def ran(
+    records: list[list[int]], size: int, *, epsilon_nano: int = NANO, seed: int = 3, unit: int = 1, **given: Any
+) -> tuple[DiffPart, dict[str, Any]]:
+    plan = DiffPart(schema(size), **given)
+    _, store = open_data(records, plan.schema, plan)
+    return plan, run(plan, store, epsilon_nano=epsilon_nano, unit=Unit(unit), noise=Seeded(seed))
+
+
+def baskets(size: int, number: int, *, seed: int = 1) -> list[list[int]]:
+    """Sets that have more of the first items, of one to six items."""
+    dice = np.random.default_rng(seed)
+    weight = 1 / np.arange(1, size + 1)
+    return [
+        dice.choice(size, min(size, n), replace=False, p=weight / weight.sum()).tolist()
+        for n in dice.integers(1, 7, number)
+    ]
+
+
+def counted(records: Any) -> Counter[tuple[int, ...]]:
+    return Counter(tuple(sorted(set(record))) for record in records)
+
+
+# ---- settings -------------------------------------------------------------------------------------------------------
+
+
+def test_small_universes_are_published_at_once_unless_a_tree_is_asked_for() -> None:
+    assert DiffPart(schema(SMALL)).all_at_once
+    assert not DiffPart(schema(SMALL + 1)).all_at_once
+    assert not DiffPart(schema(SMALL), preset="paper").all_at_once
+    assert not DiffPart(schema(5), cells="tree").all_at_once
+    with pytest.raises(ParameterError, match=f"all takes at most {SMALL} items, this universe has {SMALL + 1}"):
+        DiffPart(schema(SMALL + 1), cells="all")
+
+
+def test_records_are_cut_to_four_items_by_default_and_not_in_the_paper() -> None:
+    assert DiffPart(schema(100)).most == 4
+    assert DiffPart(schema(100), m="off").most == 100
+    assert DiffPart(schema(100), preset="paper").most == 100
+    assert DiffPart(schema(3), cells="tree").most == 3
+    assert DiffPart(schema(100), m=1).most == 1
+
+
+@pytest.mark.parametrize("name", ["m", "fanout", "c2", "fill", "max_cells"])
+def test_what_would_do_nothing_is_refused(name: str) -> None:
+    value = {"c2": 1, "fill": False}.get(name, 3)
+    for cells in ("auto", "all"):
+        with pytest.raises(ParameterError, match=f"{name} would do nothing.*cells=tree"):
+            DiffPart(schema(20), **{"cells": cells, name: value})
+    DiffPart(schema(20), **{"cells": "tree", name: value})
+    DiffPart(schema(21), **{name: value})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"fanout": 1}, {"fanout": 63}, {"m": 0}, {"eta": 0}, {"eta": 1}, {"leaf_share": 0}, {"leaf_share": 1}, {"c2": -1},
+     {"max_cells": 0}, {"cells": "some"}, {"fill": "yes"}, {"depth": 3}],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="diffpart"):
+        DiffPart(schema(30), **given)
+
+
+def test_all_settings_are_echoed() -> None:
+    echo = DiffPart(schema(30), preset="paper").parameters()
+    assert echo == {"preset": "paper", "fanout": 10, "c1": "3", "c2": "6/5", "eta": None, "m": None, "cells": "tree",
+                    "leaf_share": "1/2", "max_cells": 10**6, "fill": False}  # fmt: skip
+
+
+# ---- operations and prices ------------------------------------------------------------------------------------------
+
+
+def test_inner_nodes_by_hand() -> None:
+    """Five items by twos: {0,1}, {2,3}, {4}; {{0,1},{2,3}}, {{4}}; the root. Nodes of one child do not count."""
+    counts = _inner_nodes(ItemTree.of(5, 2, even=False))
+    assert counts[1].tolist() == [[0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    assert counts[2].tolist() == [[0, 2, 1, 0], [0, 0, 0, 0]]
+    assert counts[3].tolist() == [[0, 2, 1, 1]]
+
+
+def longest(parts: Partitions) -> int:
+    """The most operations that any record of a partition still needs: those of nodes with two children or more."""
+    fan = int(parts.fan[0])
+    here = int(fan > 1)
+    if parts.ends[0]:
+        return here
+    masks = [mask for mask in range(1, 2**fan) if mask.bit_count() <= parts.room[0]]
+    below = Kept(np.zeros(len(masks), np.int64), np.array(masks)).children(parts, 0)
+    return here + max(longest(below.take([i])) for i in range(len(below)))
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 7), st.integers(2, 4), st.integers(1, 7), st.booleans())
+def test_the_number_of_operations_is_that_of_the_longest_chain(size: int, fanout: int, m: int, paper: bool) -> None:
+    """Theorem 4.1: exact without a cut, and never too small with one."""
+    plan = DiffPart(schema(size), preset="paper" if paper else "default", cells="tree", fanout=fanout, m=m)
+    parts = Partitions.root(plan.tree, plan.most)
+    for _ in range(4):
+        inner = parts.take(~parts.ends)
+        if not len(inner):
+            break
+        said = plan._operations(inner)
+        for i, operations in enumerate(said.tolist()):
+            need = longest(inner.take([i]))
+            assert operations >= need
+            if plan.most == size:
+                assert operations == need
+        pairs = [
+            (i, (1 << min(int(fan), int(room))) - 1)
+            for i, (fan, room) in enumerate(zip(inner.fan, inner.room, strict=True))
+        ]
+        parts = Kept(*(np.array([pair[k] for pair in pairs]) for k in (0, 1))).children(inner, 0)
+
+
+@pytest.mark.parametrize("given", [{}, {"m": 2, "fanout": 3}, {"preset": "paper", "fanout": 3}, {"leaf_share": "9/10"}])
+@pytest.mark.parametrize("unit", [1, 3])
+def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: int) -> None:
+    """Every path that ends in a leaf pays exactly epsilon; a path that was cut off never touches the leaves' share."""
+    nano = 6 * NANO + 7
+    plan, receipt = ran(baskets(25, 3000), 25, epsilon_nano=nano, unit=unit, **given)
+    share = plan.settings["leaf_share"]
+    leaf_budget = nano - int(nano * (1 - share))
+    reached = 0
+    for path in receipt["paths"]:
+        words = [charge["why"] for charge in path["charges"]]
+        assert {charge["sensitivity"] for charge in path["charges"]} == {unit}
+        if words[-1:] == ["leaf partitions"]:
+            reached += 1
+            assert path["epsilon_nano"] == nano
+            assert path["charges"][-1]["epsilon_nano"] >= leaf_budget
+        else:
+            assert path["epsilon_nano"] <= nano - leaf_budget
+        assert set(words[:-1]) <= {"sub-partitions"}
+    assert reached
+    leaves = plan.harvest.leaves()
+    assert set(leaves.rate_num.tolist()) <= {path["charges"][-1]["epsilon_nano"] for path in receipt["paths"]}
+    assert leaves.rate_den == NANO * unit
+
+
+def test_an_epsilon_too_small_for_the_taxonomy_is_refused() -> None:
+    with pytest.raises(
+        ParameterError, match="epsilon is too small for a taxonomy of 60 items; raise epsilon or the fan-out"
+    ):
+        ran([[1]], 60, epsilon_nano=8, fanout=2)
+
+
+# ---- the cap --------------------------------------------------------------------------------------------------------
+
+
+def test_the_largest_by_noisy_count_go_on_and_untested_ones_first() -> None:
+    value, tested = np.array([5, 9, 0, 9, 1]), np.array([True, True, False, True, True])
+    assert _largest(value, tested, 5).tolist() == [0, 1, 2, 3, 4]
+    assert _largest(value, tested, 3).tolist() == [1, 2, 3]
+    assert _largest(value, tested, 2).tolist() == [1, 2]
+    assert _largest(value, tested, 1).tolist() == [2]
+
+
+def test_no_round_has_more_partitions_than_the_cap() -> None:
+    free, _ = ran(baskets(60, 2000), 60, fanout=5, epsilon_nano=5 * NANO)
+    capped, _ = ran(baskets(60, 2000), 60, fanout=5, epsilon_nano=5 * NANO, max_cells=4)
+    assert max(map(len, free.harvest.rounds)) > 4
+    assert max(map(len, capped.harvest.rounds)) == 4
+
+
+# ---- what comes out -------------------------------------------------------------------------------------------------
+
+MUCH = MOST // 10
+"""At this budget noise is 0 with near certainty."""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cells": "tree", "m": "off"},
+        {"cells": "tree", "m": "off", "fanout": 2, "fill": False},
+        {"cells": "tree", "m": "off", "fanout": 62},
+        {"preset": "paper", "fanout": 4},
+        {"preset": "paper", "fanout": 2, "c1": 0, "c2": 0, "eta": "1/4"},
+        {"cells": "all"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", [1, 2, 7, 13])
+def test_with_much_budget_the_data_come_back(size: int, given: dict[str, Any]) -> None:
+    records = baskets(size, 80)
+    plan, _ = ran(records, size, epsilon_nano=MUCH, **given)
+    results = plan.results(public_dice(2))
+    assert counted(results.records["items"].to_list()) == counted(records)
+    groups = {tuple(row["items"]): row["count"] for row in results.groups.to_dicts() if row["count"]}
+    assert groups == counted(records)
+    assert results.summary["records"] == 80
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_with_much_budget_and_a_cut_every_record_has_a_part_of_itself(m: int) -> None:
+    records = baskets(40, 200)
+    plan, _ = ran(records, 40, epsilon_nano=MUCH, m=m, fanout=6)
+    released = counted(plan.results(public_dice(2)).records["items"].to_list())
+    assert sum(released.values()) == 200
+    assert {len(items) for items in released} <= set(range(1, m + 1))
+    short = {items: n for items, n in counted(records).items() if len(items) <= m}
+    assert all(released[items] >= n for items, n in short.items())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_refilled_records_are_sets_of_the_universe(seed: int) -> None:
+    """Records for pruned mass: no item twice, none that is unknown, no empty set, as many as are said."""
+    plan, _ = ran(baskets(90, 3000, seed=seed), 90, seed=seed, fanout=5, epsilon_nano=3 * NANO)
+    results = plan.results(public_dice(seed))
+    assert results.summary["refilled"] > 0
+    made = results.records["items"].to_list()
+    assert len(made) == results.summary["records"]
+    assert all(record == sorted(set(record)) and record and record[0] >= 0 and record[-1] < 90 for record in made)
+    assert results.summary["records"] == results.summary["refilled"] + int(results.groups["count"].sum())
+    assert (results.groups["estimate"] >= 0).all()
+
+
+def test_nothing_is_drawn_without_records_where_thresholds_hold() -> None:
+    """Over no records at most a few spurious sets are released."""
+    for seed in range(5):
+        plan, _ = ran([], 300, seed=seed)
+        results = plan.results(public_dice(seed))
+        assert results.records.height < 200
+        assert results.groups.height < 20
+
+
+# ---- many partitions in one question ---------------------------------------------------------------------------------
+
+
+def test_partitions_of_all_sizes_prices_and_thresholds_draw_as_if_alone() -> None:
+    """One question about many partitions is as many questions: totals from 1 to 2^62 - 1, dense and sparse."""
+    dice = np.random.default_rng(8)
+    total = np.array([1, 3, 7, 1023, 2**20 - 1, 2**40 - 1, 2**62 - 1, 2**62 - 1, 5, 63])
+    rate_num = dice.integers(1, 50, len(total))
+    patterns = np.log(total.astype(float) + 1) * 20 / rate_num
+    least = np.maximum(1, np.ceil(patterns - dice.integers(0, 60, len(total)) / rate_num)).astype(np.int64)
+    cells = [np.unique(dice.integers(0, min(n, 2**61), min(4, n))) for n in total.tolist()]
+    starts = np.cumsum([0, *map(len, cells)])
+    counts = dice.integers(1, 30, starts[-1])
+    ids = np.arange(10, 10 + len(total))
+
+    def ask(rows: slice) -> list[tuple[int, int, int]]:
+        at = starts[rows.start : rows.stop + 1]
+        shown = Seeded(4).sparse(
+            Lanes(3, ids[rows]), at - at[0], np.concatenate(cells[rows]), counts[at[0] : at[-1]], total[rows],
+            Rate(rate_num[rows], 20), least[rows],
+        )  # fmt: skip
+        owner = np.repeat(ids[rows], np.diff(shown[0]))
+        return list(zip(owner.tolist(), shown[1].tolist(), shown[2].tolist(), strict=True))
+
+    together = ask(slice(0, len(total)))
+    assert together == [row for i in range(len(total)) for row in ask(slice(i, i + 1))]
+    assert len(together) > 20
+    for owner, cell, value in together:
+        assert 0 <= cell < total[owner - 10]
+        assert value >= least[owner - 10]

@@ -1,0 +1,89 @@
+"""How many empty sub-partitions to expect: the bound against a count over all of them, one by one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.geometry.subsets import unrank
+
+
+def all_of_them(tree: ItemTree, passes: list[float]) -> float:
+    """The expected number of sub-partitions, leaves included, in a run over no records: every one with the product of
+    the chances on its way; a node with one child is passed without a test, unless leaves are made of it."""
+    parts, way, total = Partitions.root(tree, tree.size), np.ones(1), 0.0
+    while len(parts):
+        rows = np.repeat(np.arange(len(parts)), parts.patterns)
+        place = np.concatenate([np.arange(n) for n in parts.patterns.tolist()])
+        masks = unrank(place, parts.fan[rows], parts.room[rows])
+        each = np.where((parts.fan == 1) & ~parts.ends, 1.0, np.array(passes)[parts.height - 1])
+        reached = way[rows] * each[rows]
+        total += float(reached.sum())
+        inner = ~parts.ends[rows]
+        order = np.lexsort((masks[inner], rows[inner]))
+        kept = Kept(rows[inner][order], masks[inner][order])
+        parts, way = kept.children(parts, 0), reached[inner][order]
+    return total
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 6), st.integers(2, 6), st.booleans(), st.data())
+def test_the_bound_holds_whatever_the_tree(size: int, fanout: int, even: bool, data: st.DataObject) -> None:
+    tree = ItemTree.of(size, fanout, even=even)
+    passes = [data.draw(st.floats(0.001, 0.5)) for _ in range(tree.height)]
+    assert all_of_them(tree, passes) <= expected(tree, lambda h: passes[h - 1]) * (1 + 1e-9)
+
+
+def test_one_height_is_counted_exactly() -> None:
+    """All sets of seven children pass with the same chance."""
+    tree = ItemTree.of(7, 7, even=True)
+    assert expected(tree, lambda _: 0.25) == pytest.approx(0.25 * (2**7 - 1))
+    assert all_of_them(tree, [0.25]) == pytest.approx(0.25 * (2**7 - 1))
+
+
+def test_huge_trees_give_huge_numbers_and_no_error() -> None:
+    assert expected(ItemTree.of(5000, 62, even=True), lambda _: 0.5) > 1e100
+
+
+@given(st.floats(0.01, 5), st.integers(1, 6), st.floats(0.001, 5), st.floats(1, 3))
+def test_an_empty_cell_passes_no_more_often_than_said(constant: float, height: int, rate: float, factor: float) -> None:
+    """P[Z >= t] = a^t / (1 + a) at the threshold that is used, for any rate up to the largest."""
+    one = np.ones(1, np.int64)
+    least = int(threshold(constant, np.array([rate]), one, None, height * one)[0])
+    passes = math.exp(-rate * least) / (1 + math.exp(-rate))
+    assert passes <= chance(constant, height, rate * factor) * (1 + 1e-9)
+
+
+@given(st.floats(0.001, 5), st.integers(1, 2**40), st.sampled_from([0.05, 0.25, 0.5]))
+def test_of_all_empty_cells_no_more_than_eta_pass(rate: float, patterns: int, eta: float) -> None:
+    """privacy.md 5.3, and the threshold is the least that does it."""
+    rates, cells, one = np.array([rate]), np.array([patterns]), np.ones(1, np.int64)
+    least = int(threshold(0.0, rates, cells, eta, one)[0])
+    a = math.exp(-rate)
+    assert least >= 1
+    assert patterns * a**least / (1 + a) <= eta * (1 + 1e-9) or least * rate > 700
+    if least > 1:
+        assert patterns * a ** (least - 1) / (1 + a) > eta * (1 - 1e-9)
+
+
+def test_thresholds_by_hand() -> None:
+    """ceil(sqrt 2 * 1.2 * 2 / 0.5) = 7; ln(1023 / ((1 + e^-0.5) 0.25)) / 0.5 = 15.69, 16 with it."""
+    rate, cells, height = np.array([0.5]), np.array([1023]), np.array([2])
+    assert threshold(1.2, rate, cells, None, height).tolist() == [7]
+    assert threshold(1.2, rate, cells, 0.25, height).tolist() == [16]
+    assert threshold(0.0, rate, np.array([1]), None, height).tolist() == [1]
+
+
+@pytest.mark.parametrize(("size", "fanout", "cells"), [(100, 10, 10**6), (1012, 10, 10**4), (300, 4, 10)])
+def test_the_smallest_constant_is_the_smallest(size: int, fanout: int, cells: int) -> None:
+    tree = ItemTree.of(size, fanout, even=False)
+    found = smallest_constant(tree, 0.5, cells)
+    assert found is not None
+    for constant, enough in ((found, True), (found - 0.01, False)):
+        assert (expected(tree, lambda h, c=constant: chance(c, h, 0.5)) <= cells) == enough

@@ -1,0 +1,151 @@
+"""Records as they were drawn: the frame, and the file that is byte for byte what polars writes of the frame."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle import _fast
+from cantle.postprocess import records as drawn
+from cantle.postprocess.records import Drawn
+from cantle.postprocess.results import Results, as_drawn
+from cantle.schema.domain import Attribute
+from cantle.schema.table import Schema
+
+AWKWARD = [
+    "a",
+    "b,c",
+    'the "boss"',
+    " left",
+    "right ",
+    "é漢字",
+    "null",
+    "1",
+    "#",
+    "a" * 40,
+    "sixteen bytes ok",
+    "\t",
+]
+FIELDS: list[dict[str, Any]] = [
+    {"name": "whole", "type": "integer", "constraints": {"minimum": -5, "maximum": 300}},
+    {"name": "far", "type": "integer", "constraints": {"minimum": -(10**12), "maximum": 10**12}, "step": 999},
+    {"name": "wide, and quoted", "type": "integer", "constraints": {"minimum": -100_000, "maximum": 100_000}},
+    {"name": "text", "type": "string", "categories": AWKWARD},
+    {"name": "number", "type": "number", "constraints": {"minimum": -1, "maximum": 2}, "step": 0.1},
+    {"name": "tiny", "type": "number", "constraints": {"minimum": 0, "maximum": 0.0001}, "step": 0.0000001},
+    {"name": "day", "type": "date", "constraints": {"minimum": "1969-12-30", "maximum": "2000-01-01"}},
+    {"name": "yes", "type": "boolean"},
+    {"name": "rank", "type": "integer", "categories": [3, 1, 20]},
+    {
+        "name": "time",
+        "type": "datetime",
+        "constraints": {"minimum": "2000-01-01T00:00:00", "maximum": "2000-01-02T00:00:00"},
+        "step": 60,
+    },
+]
+
+
+def attributes(*fields: dict[str, Any]) -> tuple[Attribute, ...]:
+    return Schema.from_dict({"fields": list(fields or FIELDS), "missingValues": ["NA"]}).domain().attributes
+
+
+def records(kinds: tuple[Attribute, ...], n: int, seed: int = 0) -> Drawn:
+    generator = np.random.default_rng(seed)
+    codes = (generator.integers(0, kind.grid + kind.nullable, n) for kind in kinds)
+    return Drawn.of(
+        [(kind, one.astype(np.min_scalar_type(kind.grid))) for kind, one in zip(kinds, codes, strict=True)], n
+    )
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "kernels"])
+def ready(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if request.param:
+        pytest.importorskip("numba")
+    monkeypatch.setattr(_fast, "ready", lambda: request.param)
+    return bool(request.param)
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize("n", [0, 1, 3, 16383, 16384, 16385, 40000])
+def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int) -> None:
+    made = records(attributes(), n)
+    digest = made.write_csv(tmp_path / "ours.csv")
+    made.frame().write_csv(tmp_path / "polars.csv")
+    assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
+    assert digest == hashlib.sha256((tmp_path / "ours.csv").read_bytes()).hexdigest()
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize("field", range(len(FIELDS)))
+def test_a_column_alone(tmp_path: Path, field: int) -> None:
+    """Whose lines must not be empty: other readers would pass over them."""
+    (kind,) = attributes(FIELDS[field])
+    made = Drawn.of([(kind, np.append(records((kind,), 500).codes[0], [kind.grid, kind.grid]))], 502)
+    made.write_csv(tmp_path / "ours.csv")
+    lines = (tmp_path / "ours.csv").read_text().splitlines()
+    nulls = made.frame().to_series().null_count()
+    assert nulls > 1
+    assert (len(lines), lines.count(""), lines.count('""')) == (503, 0, nulls)
+
+
+@pytest.mark.usefixtures("ready")
+def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path) -> None:
+    lines = {"name": "l", "type": "string", "categories": ["two\nlines", "one\rreturn", "plain"]}
+    long = {"name": "s", "type": "string", "categories": ["x" * 70_000, "y"]}
+    for field in (lines, long):
+        made = records(attributes(field, FIELDS[0]), 40)
+        made.write_csv(tmp_path / "ours.csv")
+        made.frame().write_csv(tmp_path / "polars.csv")
+        assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
+
+
+def test_plain_values_are_really_written_by_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setattr(_fast, "ready", lambda: True)
+    monkeypatch.setattr(drawn, "LISTED", 1 << 20)  # the finest of the grids
+    made = records(attributes(), 50)
+    monkeypatch.setattr(Drawn, "frame", lambda _: pytest.fail("polars was asked"))
+    made.write_csv(tmp_path / "ours.csv")
+
+
+def test_values_are_those_of_decoding() -> None:
+    made = records(attributes(), 2000)
+    frame = made.frame()
+    assert len(made) == len(frame) == 2000
+    for kind, codes in zip(made.attributes, made.codes, strict=True):
+        again = kind.encode(frame[kind.name])
+        assert again.tolist() == codes.tolist()
+
+
+SCHEMA: dict[str, Any] = {"missingValues": ["NA"], "fields": [FIELDS[0], FIELDS[3], {**FIELDS[7], "role": "target"}]}
+
+
+def test_a_release_becomes_a_frame_when_it_is_looked_at(tmp_path: Path) -> None:
+    data = records(attributes(*SCHEMA["fields"][:2]), 300).frame()
+    data = data.with_columns(yes=pl.Series([True, False, None] * 100))
+    for method in ("rps", "diffgen"):
+        made = [cantle.publish(data, SCHEMA, epsilon=1, method=method, insecure_seed=3) for _ in range(3)]
+        assert isinstance(as_drawn(made[0]), Drawn)
+        assert isinstance(made[0].records, pl.DataFrame)
+        assert made[0].records is made[0].records
+        assert isinstance(as_drawn(made[0]), pl.DataFrame)
+        pickled = pickle.loads(pickle.dumps(made[2]))
+        files = []
+        for number, release in enumerate((*made[:2], pickled)):
+            release.save(tmp_path / f"{method}{number}")
+            files.append({path.name: path.read_bytes() for path in (tmp_path / f"{method}{number}").iterdir()})
+        assert files[0] == files[1] == files[2]
+        assert made[1].records.equals(made[0].records)
+
+
+def test_results_hold_frames_as_well() -> None:
+    frame = pl.DataFrame({"a": [1]})
+    results = Results(frame, frame, {}, {})
+    assert results.records is as_drawn(results) is frame

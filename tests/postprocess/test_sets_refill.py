@@ -1,0 +1,166 @@
+"""Records for pruned mass: their law, and that tables change nothing of what is drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cantle._publish import run
+from cantle.methods.diffpart import DiffPart
+from cantle.postprocess import sets_refill as module
+from cantle.postprocess.counts import public_dice
+from cantle.postprocess.sets_refill import Shape, _Counted, _Level, refill
+from cantle.postprocess.sets_tree import Counted, Harvest, agree
+from cantle.schema.items import Universe
+from cantle.schema.sets import SetSchema
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, bits_of
+from cantle.trusted.noise import Seeded
+
+
+def level(masses: list[list[float]], shown: list[float]) -> _Level:
+    """A height whose nodes have children of these masses."""
+    edge = np.cumsum([0, *map(len, masses)])
+    return _Level(edge, np.array(sum(masses, [])), np.array(shown))
+
+
+MASSES = st.lists(
+    st.lists(st.one_of(st.sampled_from([1e-9, 1.0, 1e9]), st.floats(1e-9, 1e6)), min_size=1, max_size=12),
+    min_size=1, max_size=5,
+)  # fmt: skip
+
+
+@given(MASSES, st.integers(0, 2**32))
+def test_the_listed_parts_lead_to_the_child_that_a_search_finds(masses: list[list[float]], seed: int) -> None:
+    made = level(masses, [1.0])
+    node = np.random.default_rng(seed).integers(0, len(masses), 1 + 64 * len(masses))
+    listed = made._children(node, public_dice(seed))
+    few = np.array_split(node, 2)  # too few for a list
+    dice = public_dice(seed)
+    assert np.concatenate([made._children(part, dice) for part in few]).tolist() == listed.tolist()
+    assert ((listed >= made.first[node]) & (listed < made.first[node] + made.fan[node])).all()
+
+
+def by_hand(masses: list[float], shown: list[float], most: int) -> dict[int, float]:
+    """The chance of every set of children: so many draws, repeats collapsing."""
+    chance: Counter[int] = Counter()
+    for number, share in enumerate(shown, 1):
+        draws = max(1, min(number, most, len(masses)))
+        for chosen in product(range(len(masses)), repeat=draws):
+            weight = np.prod([masses[child] / sum(masses) for child in chosen])
+            chance[int(np.bitwise_or.reduce([1 << child for child in chosen]))] += share / sum(shown) * weight
+    return chance
+
+
+@pytest.mark.parametrize("most", [-1, 1, 2, 3, 9])
+def test_sets_of_children_have_the_law_of_their_draws(most: int) -> None:
+    masses, shown, number = [[7.0], [4.0, 1.0, 3.0], [1.0, 1.0]], [5.0, 3.0, 1.0, 1.0], 200_000
+    drawn = level(masses, shown).draw(np.full(number, 1), np.full(number, most), public_dice(4))
+    chance = by_hand(masses[1], shown, most)
+    seen = Counter(drawn.tolist())
+    assert seen.keys() <= chance.keys()
+    for mask, expected in chance.items():
+        assert abs(seen[mask] - number * expected) < 5 * np.sqrt(number * expected * (1 - expected)) + 1e-6, mask
+
+
+@given(st.lists(st.floats(0.01, 9), min_size=1, max_size=30), st.integers(0, 2**32))
+def test_numbers_of_draws_are_found_by_comparing_as_by_searching(shown: list[float], seed: int) -> None:
+    made, dice = level([[1.0] * 40], shown), np.random.default_rng(seed)
+    random, most = dice.random(200), dice.integers(-1, 30, 200)
+    found = [made._numbers(np.zeros(len(part), np.int64), most[part], random[part]) for part in np.arange(200)[:, None]]
+    assert np.concatenate(found).tolist() == made._numbers(np.zeros(200, np.int64), most, random).tolist()
+
+
+@pytest.mark.parametrize("fanout", [2, 7, 12, 13, 62])
+def test_members_of_masks(fanout: int) -> None:
+    tree, dice = ItemTree.of(200, fanout, even=True), np.random.default_rng(fanout)
+    shape = Shape(tree, (np.arange(201), np.arange(200)), np.ones(200))
+    mask, first = dice.integers(1, 1 << shape.widest, 500), dice.integers(0, 100, 500)
+    for made, wanted in zip(shape.members(mask, first), bits_of(mask, first), strict=True):
+        assert made.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("room", [0, module._MARKED])
+def test_what_was_counted_already(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MARKED", room)
+    tree, dice = ItemTree.of(36, 6, even=True), np.random.default_rng(room)
+    root, count = Partitions.root(tree, 4), 30
+    nodes = root.take(np.zeros(count, np.int64))
+    ids = np.sort(dice.choice(90, count, replace=False))
+    object.__setattr__(nodes, "ids", ids)
+    pairs = np.unique(np.stack([dice.integers(0, 100, 400), dice.integers(1, 64, 400)], axis=1), axis=0)
+    counted = _Counted(nodes, pairs[:, 0], pairs[:, 1], 6)
+    row, mask = dice.integers(0, count, 3000), dice.integers(1, 64, 3000)
+    known = set(map(tuple, pairs.tolist()))
+    wanted = [i for i in range(3000) if (int(ids[row[i]]), int(mask[i])) in known]
+    assert wanted
+    assert counted.among(row, mask).tolist() == wanted
+
+
+def harvested(fanout: int) -> tuple[DiffPart, Harvest]:
+    dice = np.random.default_rng(fanout)
+    records = [np.unique(dice.zipf(1.3, dice.integers(1, 7)) % 150) for _ in range(20_000)]
+    plan = DiffPart(SetSchema(universe=Universe(range(150))), fanout=fanout)
+    starts = np.cumsum([0, *map(len, records)])
+    store = SetEngine(starts, np.concatenate(records).astype(np.int32), tree=plan.tree, most=plan.most)
+    run(plan, store, epsilon_nano=NANO, unit=Unit(), noise=Seeded(1))
+    return plan, plan.harvest
+
+
+@pytest.mark.parametrize("fanout", [4, 12, 40])
+def test_tables_change_nothing_of_what_is_drawn(fanout: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = harvested(fanout)
+    fast = plan.results(public_dice(2))
+    assert fast.summary["refilled"] > 1000
+    for name, value in {"_LISTED": 0, "_MARKED": 0, "_PARTS": 1 << 40, "_FEW": 0}.items():
+        monkeypatch.setattr(module, name, value)
+    plain = plan.results(public_dice(2))
+    assert plain.records.equals(fast.records)
+    assert plain.groups.equals(fast.groups)
+
+
+@pytest.mark.parametrize("fanout", [4, 12])
+def test_every_partition_gets_its_records_and_they_lie_in_its_cut(fanout: int) -> None:
+    plan, harvest = harvested(fanout)
+    parts, leaves = harvest.parts(), harvest.leaves()
+    estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
+    shape = Shape(plan.tree, harvest.item_sets(), estimate)
+    wanted = np.ceil(missing).astype(np.int64)
+    kept = Counted.join([parts, leaves])
+    tables = refill(shape, harvest.rounds, kept, wanted, public_dice(3))
+    records = [tuple(items[a:b].tolist()) for starts, items in tables for a, b in pairwise(starts)]
+    cuts = list(expected_cuts(harvest, wanted))
+    assert len(records) == len(cuts) > 1000
+    above = nodes_of(plan.tree)
+    for record, (height, waiting, below) in zip(records, cuts, strict=True):
+        assert list(record) == sorted(set(record))
+        # Below the height it has the nodes of the cut and no others, and under each node that waits an item.
+        touched = {(above[height][item], above[height - 1][item]) for item in record}
+        assert {lower for higher, lower in touched if higher not in waiting} == below
+        assert {higher for higher, lower in touched if lower not in below} == waiting
+
+
+def nodes_of(tree: ItemTree) -> list[list[int]]:
+    """For each height, the node above every item."""
+    above = [np.arange(tree.size)]
+    for edge in tree.edges:
+        above.append(np.searchsorted(edge, above[-1], side="right") - 1)
+    return [nodes.tolist() for nodes in above]
+
+
+def expected_cuts(harvest: Harvest, wanted: Ints) -> Iterator[tuple[int, set[int], set[int]]]:
+    """The cut of each record, in the order in which records are made: height, nodes of it left, nodes below it."""
+    for nodes in harvest.rounds:
+        for height in range(1, int(nodes.height.max(initial=0)) + 1):
+            for i in np.flatnonzero(nodes.height == height):
+                waiting = nodes.level[nodes.level_starts[i] + nodes.taken[i] : nodes.level_starts[i + 1]]
+                below = nodes.below[nodes.below_starts[i] : nodes.below_starts[i + 1]]
+                yield from [(height, set(waiting.tolist()), set(below.tolist()))] * int(wanted[nodes.ids[i]])

@@ -1,0 +1,70 @@
+"""Work in a second thread: in order, one thing under way, and the same bytes as without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import get_ident
+from time import sleep
+
+import pytest
+
+import cantle
+from cantle import _fast
+from cantle.postprocess import records, together
+from tests.release.people import SCHEMA, people
+
+
+def test_an_item_is_made_when_all_but_the_last_is_done() -> None:
+    done: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(20):
+            assert done[: max(0, item - 1)] == list(range(item - 1))
+            yield item
+
+    def work(item: int) -> None:
+        assert get_ident() != caller
+        sleep(0.001 * (item % 4))
+        done.append(item)
+
+    caller = get_ident()
+    together.alongside(work, items())
+    assert done == list(range(20))
+
+
+@pytest.mark.parametrize("where", [0, 2, 5])
+def test_what_goes_wrong_is_told_and_ends_it(where: int) -> None:
+    done: list[int] = []
+
+    def work(item: int) -> None:
+        if item == where:
+            raise OSError("full")
+        done.append(item)
+
+    with pytest.raises(OSError, match="full"):
+        together.alongside(work, iter(range(6)))
+    assert done[:where] == list(range(where))
+    assert len(done) <= where + 1
+
+
+def test_a_thread_is_for_large_data_and_several_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
+    assert (together.pays(together.LARGE - 1), together.pays(together.LARGE)) == (False, True)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: [3], raising=False)
+    assert not together.pays(10**9)
+
+
+@pytest.mark.parametrize("method", ["rps", "diffgen"])
+def test_the_same_bytes_with_and_without_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setattr(_fast, "FROM", 0)
+    monkeypatch.setattr(records, "_ROWS", 64)  # many blocks of few records
+    people(3000).write_csv(tmp_path / "people.csv")
+    made = []
+    for apart in (False, True):
+        monkeypatch.setattr(together, "pays", lambda _, apart=apart: apart)
+        release = cantle.publish(tmp_path / "people.csv", SCHEMA, epsilon=2, method=method, insecure_seed=5)
+        folder = release.save(tmp_path / f"{method}{apart}")
+        made.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert made[0] == made[1]

@@ -1,0 +1,100 @@
+"""Encodings: those allowed let no record change how later ones are read, and all others are refused."""
+
+from __future__ import annotations
+
+import codecs
+from encodings.aliases import aliases
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle.data.tables import read_columns
+from cantle.errors import SchemaError
+from cantle.schema.table import Dialect, Schema
+from cantle.schema.text_encodings import DOUBLE_BYTE, SAFE_BELOW, SINGLE_BYTE, UNICODE, is_allowed, name_of
+
+FIELDS = [{"name": name, "type": "string", "categories": ["x"]} for name in "ab"]
+ALLOWED = sorted(UNICODE | SINGLE_BYTE | DOUBLE_BYTE)
+SHIFTING = ["hz", "iso2022_jp", "iso2022_jp_2", "iso2022_kr", "utf_7", "utf_16", "utf-16-le", "utf_32", "gb18030"]
+SHIFTING += ["euc_jp", "euc_kr", "euc_jis_2004", "johab", "rot13", "punycode", "idna", "unicode_escape", "hex"]
+
+
+def decoded(name: str, data: bytes) -> tuple[str, Any]:
+    """The text of some bytes, and what the decoder then waits with."""
+    decoder = codecs.getincrementaldecoder(name)("replace")
+    return decoder.decode(data), decoder.getstate()
+
+
+@pytest.mark.parametrize("name", sorted(SINGLE_BYTE))
+def test_a_single_byte_page_maps_every_byte_by_itself(name: str) -> None:
+    every = bytes(range(256))
+    alone = [decoded(name, bytes([byte])) for byte in every]
+    assert all(len(text) == 1 and state == (b"", 0) for text, state in alone)
+    assert decoded(name, every + every[::-1])[0] == "".join(text for text, _ in alone + alone[::-1])
+
+
+@pytest.mark.parametrize("name", sorted(DOUBLE_BYTE))
+def test_a_double_byte_page_waits_for_one_byte_and_gives_back_what_ends_a_field(name: str) -> None:
+    """After any bytes the decoder waits with nothing or with one of `leads`: with two bytes it never waits."""
+    leads = [byte for byte in range(256) if decoded(name, bytes([byte]))[1] != (b"", 0)]
+    assert leads
+    for lead in leads:
+        for byte in range(256):
+            text, (waits, flags) = decoded(name, bytes([lead, byte]))
+            assert (len(waits) <= 1, flags) == (True, 0)
+            if byte < ord(SAFE_BELOW):
+                assert (text[-1:], waits) == (chr(byte), b"")
+
+
+@pytest.mark.parametrize("name", sorted({*aliases.values(), *SHIFTING}))
+def test_all_other_encodings_are_refused(name: str) -> None:
+    if is_allowed(name_of(name) or ""):
+        Dialect(encoding=name)
+        return
+    for keys in ({"fields": FIELDS}, {"kind": "sets", "items": ["x"]}):
+        with pytest.raises(SchemaError, match="is not (allowed|known)"):
+            Schema.from_dict({**keys, "dialect": {"encoding": name}})
+    with pytest.raises(SchemaError, match="is not (allowed|known)"):
+        Dialect(encoding=name)
+
+
+def test_what_is_refused_and_allowed() -> None:
+    assert not [name for name in SHIFTING if is_allowed(name_of(name) or "")]
+    for name in ("utf-8", "UTF8", "utf-8-sig", "latin-1", "cp1252", "koi8-r", "mac-roman", "cp437", "gbk", "Shift_JIS"):
+        assert Dialect(encoding=name).encoding == name
+
+
+def test_a_quote_that_can_be_swallowed_is_refused() -> None:
+    with pytest.raises(SchemaError, match="can swallow the quoteChar"):
+        Dialect(encoding="gbk", quote_char="|")
+    Dialect(encoding="gbk", quote_char="'")
+    Dialect(encoding="latin-1", quote_char="|")
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    lines=st.lists(st.binary(max_size=8), max_size=4),
+    more=st.binary(max_size=8),
+    place=st.integers(0, 4),
+    name=st.sampled_from(ALLOWED),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_one_damaged_record_leaves_the_others_as_they_are(
+    tmp_path_factory: Any, lines: list[bytes], more: bytes, place: int, name: str, end: str
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    schema = Schema.from_dict({"fields": FIELDS, "header": False, "encoding": name})
+
+    def encoded(text: str) -> bytes:
+        return text.encode(name).removeprefix(codecs.BOM_UTF8)
+
+    def rows(written: list[bytes]) -> list[str]:
+        kept = [bytes(byte for byte in line if byte not in encoded('\r\n"')) for line in written]
+        # "x," in front, so that no line is blank, which would be no record
+        path.write_bytes(b"".join(encoded("x,") + line + encoded(end) for line in kept))
+        return [repr(row) for row in read_columns(path, schema).frame.rows()]
+
+    got = rows([*lines[:place], more, *lines[place:]])
+    assert sorted(got) == sorted(rows(lines) + rows([more]))

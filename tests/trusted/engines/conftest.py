@@ -1,0 +1,30 @@
+"""What engines need besides this process: a PostgreSQL server, a Spark cluster; skipped with a reason where missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.server import postgres
+from tests.trusted.engines.cluster import Cluster, cluster, missing
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server that lasts as long as the tests."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed (extra database)")
+    with postgres() as url:
+        if url is None:
+            pytest.skip("PostgreSQL (initdb, postgres) is not installed")
+        yield url
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A standalone Spark cluster, one master and two workers."""
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    with cluster(tmp_path_factory.mktemp("spark")) as made:
+        yield made

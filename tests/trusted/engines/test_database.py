@@ -1,0 +1,341 @@
+"""The database engine: the counts of a recount, the codes of the one encoder, and a database left as it was found."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import pickle
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cantle
+from cantle.data.engines_for_tables import Place
+from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
+from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.schema.table import Schema
+from cantle.trusted.keys import Sizes
+from tests.laws.strategies import Table, tables
+from tests.release.people import SCHEMA
+from tests.trusted.engines.test_all import fill
+from tests.trusted.engines.walks import grids, walk
+
+ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+
+from cantle.data.sql_encoding import code_table  # noqa: E402
+from cantle.trusted.engines import database as module  # noqa: E402
+from cantle.trusted.engines.database import DatabaseEngine  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+
+CANARY = "CanaryQx7"
+
+
+@pytest.fixture(params=["DuckDB", "PostgreSQL"])
+def backend(request: pytest.FixtureRequest) -> Any:
+    """A connection by ibis."""
+    made = ibis.duckdb.connect() if request.param == "DuckDB" else ibis.connect(request.getfixturevalue("server"))
+    yield made
+    made.disconnect()
+
+
+def run(backend: Any, statement: str) -> list[Any]:
+    cursor = backend.raw_sql(statement)
+    found = cursor.fetchall() if getattr(cursor, "description", None) else []
+    if cursor is not backend.con:
+        cursor.close()
+    return found
+
+
+def opened(backend: Any, table: Table, **options: Any) -> DatabaseEngine:
+    names = [f"c{a}" for a in range(len(table.sizes))] + ["label"]
+    run(backend, "DROP TABLE IF EXISTS codes")
+    run(backend, f"CREATE TABLE codes ({', '.join(f'{name} SMALLINT' for name in names)})")
+    if table.records:
+        run(backend, "INSERT INTO codes VALUES " + ", ".join(map(str, table.records)))
+    return DatabaseEngine(backend.table("codes"), sizes=table.sizes, class_count=table.classes, **options)
+
+
+@pytest.mark.parametrize("chunk_cells", [1, 1 << 18])
+def test_it_counts_like_the_naive_engine(backend: Any, chunk_cells: int) -> None:
+    @settings(max_examples=6)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        table = data.draw(tables(max_records=15))
+        engine = opened(backend, table, chunk_cells=chunk_cells)
+        walk(data.draw, table, engine, depth=3)
+        engine.close()
+
+    check()
+
+
+def test_grids_are_counted_like_in_memory(backend: Any) -> None:
+    @settings(max_examples=6)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        table = data.draw(tables(max_records=15))
+        engine = opened(backend, table)
+        grids(data.draw, table, engine)
+        engine.close()
+
+    check()
+
+
+def test_rules_are_sent_in_several_statements(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LINES", 1)
+    test_it_counts_like_the_naive_engine(backend, 1 << 18)
+
+
+# ---- the encoder ----------------------------------------------------------------------------------------------
+
+INTEGER = {"type": "integer", "constraints": {"minimum": -3, "maximum": 40}}
+EVEN = {"type": "integer", "step": 4, "constraints": {"minimum": -10, "maximum": 33}}
+TENTHS = {"type": "number", "step": 0.1, "constraints": {"minimum": -0.5, "maximum": 2}}
+TENS = {"type": "number", "step": 10, "constraints": {"minimum": 0, "maximum": 90}}
+DATES = {"type": "date", "step": 3, "constraints": {"minimum": "1969-12-30", "maximum": "2020-02-29"}}
+HOURS = {"type": "datetime", "step": "90min", "constraints": {"minimum": "1969-12-31", "maximum": "1970-01-03"}}
+TOWNS = {"type": "string", "categories": ["Ash", "It's", '"', "é"]}
+NUMBERED = {"type": "integer", "categories": [3, -1, 7]}
+WORDS = {"type": "string", "categories": ["1", "true", "02"]}
+FLAG = {"type": "boolean"}
+SPELT = {"type": "boolean", "trueValues": ["ja"], "falseValues": ["nein", "true"]}
+
+WHOLE = [None, 0, 1, -1, -3, -4, 2, 3, 7, 39, 40, 41, 32, 33, -999, 30_000, -30_000]
+REALS = [None, 0.0, -0.0, 0.1, 0.3, 0.7, 1.9999999999, 2.0, 2.1, -0.5, -0.6, 89.9, 90.0, 1e300, -1e300, 5e-324, -5e-324]
+REALS += [float("nan"), float("inf"), float("-inf"), -999.0, 0.30000000000000004, 0.1 + 0.2, 9.999999999999999]
+DAYS = [None, dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1969, 12, 29), dt.date(1969, 12, 30)]
+DAYS += [dt.date(1970, 1, day) for day in (1, 2, 3, 4, 5)] + [dt.date(2020, 2, 29), dt.date(2020, 3, 1)]
+TIMES = [None, *(dt.datetime(d.year, d.month, d.day, h, 59, 59, 999_999) for d in DAYS[1:] for h in (0, 11, 23))]
+CENTS = [Decimal(text) for text in ("0.10", "1.99", "39.99", "-3.01", "99999999.99")]
+TEXTS = [None, "", "Ash", "ash", "Ash ", "It's", '"', "é", "?", "1", "02", "2", "true", "false", "ja", "nein", "True"]
+
+COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
+    "smallint": ("SMALLINT", pl.Int16, WHOLE, [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS, FLAG]),
+    "integer": ("INTEGER", pl.Int32, [*WHOLE, 2**31 - 1, -(2**31)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
+    "bigint": ("BIGINT", pl.Int64, [*WHOLE, 2**63 - 1, -(2**63)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
+    "real": ("REAL", pl.Float32, [None, 0.5, 1.5, float("nan"), 3e38, -3e38, 1e-45], [INTEGER, EVEN, TENTHS, TENS]),
+    "double": ("DOUBLE PRECISION", pl.Float64, REALS, [INTEGER, EVEN, TENTHS, TENS]),
+    "decimal": ("NUMERIC(10, 2)", pl.Decimal(10, 2), CENTS, [INTEGER, EVEN, TENTHS, TENS]),
+    "boolean": ("BOOLEAN", pl.Boolean, [None, True, False], [INTEGER, TENTHS, FLAG, SPELT, WORDS, NUMBERED]),
+    "text": ("TEXT", pl.String, TEXTS, [TOWNS, WORDS, FLAG, SPELT]),
+    "date": ("DATE", pl.Date, DAYS, [DATES, HOURS]),
+    "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, HOURS]),
+}  # fmt: skip
+PAIRS = [(kind, i) for kind, (_, _, _, fields) in COLUMNS.items() for i in range(len(fields))]
+VARIANTS: list[dict[str, Any]] = [{}, {"constraints": {"required": True}}, {"missingValues": ["?", "-999", "30000"]}]
+
+
+def written(value: Any) -> str:
+    """A value in SQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"'{value!r}'"
+    if isinstance(value, str | dt.date):
+        return "'" + str(value).replace("'", "''") + "'"
+    return str(value)
+
+
+@pytest.mark.parametrize(("kind", "which"), PAIRS)
+def test_codes_are_those_of_the_encoder(backend: Any, kind: str, which: int) -> None:
+    """Every value on its own, in every type that is supported, null or dropped where the schema says so."""
+    name, dtype, values, fields = COLUMNS[kind]
+    run(backend, "DROP TABLE IF EXISTS given")
+    run(backend, f"CREATE TABLE given (n INTEGER, x {name})")
+    run(backend, "INSERT INTO given VALUES " + ", ".join(f"({i}, {written(v)})" for i, v in enumerate(values)))
+    frame = pl.DataFrame({"n": range(len(values)), "x": pl.Series(values, dtype=dtype)})
+    number = {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
+    for variant in VARIANTS:
+        field = fields[which] | {"name": "x"}
+        field["constraints"] = field.get("constraints", {}) | variant.get("constraints", {})
+        unknown = [None, "drop", field["categories"][-1]] if "categories" in field and not variant else [None]
+        for policy in unknown:
+            document = {"fields": [number, field | ({"unknown": policy} if policy else {})]}
+            if "missingValues" in variant:
+                document["missingValues"] = variant["missingValues"]
+            fine = Schema.from_dict(document).domain()
+            for domain in (fine, _coarse(fine)):
+                made = backend.compile(code_table(backend.table("given"), domain).order_by("c0").select("c0", "c1"))
+                found = [tuple(row) for row in run(backend, str(made))]
+                columns, _ = domain.encode_columns(frame)
+                assert found == list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _coarse(domain: Any) -> Any:
+    """The domain with a few bins for x, so that bins are tried as well."""
+    from dataclasses import replace
+
+    n, x = domain.attributes
+    return replace(domain, attributes=(n, x.coarsen(3)))
+
+
+def test_targets_are_encoded_and_missing_ones_drop_the_record(backend: Any) -> None:
+    run(backend, "DROP TABLE IF EXISTS given")
+    run(backend, "CREATE TABLE given (n INTEGER, y TEXT)")
+    run(backend, "INSERT INTO given VALUES (1, 'b'), (2, NULL), (3, 'a'), (4, 'c')")
+    fields = [{"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]
+    fields.append({"name": "y", "type": "string", "categories": ["a", "b"], "role": "target"})
+    made = code_table(backend.table("given"), Schema.from_dict({"fields": fields}).domain()).order_by("c0")
+    assert [tuple(row) for row in run(backend, str(backend.compile(made)))] == [(1, 1), (3, 0)]
+
+
+REFUSED = [
+    ("TEXT", INTEGER, "integer"),
+    ("TEXT", NUMBERED, "integer"),
+    ("TEXT", DATES, "date"),
+    ("DOUBLE PRECISION", TOWNS, "string"),
+    ("DATE", INTEGER, "integer"),
+    ("INTEGER", DATES, "date"),
+    ("TIME", HOURS, "datetime"),
+]
+
+
+@pytest.mark.parametrize(("kind", "field", "said"), REFUSED, ids=str)
+def test_other_types_are_refused_unseen(backend: Any, kind: str, field: dict[str, Any], said: str) -> None:
+    run(backend, "DROP TABLE IF EXISTS given")
+    run(backend, f"CREATE TABLE given (x {kind})")
+    with pytest.raises(DataError, match=f"column 'x' has type .* does not read as {said}; cast it in a view"):
+        code_table(backend.table("given"), Schema.from_dict({"fields": [field | {"name": "x"}]}).domain())
+    with pytest.raises(DataError, match="the table has no column 'z'"):
+        code_table(backend.table("given"), Schema.from_dict({"fields": [field | {"name": "z"}]}).domain())
+
+
+def test_numbers_past_exact_floats_are_refused(backend: Any) -> None:
+    run(backend, "DROP TABLE IF EXISTS given")
+    run(backend, "CREATE TABLE given (x BIGINT)")
+    wide = Attribute("x", Steps(type="integer", first=0, step=2**40, grid=2**20), nullable=True)
+    with pytest.raises(DataError, match="does not read as integer"):
+        code_table(backend.table("given"), Domain((wide,), None, ("x",)))
+
+
+# ---- PostgreSQL alone -----------------------------------------------------------------------------------------
+
+
+def test_what_only_postgres_knows_is_clamped_too(server: str) -> None:
+    """Infinite dates, dates before Christ, time zones: no value can make a query fail."""
+    backend = ibis.connect(server)
+    run(backend, "DROP TABLE IF EXISTS given")
+    run(backend, "CREATE TABLE given (n INTEGER, d DATE, t TIMESTAMP, z TIMESTAMPTZ, u NUMERIC)")
+    for i, (day, time) in enumerate(
+        [("infinity", "infinity"), ("-infinity", "-infinity"), ("5874897-12-31", "294276-12-31 23:59:59.9"),
+         ("4713-01-01 BC", "4713-01-01 BC"), ("1970-01-02", "1970-01-02 00:00:00")]
+    ):  # fmt: skip
+        run(backend, f"INSERT INTO given VALUES ({i}, '{day}', '{time}', '{time}+02', 'NaN')")
+    number = {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
+    fields = [number, {"name": "d", **DATES}, {"name": "t", **HOURS}, {"name": "z", **HOURS}]
+    domain = Schema.from_dict({"fields": fields}).domain()
+    made = code_table(backend.table("given"), domain).order_by("c0").drop("label")
+    last = domain.attributes[1].bins - 1
+    found = run(backend, str(backend.compile(made)))
+    assert [row[1] for row in found] == [last, 0, last, 0, 1]
+    assert [row[2] for row in found] == [48, 0, 48, 0, 32]
+    assert [row[3] for row in found] == [48, 0, 48, 0, 30]  # two hours earlier in UTC
+    with pytest.raises(DataError, match="column 'u' has type decimal"):
+        code_table(backend.table("given"), Schema.from_dict({"fields": [{"name": "u", **TENS}]}).domain())
+    backend.disconnect()
+
+
+def tables_of(url: str) -> set[str]:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT relname FROM pg_class WHERE relname LIKE 'cantle%'").fetchall()
+    return {row[0] for row in rows}
+
+
+def test_nothing_is_left_behind(server: str) -> None:
+    fill(server, "kept")
+    backend = ibis.connect(server)
+    cantle.publish(backend.table("kept"), SCHEMA, epsilon=1, engine="database", method="rps", depth=3)
+    assert tables_of(server) == set()  # the connection is still open: all was dropped
+    assert run(backend, "SELECT count(*) FROM kept") == [(624,)]
+    backend.disconnect()
+
+
+def test_a_role_that_may_only_read_and_keep_temporary_tables_will_do(server: str) -> None:
+    import psycopg
+
+    fill(server, "kept")
+    with psycopg.connect(server, autocommit=True) as connection:
+        for statement in ("CREATE ROLE reader LOGIN", "GRANT SELECT ON kept TO reader"):
+            connection.execute(statement)
+    url = server.replace("user=curator", "user=reader")
+    cantle.publish(url, SCHEMA, epsilon=1, engine="database", table="public.kept", method="rps", depth=2)
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
+    try:
+        said = refused(url, table="kept")
+        assert said.startswith("EngineError: the database failed")
+        assert "grant TEMPORARY" in said
+    finally:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC")
+
+
+# ---- errors ---------------------------------------------------------------------------------------------------
+
+
+def refused(data: Any, **place: Any) -> str:
+    """What is said; it must quote no value and hide no other exception."""
+    with pytest.raises(CantleError) as caught:
+        cantle.publish(data, SCHEMA, epsilon=1, engine="database", **place)
+    error = caught.value
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+    assert CANARY not in str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def test_a_database_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
+    url = f"postgresql://curator:{CANARY}@/nowhere?host={tmp_path}"
+    assert refused(url, table="people").startswith("EngineError: the database cannot be reached")
+    assert refused(url) == ("ParameterError: the database engine must know which table; name it with --table NAME")
+    assert refused("people.csv", table="people").startswith("ParameterError: the database engine takes the URL")
+
+
+def test_errors_of_the_database_quote_nothing(backend: Any) -> None:
+    """A view that cannot be computed for a value."""
+    names = ", ".join(f"CAST(NULL AS TEXT) AS {field['name']}" for field in SCHEMA["fields"] if field["name"] != "age")
+    run(backend, "DROP VIEW IF EXISTS broken")
+    fields = [one for one in SCHEMA["fields"] if one["name"] in ("age", "town")]
+    run(backend, f"CREATE VIEW broken AS SELECT CAST('{CANARY}' || t.x AS INTEGER) AS age, {names} "
+        "FROM (SELECT 1 AS x UNION SELECT 2) AS t")  # fmt: skip
+    with pytest.raises(EngineError, match="the database failed") as caught:
+        cantle.publish(backend.table("broken"), {"fields": fields}, epsilon=1, engine="database", method="rps")
+    assert caught.value.__suppress_context__
+    assert CANARY not in str(caught.value)
+
+
+def test_a_closed_engine_counts_nothing(backend: Any) -> None:
+    engine = opened(backend, Table((4,), 1, ((1, 0),)))
+    engine.close()
+    with pytest.raises(AttributeError):
+        list(engine.tally(np.array([0]), Sizes()))
+
+
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_it_cannot_be_pickled_or_copied(backend: Any, duplicate: Any) -> None:
+    engine = opened(backend, Table((4,), 1, ((1, 0),)))
+    with pytest.raises(TypeError, match="private"):
+        duplicate(engine)
+    assert repr(engine) == "DatabaseEngine()"
+    engine.close()
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ibis", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[database\]'"):
+        Place.of("database", None, None, "table")
+
+
+def test_an_unknown_place_is_no_url() -> None:
+    with pytest.raises(ParameterError, match="URL of a database or an ibis table"):
+        cantle.publish(pl.DataFrame({"age": [1]}), SCHEMA, epsilon=1, engine="database", table="t")

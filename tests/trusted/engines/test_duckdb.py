@@ -1,0 +1,340 @@
+"""The DuckDB engine: the counts of a recount, a private folder that goes, errors that quote nothing."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import cantle
+from cantle.cli.app import app
+from cantle.data.engines_for_tables import Place, bytes_of, files
+from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
+from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.keys import Sizes
+from tests.laws.strategies import Table, tables
+from tests.release.people import SCHEMA, people
+from tests.trusted.engines.walks import grids, walk, whole
+
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+
+from cantle.trusted.engines import duckdb as module  # noqa: E402
+from cantle.trusted.engines import packing as words  # noqa: E402
+from cantle.trusted.engines.duckdb import DuckEngine  # noqa: E402
+
+CANARY = "CanaryQx7"
+SMALL = 1 << 30
+
+
+def opened(table: Table, **options: Any) -> DuckEngine:
+    parts = np.array_split(np.arange(len(table.records)), 3)
+    batches = [([column[part] for column in table.codes.T], table.labels[part]) for part in parts]
+    return DuckEngine(batches, sizes=table.sizes, class_count=table.classes, memory=SMALL, **options)
+
+
+@pytest.mark.parametrize("slab_cells", [1, 20, 1 << 22])
+@settings(max_examples=12)
+@given(data=st.data())
+def test_it_counts_like_the_naive_engine(slab_cells: int, data) -> None:
+    table = data.draw(tables(max_records=15))
+    engine = opened(table, slab_cells=slab_cells)
+    walk(data.draw, table, engine)
+    engine.close()
+
+
+@pytest.mark.parametrize("fine", [1 << 24, 0])
+@settings(max_examples=12)
+@given(data=st.data())
+def test_grids_are_counted_like_in_memory(fine: int, data) -> None:
+    table = data.draw(tables(max_records=15))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "FINE", fine)
+        engine = opened(table)
+        grids(data.draw, table, engine)
+    engine.close()
+
+
+def test_records_are_read_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 1000)
+    engine = opened(Table((4, 3), 1, tuple((i % 4, i % 3, 0) for i in range(9001))))
+    engine.split(np.array([0]), Cuts(np.array([0]), np.array([1])))
+    engine.split(np.array([1]), Cuts(np.array([1]), np.array([2])))
+    assert whole(engine, np.arange(2), Sizes()) == [[4500], [2250]]
+    engine.close()
+
+
+# ---- the private folder ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders go."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+TABLE = Table((4,), 1, ((1, 0), (3, 0)))
+
+
+def test_only_its_owner_can_enter_the_folder(room: Path) -> None:
+    engine = opened(TABLE)
+    [folder] = room.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert (folder / "codes.duckdb").exists()
+    engine.close()
+    assert not list(room.iterdir())
+
+
+def test_the_folder_goes_when_reading_fails(room: Path) -> None:
+    def broken() -> Iterator[Any]:
+        yield [np.zeros(3, np.uint8)], np.zeros(3, np.uint8)
+        assert list(room.iterdir())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        DuckEngine(broken(), sizes=(4,), class_count=1, memory=SMALL)
+    assert not list(room.iterdir())
+
+
+def test_the_folder_goes_with_the_engine(room: Path) -> None:
+    engine = opened(TABLE)
+    del engine
+    gc.collect()
+    assert not list(room.iterdir())
+
+
+def test_the_folder_goes_when_a_run_fails(room: Path) -> None:
+    with pytest.raises(ParameterError, match="epsilon is too small"):
+        cantle.publish(people(30), SCHEMA, epsilon="0.00000005", engine="duckdb", method="rps", preset="paper")
+    assert not list(room.iterdir())
+
+
+def test_a_closed_engine_counts_nothing() -> None:
+    engine = opened(TABLE)
+    engine.close()
+    with pytest.raises(AttributeError):
+        list(engine.tally(np.array([0]), Sizes()))
+
+
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_it_cannot_be_pickled_or_copied(duplicate: Any) -> None:
+    engine = opened(TABLE)
+    with pytest.raises(TypeError, match="private"):
+        duplicate(engine)
+    assert repr(engine) == "DuckEngine()"
+    engine.close()
+
+
+# ---- limits and sources ---------------------------------------------------------------------------------------
+
+
+def test_duckdb_gets_half_of_the_memory() -> None:
+    engine = DuckEngine([], sizes=(4,), class_count=1, memory=2_000_000_000)
+    [(limit,)] = engine._base.execute("SELECT current_setting('memory_limit')").fetchall()
+    assert limit == "953.6 MiB"
+    engine.close()
+
+
+@pytest.mark.parametrize(("size", "found"), [("4GB", 4 * 10**9), ("1.5 gib", 3 * 2**29), (2**31, 2**31)])
+def test_sizes_are_read(size: Any, found: int) -> None:
+    assert bytes_of(size) == found
+
+
+@pytest.mark.parametrize("size", ["", "much", "-4GB", "4 parsecs", "900MB", True])
+def test_other_sizes_are_refused(size: Any) -> None:
+    with pytest.raises(ParameterError, match="memory"):
+        bytes_of(size)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ({"engine": "sqlite"}, "engine 'sqlite' is not known; use one of memory, duckdb, spark, database"),
+        ({"engine": "memory", "memory": "4GB"}, "memory is a limit of engine duckdb"),
+        ({"engine": "memory", "table": "t"}, "table names a table of a database"),
+    ],
+)
+def test_wrong_places_are_refused(place: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        cantle.publish(people(5), SCHEMA, epsilon=1, **place)
+
+
+def test_files_are_found(tmp_path: Path) -> None:
+    for name in ("b.parquet", "a.csv", "notes.md"):
+        (tmp_path / name).touch()
+    listed = [tmp_path / "a.csv", tmp_path / "b.parquet"]
+    assert files(tmp_path) == files([tmp_path / "a.csv", str(tmp_path / "b.*")]) == listed
+    assert files(str(tmp_path / "[ab].*")) == listed
+    assert files(tmp_path / "none.csv") == [tmp_path / "none.csv"]
+    with pytest.raises(DataError, match="matches no CSV or Parquet file"):
+        files(str(tmp_path / "c*.csv"))
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.tsv"])
+def test_text_is_read_as_in_memory(name: str, tmp_path: Path) -> None:
+    text = people(300).write_csv(separator="\t" if name.endswith("tsv") else ",").splitlines()
+    text[7] = text[7].replace(text[7][:4], f'"{text[7][:4]}"', 1) + ",,surplus"
+    (tmp_path / name).write_text("\n".join([*text, "short", "", '"open']))
+    two = [cantle.publish(tmp_path / name, SCHEMA, epsilon=1, insecure_seed=1, engine=e) for e in ("memory", "duckdb")]
+    assert two[0].records.equals(two[1].records)
+    assert two[0].groups.equals(two[1].groups)
+
+
+def test_a_missing_file_costs_nothing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no file 'none.parquet'"):
+        cantle.publish(
+            tmp_path / "none.parquet",
+            SCHEMA,
+            epsilon=1,
+            engine="duckdb",
+            ledger=tmp_path / "ledger.db",
+            dataset="people",
+        )
+    assert not (tmp_path / "ledger.db").exists()
+
+
+# ---- errors ---------------------------------------------------------------------------------------------------
+
+
+def refused(data: Any, **place: Any) -> str:
+    """What is said; it must quote no value and hide no other exception."""
+    with pytest.raises(CantleError) as caught:
+        cantle.publish(data, SCHEMA, epsilon=1, engine="duckdb", **place)
+    error = caught.value
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+    assert CANARY not in str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def database(path: Path, *statements: str) -> Path:
+    with duckdb.connect(str(path)) as base:
+        for statement in statements:
+            base.execute(statement)
+    return path
+
+
+def test_errors_of_databases_quote_nothing(tmp_path: Path) -> None:
+    names = ", ".join(f"'{CANARY}' AS {field['name']}" for field in SCHEMA["fields"] if field["name"] != "age")
+    view = f"CREATE VIEW v AS SELECT ('{CANARY}' || i)::INTEGER AS age, {names} FROM range(3) t(i)"
+    path = database(tmp_path / "bad.duckdb", view)
+    assert "cannot be read as a DuckDB database" in refused(path)
+    (tmp_path / "text.duckdb").write_text(CANARY * 100)
+    assert "cannot be read as a DuckDB database" in refused(tmp_path / "text.duckdb")
+
+
+def test_tables_are_named(tmp_path: Path) -> None:
+    path = database(tmp_path / "two.duckdb", "CREATE TABLE a (x INT)", 'CREATE TABLE "b""c" (x INT)')
+    assert "holds 2 tables; say which one with --table" in refused(path)
+    assert "has no column 'age'" in refused(path, table='b"c')
+    assert "no such table" in refused(path, table="d")
+    people(5).write_parquet(tmp_path / "p.parquet")
+    assert "'p.parquet' is none; leave it out" in refused(tmp_path / "p.parquet", table="a")
+
+
+def test_parquet_files_are_judged_by_their_types(tmp_path: Path) -> None:
+    people(5).drop("age").write_parquet(tmp_path / "a.parquet")
+    assert "'a.parquet' has no column 'age'" in refused(tmp_path / "a.parquet")
+    people(5).with_columns(age=pl.lit(CANARY.encode())).write_parquet(tmp_path / "b.parquet")
+    assert "column 'age' has type Binary" in refused(tmp_path / "b.parquet")
+    (tmp_path / "c.parquet").write_text(CANARY)
+    assert "is not a readable Parquet file" in refused(tmp_path / "c.parquet")
+    assert "there is no file 'd.parquet'" in refused(tmp_path / "d.parquet")
+
+
+@pytest.mark.parametrize("kind", ["INTERVAL", "BLOB", "INTEGER[]"])
+@pytest.mark.parametrize("filled", [False, True])
+def test_types_are_judged_whether_or_not_there_is_a_record(kind: str, filled: bool, tmp_path: Path) -> None:
+    schema = {"fields": [{"name": "x", "type": "boolean"}]}
+    said = []
+    for ending in ("duckdb", "parquet"):
+        path = tmp_path / f"t.{ending}"
+        with duckdb.connect(str(path) if ending == "duckdb" else ":memory:") as base:
+            base.execute(f"CREATE TABLE t (x {kind})")
+            if filled:
+                base.execute("INSERT INTO t VALUES (NULL)")
+            if ending == "parquet":
+                base.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+        with pytest.raises(DataError, match="store it as numbers, text") as caught:
+            cantle.publish(path, schema, epsilon=1, engine="duckdb", method="rps")
+        said.append(caught.value)
+    assert all(error.__context__ is None for error in said)
+
+
+def test_a_database_that_fails_is_told_in_our_words() -> None:
+    engine = opened(TABLE)
+    engine._base.execute(f"DROP TABLE {engine._slabs[0].table}")
+    with pytest.raises(EngineError, match="the duckdb engine failed") as caught:
+        list(engine.tally(np.array([0]), Sizes()))
+    assert caught.value.__suppress_context__
+    engine.close()
+
+
+@pytest.mark.parametrize("package", ["duckdb", "pyarrow"])
+def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[duckdb\]'"):
+        Place.of("duckdb", None, None, "table")
+
+
+def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:
+    """SIGTERM in the middle of a run, as a service manager sends it."""
+    people(30).write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    room = tmp_path / "room"
+    room.mkdir()
+    program = """
+        import os, signal, sys
+        from cantle.cli import app as cli
+        from cantle.trusted.engines.duckdb import DuckEngine
+        def stop(self, *_):
+            assert os.listdir(os.environ["TMPDIR"])
+            os.kill(os.getpid(), signal.SIGTERM)
+        DuckEngine.split = stop
+        sys.argv = ["cantle", *sys.argv[1:]]
+        cli.main()
+    """
+    words = ["publish", "people.parquet", "--schema", "schema.json", "--epsilon", "1", "--method", "rps"]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), *words, "--engine", "duckdb"],
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(room)},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (143, b"")
+    assert not list(room.iterdir())
+    assert not (tmp_path / "release").exists()
+
+
+def test_the_command_line_takes_engine_memory_and_table(tmp_path: Path) -> None:
+    people(30).write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    query = f"CREATE TABLE people AS FROM read_parquet('{tmp_path / 'people.parquet'}')"
+    database(tmp_path / "all.duckdb", query, "CREATE TABLE others (x INT)")
+    words = ["publish", str(tmp_path / "all.duckdb"), "--schema", str(tmp_path / "schema.json"), "--epsilon", "1"]
+    words += ["--engine", "duckdb", "--memory", "1GiB", "--insecure-seed", "1"]
+    done = CliRunner().invoke(app, [*words, "--table", "people", "-o", str(tmp_path / "one")])
+    assert done.exit_code == 0, done.output
+    cantle.publish(tmp_path / "people.parquet", SCHEMA, epsilon=1, insecure_seed=1).save(tmp_path / "two")
+    one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    assert one == two
+    refused_words = [*words, "--table", "people", "--set", "memory=2GB", "-o", str(tmp_path / "three")]
+    assert isinstance(CliRunner().invoke(app, refused_words).exception, ParameterError)

@@ -1,0 +1,181 @@
+"""The game of a hostile method over every engine: none of them lets a path lose more than epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle.errors import CantleError, ParameterError
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.base import Engine
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.keys import CodeTable
+from cantle.trusted.noise import Seeded
+from cantle.trusted.queries import Cells
+from tests.laws.hostile import CLASSES, DATA, GRID_MOVES, MOVES, SIZES, SPECIALISATIONS, TOP, Game
+from tests.laws.strategies import Table
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"
+)
+
+Open = Callable[[Table], Engine]
+
+
+def plain_rows(_request: pytest.FixtureRequest) -> Open:
+    return lambda table: table.engine()
+
+
+def compiled_rows(_request: pytest.FixtureRequest) -> Open:
+    pytest.importorskip("numba", reason="numba is not installed (extra fast)")
+    from cantle.trusted.engines.rows_compiled import CompiledEngine
+
+    return lambda table: CompiledEngine(
+        table.codes, table.labels, sizes=table.sizes, class_count=table.classes, chunk_cells=5
+    )
+
+
+def columns(_request: pytest.FixtureRequest) -> Open:
+    def opened(table: Table) -> Engine:
+        codes = [column.copy() for column in table.codes.T]
+        return ColumnEngine(codes, table.labels, sizes=table.sizes, class_count=table.classes)
+
+    return opened
+
+
+def compiled_columns(request: pytest.FixtureRequest) -> Open:
+    pytest.importorskip("numba", reason="numba is not installed (extra fast)")
+
+    def opened(table: Table) -> Engine:
+        engine = columns(request)(table)
+        engine._compiled = True  # as with many records
+        return engine
+
+    return opened
+
+
+def duckdb(_request: pytest.FixtureRequest) -> Open:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+    from tests.trusted.engines.test_duckdb import opened
+
+    return opened
+
+
+def ibis_duckdb(request: pytest.FixtureRequest) -> Open:
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+    return in_database(ibis.duckdb.connect(), request)
+
+
+def postgres(request: pytest.FixtureRequest) -> Open:
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    return in_database(ibis.connect(request.getfixturevalue("server")), request)
+
+
+def in_database(backend: Any, request: pytest.FixtureRequest) -> Open:
+    from tests.trusted.engines.test_database import opened
+
+    request.addfinalizer(backend.disconnect)
+    return lambda table: opened(backend, table)
+
+
+def spark(request: pytest.FixtureRequest) -> Open:
+    cluster = request.getfixturevalue("spark")
+    folder: Path = request.getfixturevalue("tmp_path")
+    from tests.trusted.engines.test_spark import opened
+
+    return lambda table: opened(cluster, table, folder)
+
+
+ENGINES: dict[str, tuple[Callable[[pytest.FixtureRequest], Open], list[str], int]] = {
+    "memory, rows": (plain_rows, MOVES, 60),
+    "memory, compiled rows": (compiled_rows, MOVES, 60),
+    "memory, columns": (columns, [*GRID_MOVES, "coin", "seal"], 60),
+    "memory, compiled columns": (compiled_columns, [*GRID_MOVES, "coin", "seal"], 60),
+    "duckdb": (duckdb, MOVES + GRID_MOVES, 40),
+    "database, DuckDB": (ibis_duckdb, MOVES + GRID_MOVES, 25),
+    "database, PostgreSQL": (postgres, MOVES + GRID_MOVES, 25),
+    "spark": (spark, MOVES + GRID_MOVES, 2),
+}
+"""How each engine is opened, the moves it knows (rows know no grids, columns no splits), and games to play."""
+
+BOTH = [name for name, (_, moves, _) in ENGINES.items() if set(moves) == set(MOVES + GRID_MOVES)]
+
+
+@contextmanager
+def curated(engine: Engine) -> Iterator[Curator]:
+    with Curator(engine, Budget(NANO, Unit()), Seeded(1)) as curator:
+        yield curator
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(name: str, request: pytest.FixtureRequest) -> None:
+    opener, moves, games = ENGINES[name]
+    opened = opener(request)
+
+    @settings(max_examples=games)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        unit = Unit(data.draw(st.integers(1, 2)))
+        Game(data.draw, opened(DATA), unit).play(moves)
+
+    check()
+
+
+def grid_questions(curator: Curator, nodes: Frontier) -> list[Callable[[], Any]]:
+    """Every question that engines answer from all records, each for the whole budget."""
+    ask: list[Callable[[], Any]] = [
+        lambda s=one: curator.choose(nodes, s[0], s[1], NANO, why="s") for one in SPECIALISATIONS
+    ]
+    return [*ask, lambda: curator.measure(nodes, Cells(TOP, CLASSES), NANO, at_least=1, why="m")]
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_split_does_not_make_the_records_of_all_payable_by_each_child(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """A split is free, and these engines count every record for a grid: two children would be two full budgets."""
+    opened = ENGINES[name][0](request)
+    with curated(opened(DATA)) as curator:
+        children = curator.split(curator.root(), Cuts(np.array([0]), np.array([2])))
+        for child in (children.take(slice(0, 1)), children.take(slice(1, 2)), children):
+            for ask in grid_questions(curator, child):
+                with pytest.raises(ParameterError, match="ask about the root, before the first split"):
+                    ask()
+        assert curator.left(children).tolist() == [NANO, NANO]
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_grids_are_counted_over_all_records(name: str, request: pytest.FixtureRequest) -> None:
+    """Why the rule above is needed: below the root, the engine would still answer from records outside the region."""
+    engine: Any = ENGINES[name][0](request)(DATA)
+    engine.split(np.array([0]), Cuts(np.array([0]), np.array([2])))
+    _, counts = engine.occupied(CodeTable(0, SIZES[0], CLASSES))
+    assert counts.sum() == len(DATA.records)
+    engine.close()
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_refusals_are_the_same_whatever_the_data(name: str, request: pytest.FixtureRequest) -> None:
+    """An error message is an output too: the empty table gets the very same ones, and they cost nothing."""
+    opened, said = ENGINES[name][0](request), []
+    for table in (DATA, Table(SIZES, CLASSES, ())):
+        with curated(opened(table)) as curator:
+            root = curator.root()
+            wrong = Frontier(np.array([0, 1]), root.parent, 0, root.lo, root.hi)
+            for nodes in (wrong, root.take(slice(0, 0))):
+                for ask in grid_questions(curator, nodes):
+                    with pytest.raises(CantleError) as caught:
+                        ask()
+                    said.append((type(caught.value), str(caught.value)))
+            assert curator.left(root).tolist() == [NANO]
+    assert said[: len(said) // 2] == said[len(said) // 2 :]

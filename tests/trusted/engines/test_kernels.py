@@ -1,0 +1,312 @@
+"""Compiled kernels against the plain engines and paths: the same counts, scores, rows, choices, draws and bytes."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import pickle
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cantle
+from cantle import _fast
+from cantle.postprocess import counts as postprocess
+from cantle.trusted.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.rows import MemoryEngine, open_rows
+from cantle.trusted.geometry.boxes import Frontier
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import CodeTable, GridBins, GridCells
+from cantle.trusted.noise import Lanes, Rate, Runs, Seeded, samplers
+from cantle.trusted.scores import BALANCE, CLASS_AWARE, Mix
+from tests.laws.strategies import Table, able, cuts_of, tables
+
+pytest.importorskip("numba")
+
+from cantle.trusted.engines.rows_compiled import CompiledEngine  # noqa: E402
+
+SCHEMA: dict[str, Any] = {
+    "fields": [
+        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
+        {"name": "pay", "type": "integer", "constraints": {"minimum": 0, "maximum": 100_000}},
+        {"name": "job", "type": "string", "categories": ["cook", "clerk", "smith, black", 'the "boss"', "é"]},
+        {"name": "size", "type": "number", "constraints": {"minimum": 0, "maximum": 2}, "step": 0.25},
+        {"name": "ok", "type": "string", "categories": ["yes", "no"], "role": "target"},
+    ],
+    "missingValues": ["", "?"],
+    "delimiter": ";",
+    "quoteChar": "",
+}
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_fast, "FROM", 0)
+
+
+@pytest.fixture
+def never(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_fast, "FROM", 10**18)
+    monkeypatch.setattr(_fast, "ready", lambda: False)
+
+
+def people(n: int, seed: int = 0) -> pl.DataFrame:
+    generator = np.random.default_rng(seed)
+    age = generator.integers(0, 100, n)
+    return pl.DataFrame(
+        {
+            "age": [str(a) if a % 11 else "?" for a in age.tolist()],
+            "pay": (age * 700 + generator.integers(0, 30_000, n)).tolist(),
+            "job": generator.choice(["cook", "clerk", "smith, black", 'the "boss"', "é", "none"], n).tolist(),
+            "size": generator.choice(["0.1", "0.25", "1.99", "2e0", "x", ""], n).tolist(),
+            "ok": np.where(age + generator.integers(0, 60, n) > 80, "yes", "no").tolist(),
+        }
+    )
+
+
+# ---- engines ----------------------------------------------------------------------------------------------------
+
+
+def scored(engine: Any, nodes: Frontier, positions: np.ndarray, candidates: Any, quality: Mix) -> list[int]:
+    parts, at = [], 0
+    for exact in candidates.exact_scores(engine, positions, nodes, quality):
+        assert exact.first == at < exact.last
+        assert exact.scores.dtype == np.int64
+        parts += exact.scores.tolist()
+        at = exact.last
+    assert at == len(positions)
+    return parts
+
+
+@pytest.mark.parametrize("chunk", [1 << 18, 3])
+@pytest.mark.parametrize("quality", [BALANCE, CLASS_AWARE, Mix(5, 0), Mix(0, 7)], ids=str)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_fused_scores_are_those_of_counting_first(quality: Mix, chunk: int, data) -> None:
+    # sizes past 256 take two bytes, seven and more attributes more than one word of eight bytes
+    wide = data.draw(st.sampled_from([{}, {"max_size": 300}, {"max_attributes": 9}]))
+    table = data.draw(tables(max_records=20, **wide))
+    classes = data.draw(st.sampled_from(sorted({1, table.classes}))) if not quality.apart else table.classes
+    plain = table.engine()
+    compiled = CompiledEngine(
+        table.codes_as(np.int64), table.labels, sizes=table.sizes, class_count=table.classes, chunk_cells=chunk
+    )
+    nodes = Frontier.root(table.sizes)
+    for _ in range(4):
+        positions = np.flatnonzero(able(nodes) & np.array([data.draw(st.booleans()) for _ in range(len(nodes))], bool))
+        if not len(positions):
+            return
+        nodes = nodes.take(positions)
+        attribute = np.argmax(nodes.hi - nodes.lo, axis=1)
+        for candidates in (AllCuts(table.sizes, classes), CutsOf(attribute, max(table.sizes), classes)):
+            expected = scored(plain, nodes, positions, candidates, quality)
+            assert scored(compiled, nodes, positions, candidates, quality) == expected
+        cuts = cuts_of(data.draw, nodes)
+        plain.split(positions, cuts)
+        compiled.split(positions, cuts)
+        nodes = cuts.children(nodes, 1)
+
+
+def test_the_engine_is_chosen_by_the_number_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened() -> type:
+        return type(open_rows(np.zeros((5, 1), np.uint8), np.zeros(5, np.uint8), sizes=(2,), class_count=1))
+
+    assert opened() is MemoryEngine
+    monkeypatch.setattr(_fast, "FROM", 5)
+    assert opened() is CompiledEngine
+    monkeypatch.setattr(_fast, "find_spec", lambda _: None)  # the extra is not there
+    assert opened() is MemoryEngine
+
+
+@pytest.mark.parametrize("codes", [[[3]], [[-1]], [[256]]])
+def test_codes_outside_the_domain_are_refused(codes: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="below the sizes"):
+        CompiledEngine(np.array(codes), np.zeros(1, np.uint8), sizes=(3,), class_count=1)
+
+
+def test_the_compiled_engine_shows_nothing_and_keeps_nothing() -> None:
+    codes, label = np.ones((50, 2), np.uint8), np.zeros(50, np.uint8)
+    before = codes.copy()
+    engine = CompiledEngine(codes, label, sizes=(2, 2), class_count=1)
+    assert repr(engine) == "CompiledEngine()"
+    with pytest.raises(TypeError, match="private"):
+        pickle.dumps(engine)
+    rows = weakref.ref(engine._words)
+    engine.close()
+    gc.collect()
+    assert rows() is None
+    assert not [value for value in vars(engine).values() if isinstance(value, np.ndarray)]
+    assert (codes == before).all()
+
+
+@settings(max_examples=60)
+@given(table=tables(max_records=15), data=st.data())
+def test_grids_are_counted_alike(table: Table, data) -> None:
+    grid = Grid.top(table.sizes)
+    for attribute, size in enumerate(table.sizes):
+        grid = grid.refine(attribute, tuple(data.draw(st.sets(st.integers(0, size)))))
+    engines = []
+    for first in (10**18, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_fast, "FROM", first)
+            columns = [column.copy() for column in table.codes.T]
+            engines.append(ColumnEngine(columns, table.labels, sizes=table.sizes, class_count=table.classes))
+    for attribute, size in enumerate(table.sizes):
+        starts = np.unique([0, *data.draw(st.sets(st.integers(0, size - 1)))])
+        number = np.arange(len(starts))
+        found = []
+        for engine in engines:
+            engine.place(grid)
+            found.append(engine.dense(GridBins(attribute, starts, number, len(starts), table.classes)).tolist())
+            for key in (GridCells(grid, table.classes), CodeTable(attribute, size, table.classes)):
+                found[-1].append([part.tolist() for part in engine.occupied(key)])
+        assert found[0] == found[1]
+
+
+# ---- choices ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [Rate(1, 10**9), Rate(7, 10), Rate(40, 1)], ids=str)
+@pytest.mark.parametrize("shift", [samplers._SUM_SHIFT, 0], ids=["as it is", "all in doubt"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) -> None:
+    sizes = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=6))
+    total = sum(sizes)
+    far = data.draw(st.sampled_from([5, 10**6, 2**62]))
+    scores = np.array(data.draw(st.lists(st.integers(-far, far), min_size=total, max_size=total)))
+    inverse = np.array(data.draw(st.lists(st.integers(1, 300), min_size=total, max_size=total)))
+    ends = sorted(data.draw(st.lists(st.integers(0, total), max_size=total - 1)))
+    runs = Runs(inverse[: len(ends) + 1], np.diff([0, *ends, total]))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    lanes, each = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
+    chosen = []
+    for ready in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            patch.setattr(samplers, "_SUM_SHIFT", shift)
+            for one in (rate, each):
+                chosen.append([Seeded(5).select(lanes, scores, starts, one, w).tolist() for w in (inverse, runs)])
+                assert Seeded(5).select(lanes, scores, starts, one, runs.spelled()).tolist() == chosen[-1][1]
+    assert all(one == chosen[0] for one in chosen)
+
+
+@pytest.mark.parametrize("margin", [samplers._MARGIN, 0.3], ids=["as it is", "much in doubt"])
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**40), den=st.sampled_from([1, 7, 10**3, 10**9, 10**15]), alike=st.booleans())
+def test_noise_is_that_of_the_plain_sampler(margin: float, seed: int, den: int, alike: bool) -> None:
+    generator = np.random.default_rng(seed)
+    num = generator.integers(1, 2 * den + 2, 300)
+    lanes, rate = Lanes(3, np.arange(300)), Rate(int(num[0]) if alike else num, den)
+    noisy = []
+    for ready in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            patch.setattr(samplers, "_MARGIN", margin)
+            one_sided = Seeded(seed)._tails(lanes, rate, 1 << 32, two_sided=False)[0]
+            noisy.append((Seeded(seed).laplace(lanes, np.arange(300), rate).tolist(), one_sided.tolist()))
+    assert noisy[0] == noisy[1]
+
+
+def test_runs_that_do_not_cover_the_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ready in (False, True):
+        monkeypatch.setattr(_fast, "ready", lambda ready=ready: ready)
+        for times in ([1, 1], [1, 3]):
+            runs = Runs(np.array([1, 2]), np.array(times))
+            with pytest.raises(ValueError, match="cover all candidates"):
+                Seeded(5).select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)
+
+
+# ---- draws ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32), many=st.sampled_from([3, 40, 4000]))
+def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
+    generator = np.random.default_rng(seed)
+    size, regions = int(generator.integers(1, 400)), int(generator.integers(1, 8))
+    lo = generator.integers(0, size, regions)
+    hi = lo + 1 + generator.integers(0, size - lo)
+    counts = generator.integers(0, many, regions)
+    f = generator.uniform(0, 2, size) * (generator.random(size) < generator.random())
+    row = generator.integers(0, regions, many).astype(np.int32)
+    drawn = []
+    for ready in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            dice = np.random.default_rng(seed + 1)
+            one = postprocess.draw_codes(f, lo, hi, counts, dice)
+            other = postprocess.draw_uniform(lo, hi, row, size, dice)
+            wide = postprocess.draw_uniform(lo << 20, hi << 20, row, size << 20, dice)
+            drawn.append((one.dtype, one.tolist(), other.dtype, other.tolist(), wide.dtype, wide.tolist()))
+    assert drawn[0] == drawn[1]
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_fitted_masses_are_those_of_the_plain_path_to_the_last_bit(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    size, regions = int(generator.integers(1, 60)), int(generator.integers(0, 200))
+    lo = generator.integers(0, size, regions)
+    hi = lo + 1 + generator.integers(0, size - lo)
+    weight = generator.integers(0, 50, regions).astype(float)
+    target = generator.uniform(0, 2, size) * (generator.random(size) < generator.random()) * weight.sum() / size
+    fitted = []
+    for ready in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            fitted.append(postprocess.fit_values(target, lo, hi, weight).tobytes())
+    assert fitted[0] == fitted[1]
+
+
+# ---- whole runs -------------------------------------------------------------------------------------------------
+
+
+RUNS = [
+    {"method": "rps", "depth": 6},
+    {"method": "rps", "depth": 7, "stop": "count:5", "stop_share": "1/2", "quality": "balance"},
+    {"method": "rps", "preset": "paper", "depth": 8},
+    {"method": "diffgen"},
+    {"method": "diffgen", "preset": "paper", "rounds": 3},
+]
+
+
+def files(folder: Path, data: Any, run: dict[str, Any]) -> dict[str, bytes]:
+    release = cantle.publish(data, SCHEMA, epsilon=2, insecure_seed=11, **run)
+    release.save(folder / "release")
+    release.verify()
+    return {path.name: path.read_bytes() for path in sorted((folder / "release").iterdir())}
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_the_same_seed_gives_the_same_bytes_with_and_without_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: dict[str, Any]
+) -> None:
+    people(3000).write_csv(tmp_path / "people.csv", quote_style="never", separator=";")
+    made = []
+    for name, first, ready in (("plain", 10**18, False), ("kernels", 0, True)):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(_fast, "FROM", first)
+        monkeypatch.setattr(_fast, "ready", lambda ready=ready: ready)
+        made.append(files(tmp_path / name, tmp_path / "people.csv", run))
+    assert made[0] == made[1]
+
+
+@pytest.mark.usefixtures("never")
+def test_small_data_needs_no_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without the extra: nothing of it is imported."""
+    real = builtins.__import__
+
+    def guarded(name: str, *rest: Any) -> Any:
+        assert name.split(".")[0] not in ("numba", "llvmlite")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", guarded)
+    cantle.publish(people(200), SCHEMA, epsilon=1, method="rps").save(tmp_path / "r")

@@ -1,0 +1,102 @@
+"""Records as words: every code comes back, whatever the sizes, and counts of parts are those of the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle.trusted.engines import packing as module
+from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_bins, add_counts, merged, occupied
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.keys import GridBins, OneWays, PatternTable, Sizes
+
+SIZES = st.one_of(st.integers(1, 300), st.sampled_from([2**16, 2**31, 2**53, 2**53 + 1]))
+
+
+@settings(max_examples=60)
+@given(sizes=st.lists(SIZES, max_size=9), classes=st.integers(1, 1000), data=st.data())
+def test_every_code_comes_back(sizes: list[int], classes: int, data) -> None:
+    layout = Layout(tuple(sizes), classes)
+    n = data.draw(st.integers(0, 4))
+    columns = [
+        np.array([data.draw(st.sampled_from([0, size // 2, size - 1])) for _ in range(n)], dtype=np.uint64)
+        for size in sizes
+    ]
+    label = np.array([data.draw(st.integers(0, classes - 1)) for _ in range(n)], dtype=np.uint16)
+    words = layout.pack(columns, label)
+    assert words.shape == (layout.words, n)
+    for a, column in enumerate(columns):
+        assert layout.column(words, a).tolist() == column.tolist()
+        assert layout.pick(words, np.full(n, a)).tolist() == column.tolist()
+        pairs = zip(column.tolist(), label.tolist(), strict=True)
+        assert layout.entry(words, a, 3).tolist() == [3 * code + k for code, k in pairs]
+    assert layout.column(words, -1).tolist() == label.tolist()
+
+
+def test_small_codes_share_a_word() -> None:
+    assert Layout((2,) * 63, 2).words == 1
+    assert Layout((2,) * 64, 2).words == 2
+    assert Layout((1,) * 500, 1).words == 1
+
+
+@pytest.mark.parametrize("step", [1, 3, 1 << 16])
+def test_counts_do_not_depend_on_how_records_come(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SLICE", step)
+    dice = np.random.default_rng(1)
+    layout = Layout((5, 7), 2)
+    columns, label = [dice.integers(0, 5, 50), dice.integers(0, 7, 50)], dice.integers(0, 2, 50)
+    node = dice.integers(-1, 3, 50)
+    words, key = layout.pack(columns, label), OneWays((1, 0), (7, 5), 2)
+    together, apart = Tally(layout, key, 3), Tally(layout, key, 3)
+    together.add(words, node)
+    for part in np.array_split(np.arange(50), 7):
+        one = Tally(layout, key, 3)
+        one.add(words[:, part], node[part])
+        apart.merge(one.sparse())
+    expected = np.zeros((3, 24), dtype=np.int64)
+    for a, b, k, i in zip(*columns, label, node, strict=True):
+        if i >= 0:
+            expected[i, 2 * b + k] += 1
+            expected[i, 14 + 2 * a + k] += 1
+    assert together.table().tolist() == apart.table().tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("fine", [1 << 24, 20, 0], ids=["by code", "one by code", "by bin"])
+def test_bins_are_counted_both_ways(fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes 0 to 5 in spans [0, 4) and [4, 6), bins from 0, 1 and 4, 5; beside them an attribute in one span."""
+    monkeypatch.setattr(module, "FINE", fine)
+    layout, grid = Layout((6, 9), 1), Grid.top((6, 9)).refine(0, (4,))
+    words = layout.pack([np.arange(6), np.arange(6)], np.zeros(6, np.int64))
+    key = GridBins(0, np.array([0, 1, 4, 5]), np.array([0, 1, 0, 1]), 3, 1)
+    tally, counts = GridTally(layout, grid), np.zeros(2 * 3, dtype=np.int64)
+    tally.add(words[:, :2])
+    rest = GridTally(layout, grid)
+    rest.add(words[:, 2:])
+    tally.merge(rest.sparse())
+    add_bins(counts, layout, key, grid, words)
+    assert counts.tolist() == [1, 3, 0, 1, 1, 0]
+    assert tally.has(0) == (fine > 0)
+    assert tally.has(1) == (fine > 20)
+    if tally.has(0):
+        assert tally.dense(key).reshape(-1).tolist() == counts.tolist()
+
+
+def test_few_places_are_added_without_passing_over_all() -> None:
+    counts = np.zeros(1000, dtype=np.int64)
+    add_counts(counts, np.array([999, 3, 999]))
+    add_counts(counts, np.zeros(600, dtype=np.int64))
+    assert [(i, int(counts[i])) for i in np.flatnonzero(counts)] == [(0, 600), (3, 1), (999, 2)]
+
+
+def test_occupied_places_of_parts_are_merged() -> None:
+    parts = [occupied([np.array([3, 1, 3])]), occupied([]), occupied([np.array([1]), np.array([0, 3])])]
+    assert [one.tolist() for one in merged(parts)] == [[0, 1, 3], [1, 2, 3]]
+    assert [one.tolist() for one in merged([])] == [[], []]
+
+
+def test_sets_are_not_counted_here() -> None:
+    with pytest.raises(NotImplementedError):
+        Tally(Layout((2,), 1), PatternTable(3), 1)
+    assert Tally(Layout((), 1), Sizes(), 1).table().tolist() == [[0]]

@@ -1,0 +1,60 @@
+"""The memory engine: chunks, copies and what it shows of itself. The counts are tested in engines/ and laws/."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.keys import Classes, OneWays, Sizes
+
+CODES = np.array([[0, 1], [2, 0], [1, 1], [2, 2], [0, 0]], dtype=np.uint8)
+CLASSES = np.array([0, 1, 1, 0, 1], dtype=np.uint8)
+
+
+def engine(**options: int) -> MemoryEngine:
+    return MemoryEngine(CODES, CLASSES, sizes=(3, 3), class_count=2, **options)
+
+
+def test_one_way_tables_by_hand() -> None:
+    ((_, _, counts),) = engine().tally(np.array([0]), OneWays((0, 1), (3, 3), 2))
+    # attribute 0: code 0 has classes {0, 1}, code 1 {1}, code 2 {1, 0}; attribute 1: 0 {1, 1}, 1 {0, 1}, 2 {0}
+    assert counts.tolist() == [[1, 1, 0, 1, 1, 1, 0, 2, 1, 1, 1, 0]]
+
+
+@pytest.mark.parametrize(("cells", "chunks"), [(1, 4), (2, 4), (4, 2), (8, 1), (10**6, 1)])
+def test_chunks_hold_as_many_cells_as_they_may(cells: int, chunks: int) -> None:
+    store = engine(chunk_cells=cells)
+    store.split(np.array([0]), Cuts(np.array([0]), np.array([1])))
+    store.split(np.arange(2), Cuts(np.array([1, 1]), np.array([1, 1])))
+    assert len(list(store.tally(np.arange(4), Classes(2)))) == chunks
+
+
+def test_the_callers_arrays_are_never_written() -> None:
+    before = CODES.copy(), CLASSES.copy()
+    store = engine()
+    store.split(np.array([0]), Cuts(np.array([1]), np.array([1])))
+    store.split(np.array([1]), Cuts(np.array([0]), np.array([1])))
+    assert (before[0] == CODES).all()
+    assert (before[1] == CLASSES).all()
+
+
+def test_columns_in_any_memory_order_are_the_same_records() -> None:
+    turned = MemoryEngine(np.asfortranarray(CODES), CLASSES[::1], sizes=(3, 3), class_count=2)
+    for key in (Sizes(), Classes(2), OneWays((1,), (3,), 1)):
+        ((_, _, ours),), ((_, _, theirs),) = engine().tally(np.array([0]), key), turned.tally(np.array([0]), key)
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_it_shows_nothing_and_keeps_nothing() -> None:
+    store = engine()
+    assert repr(store) == "MemoryEngine()"
+    store.close()
+    assert {name for name in vars(store) if isinstance(getattr(store, name), np.ndarray)} == set()
+
+
+def test_a_domain_without_attributes_has_one_region() -> None:
+    store = MemoryEngine(np.zeros((4, 0), np.uint8), np.array([0, 1, 1, 1]), sizes=(), class_count=2)
+    ((_, _, counts),) = store.tally(np.array([0]), Classes(2))
+    assert counts.tolist() == [[1, 3]]

@@ -1,0 +1,258 @@
+"""Sets in memory against an engine written to be read: every record a set, looked at one by one (engines/base.py)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cantle.errors import ParameterError
+from cantle.trusted.engines.sets import SetEngine, _cut
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.keys import PatternTable, Sizes
+
+Sets = list[list[int]]
+
+
+def arrays(records: Sets, dtype: Any = np.int32) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
+    return starts, np.array([item for record in records for item in sorted(record)], dtype=dtype)
+
+
+def engine(records: Sets, tree: ItemTree, most: int | None = None) -> SetEngine:
+    return SetEngine(*arrays(records), tree=tree, most=tree.size if most is None else most)
+
+
+def cut_alone(record: list[int], most: int, size: int) -> list[int]:
+    """What is left of a record, if it is the only one."""
+    return _cut(*arrays([record]), most, size)[1].tolist()
+
+
+class Naive:
+    """Records by partition, and where each goes."""
+
+    def __init__(self, records: Sets, tree: ItemTree, most: int) -> None:
+        self.tree = tree
+        self.held = [[cut_alone(record, most, tree.size) for record in records]]
+        self.parts = Partitions.root(tree, most)
+
+    def mask(self, i: int, record: list[int]) -> int:
+        """The children of partition i's next node that the record touches, by climbing from each item."""
+        height, node = int(self.parts.height[i]), int(self.parts.node[i])
+        first, found = int(self.tree.edges[height - 1][node]), 0
+        for item in record:
+            at = item
+            for edge in self.tree.edges[: height - 1]:
+                at = int(np.searchsorted(edge, at, side="right")) - 1
+            if int(np.searchsorted(self.tree.edges[height - 1], at, side="right")) - 1 == node:
+                found |= 1 << (at - first)
+        return found
+
+    def touched(self, positions: list[int]) -> list[dict[int, int]]:
+        made: list[dict[int, int]] = []
+        for i in positions:
+            masks = [self.mask(i, record) for record in self.held[i]]
+            made.append({mask: masks.count(mask) for mask in sorted(set(masks))})
+        return made
+
+    def split(self, positions: list[int], kept: Kept) -> None:
+        pairs = zip(kept.rows.tolist(), kept.mask.tolist(), strict=True)
+        self.held = [
+            [r for r in self.held[positions[row]] if self.mask(positions[row], r) == mask] for row, mask in pairs
+        ]
+        self.parts = kept.children(self.parts.take(positions), 0)
+
+
+def listed(starts: np.ndarray, masks: np.ndarray, counts: np.ndarray) -> list[dict[int, int]]:
+    made = []
+    for a, b in zip(starts[:-1], starts[1:], strict=True):
+        assert (np.diff(masks[a:b]) > 0).all()
+        made.append(dict(zip(masks[a:b].tolist(), counts[a:b].tolist(), strict=True)))
+    return made
+
+
+@st.composite
+def data(draw: st.DrawFn) -> tuple[Sets, ItemTree, int]:
+    """Records over trees of all fan-outs; none, one item and wide nodes are likely."""
+    size = draw(st.sampled_from([1, 2, 3, 5, 8, 13, 30, 62, 64, 130]))
+    fanout = draw(st.sampled_from([2, 3, 4, 10, 24, 26, 62]))
+    tree = ItemTree.of(size, fanout, even=draw(st.booleans()))
+    record = st.sets(st.integers(0, size - 1), min_size=1, max_size=min(size, 12)).map(sorted)
+    everything = st.just(list(range(size)))
+    records = draw(st.lists(record | everything if size <= 62 else record, max_size=12))
+    return records, tree, draw(st.integers(1, size))
+
+
+def kept_of(draw: st.DrawFn, parts: Partitions, occupied: list[dict[int, int]]) -> Kept:
+    """Some sub-partitions that occur and some that do not, of partitions that do not end."""
+    pairs: set[tuple[int, int]] = set()
+    for row, (fan, room, end) in enumerate(zip(parts.fan, parts.room, parts.ends, strict=True)):
+        if end:
+            continue
+        members = st.sets(st.integers(0, int(fan) - 1), min_size=1, max_size=min(int(room), int(fan)))
+        made = members.map(lambda bits: sum(1 << bit for bit in bits))
+        pairs |= {(row, mask) for mask in draw(st.lists(made, max_size=2))}
+        pairs |= {(row, mask) for mask in occupied[row] if draw(st.integers(0, 3))}
+    order = sorted(pairs)
+    rows, masks = (np.array([pair[k] for pair in order], dtype=np.int64) for k in (0, 1))
+    return Kept(rows, masks)
+
+
+@settings(max_examples=150)
+@given(data(), st.data())
+def test_the_engine_counts_and_splits_as_the_definition_says(case: tuple[Sets, ItemTree, int], more: Any) -> None:
+    records, tree, most = case
+    fast, slow = engine(records, tree, most), Naive(records, tree, most)
+    positions = np.zeros(1, np.int64)
+    for _ in range(more.draw(st.integers(1, 8))):
+        parts = slow.parts.take(positions)
+        occupied = slow.touched(positions.tolist())
+        assert listed(*fast.touched(positions)) == occupied
+        ((first, last, sizes),) = fast.tally(positions, Sizes())
+        assert (first, last) == (0, len(positions))
+        assert sizes[:, 0].tolist() == [len(slow.held[i]) for i in positions.tolist()]
+        kept = kept_of(more.draw, parts, occupied)
+        assert kept.fits(parts)
+        fast.split(positions, kept)
+        slow.split(positions.tolist(), kept)
+        every = np.arange(len(slow.parts))
+        positions = every[[bool(more.draw(st.booleans())) for _ in every]] if more.draw(st.booleans()) else every
+        if not len(positions):
+            break
+
+
+@given(data())
+def test_no_set_of_children_is_beyond_its_number(case: tuple[Sets, ItemTree, int]) -> None:
+    """A record of at most `most` items touches no more children than a partition has room for."""
+    records, tree, most = case
+    store, parts = engine(records, tree, most), Partitions.root(tree, most)
+    while len(parts):
+        _, masks, _ = found = store.touched(np.arange(len(parts)))
+        owner = np.repeat(np.arange(len(parts)), np.diff(found[0]))
+        assert all(mask.bit_count() <= room for mask, room in zip(masks.tolist(), parts.room[owner], strict=True))
+        assert all(mask >> int(fan) == 0 for mask, fan in zip(masks.tolist(), parts.fan[owner], strict=True))
+        go = ~parts.ends[owner]
+        kept = Kept(owner[go], masks[go])
+        store.split(np.arange(len(parts)), kept)
+        parts = kept.children(parts, 0)
+
+
+def test_all_sets_of_a_small_universe() -> None:
+    records = [[0], [0, 2], [1, 2], [0, 2], [0, 1, 2]]
+    store = engine(records, ItemTree.of(3, 3, even=True))
+    ((_, _, counts),) = store.tally(np.zeros(1, np.int64), PatternTable(7))
+    assert counts.tolist() == [[1, 0, 0, 0, 2, 1, 1]]  # masks 1 to 7
+
+
+@pytest.mark.parametrize("fanout", [2, 10, 62])
+def test_no_records_at_all(fanout: int) -> None:
+    tree = ItemTree.of(70, fanout, even=True)
+    store = engine([], tree)
+    root = np.zeros(1, np.int64)
+    assert listed(*store.touched(root)) == [{}]
+    store.split(root, Kept(np.zeros(2, np.int64), np.array([1, 3])))
+    assert listed(*store.touched(np.arange(2))) == [{}, {}]
+    ((_, _, sizes),) = store.tally(np.arange(2), Sizes())
+    assert sizes.tolist() == [[0], [0]]
+    store.split(np.arange(2), Kept(np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    assert listed(*store.touched(np.zeros(0, np.int64))) == []
+
+
+def test_a_mask_of_62_bits() -> None:
+    store = engine([list(range(62)), [61], [0, 61]], ItemTree.of(62, 62, even=True))
+    assert listed(*store.touched(np.zeros(1, np.int64))) == [{1 << 61: 1, (1 << 61) | 1: 1, 2**62 - 1: 1}]
+
+
+def test_partitions_that_are_asked_in_part_or_twice_are_the_same() -> None:
+    """What was placed for one question is not used for another."""
+    records = [[0], [1], [2], [0, 2], [1, 3], [0, 1, 2, 3]]
+    tree = ItemTree.of(4, 2, even=True)
+    store, slow = engine(records, tree), Naive(records, tree, 4)
+    kept = Kept(np.zeros(3, np.int64), np.array([1, 2, 3]))
+    store.split(np.zeros(1, np.int64), kept)
+    slow.split([0], kept)
+    for asked in ([0, 1, 2], [2], [0, 2], [1], [1], [0, 1, 2]):
+        assert listed(*store.touched(np.array(asked))) == slow.touched(asked)
+
+
+# ---- the cut of long records ----------------------------------------------------------------------------------------
+
+RECORDS = st.lists(st.sets(st.integers(0, 199), min_size=1, max_size=40).map(sorted), max_size=10)
+
+
+@given(RECORDS, st.integers(1, 6), st.randoms(use_true_random=False))
+def test_a_record_is_cut_by_itself(records: Sets, most: int, random: Any) -> None:
+    """Claim 28: among other records, in whatever order, each becomes what it becomes alone."""
+    alone = [cut_alone(record, most, 200) for record in records]
+    order = list(range(len(records)))
+    random.shuffle(order)
+    starts, items = _cut(*arrays([records[i] for i in order]), most, 200)
+    together = [items[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    assert together == [alone[i] for i in order]
+    for record, left in zip(records, alone, strict=True):
+        assert set(left) <= set(record)
+        assert len(left) == min(len(record), most)
+        assert left == sorted(left)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint16])
+def test_the_width_of_codes_does_not_matter(dtype: Any) -> None:
+    records = [list(range(i, 150, i + 1)) for i in range(30)]
+    want = _cut(*arrays(records), 4, 200)[1].tolist()
+    assert _cut(*arrays(records, dtype), 4, 200)[1].tolist() == want
+
+
+def test_no_item_is_favoured_by_the_cut() -> None:
+    """Four of forty items each time, over many records: near a tenth for every place."""
+    records = [list(range(i, i + 40)) for i in range(0, 4000, 2)]
+    starts, items = _cut(*arrays(records), 4, 5000)
+    place = items - np.repeat(np.array([record[0] for record in records]), np.diff(starts))
+    share = np.bincount(place, minlength=40) / len(records)
+    assert share.min() > 0.06
+    assert share.max() < 0.14
+
+
+def test_very_long_records_are_cut_too() -> None:
+    """Places of more than twelve digits need more of the hash."""
+    starts, items = _cut(*arrays([list(range(9000)), list(range(3))]), 2, 9000)
+    assert starts.tolist() == [0, 2, 4]
+    assert items[2:].tolist() == cut_alone([0, 1, 2], 2, 9000)
+
+
+# ---- what it shows --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [0, -1, 5])
+def test_unsound_bounds_are_refused(most: int) -> None:
+    with pytest.raises(ParameterError):
+        engine([[0]], ItemTree.of(4, 2, even=True), most)
+
+
+def test_unsound_trees_are_refused() -> None:
+    with pytest.raises(ParameterError):
+        SetEngine(*arrays([[0]]), tree=ItemTree((np.array([0, 2, 4]),)), most=1)
+
+
+def test_records_stay_inside() -> None:
+    store = engine([[0, 3]], ItemTree.of(4, 2, even=True))
+    assert repr(store) == "SetEngine()"
+    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            leave(store)
+    store.close()
+    assert not {"_masks", "_offsets", "_records", "_starts"} & vars(store).keys()
+
+
+def test_the_tree_of_an_engine_is_its_own() -> None:
+    tree = ItemTree.of(4, 2, even=True)
+    store = engine([[0, 3]], tree)
+    for given_away in (tree, store.domain):
+        for edge in given_away.edges:
+            edge.setflags(write=True)
+            edge[:] = 0
+    assert store.root().fan.tolist() == [2]

@@ -1,0 +1,199 @@
+"""The Spark engine on a real standalone cluster: the counts of a recount, and the same bytes when a worker dies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cantle
+from cantle.data.engines_for_tables import Place
+from cantle.errors import CantleError, MissingExtra
+from cantle.trusted.engines import spark as module
+from cantle.trusted.engines.spark import SparkEngine
+from cantle.trusted.keys import Sizes
+from tests.laws.strategies import Table, tables
+from tests.release.people import SCHEMA, people
+from tests.trusted.engines.awkward import awkward
+from tests.trusted.engines.cluster import Cluster
+from tests.trusted.engines.test_all import published
+from tests.trusted.engines.walks import grids, walk
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+CANARY = "CanaryQx7"
+
+
+def opened(cluster: Cluster, table: Table, folder: Path) -> SparkEngine:
+    """A table of codes in three partitions."""
+    names = [f"c{a}" for a in range(len(table.sizes))]
+    columns = {name: column.astype(np.int64) for name, column in zip(names, table.codes.T, strict=True)}
+    pl.DataFrame({**columns, "label": table.labels.astype(np.int64)}).write_parquet(folder / "codes.parquet")
+    frame = cluster.session.read.parquet(str(folder / "codes.parquet")).repartition(3)
+
+    def encode(batch: Any) -> Any:
+        return [batch[name].to_numpy() for name in names], batch["label"].to_numpy()
+
+    return SparkEngine(frame, encode, sizes=table.sizes, class_count=table.classes)
+
+
+@pytest.mark.parametrize("asked", [walk, grids], ids=["walk", "grids"])
+def test_it_counts_like_the_others(asked: Any, spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ALL_CELLS", 90)  # several jobs a question
+
+    @settings(max_examples=3)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        table = data.draw(tables(max_records=15))
+        engine = opened(spark, table, tmp_path)
+        asked(data.draw, table, engine)
+        engine.close()
+
+    check()
+
+
+def test_a_worker_that_dies_changes_nothing(spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third worker joins, holds parts, and is killed in the middle of the tree: its parts are made again."""
+    awkward().write_parquet(tmp_path / "people.parquet")
+    worker = spark.add_worker()
+    spark.await_workers(3)
+    split, splits = SparkEngine.split, []
+
+    def counted(self: SparkEngine, *rule: Any) -> None:
+        split(self, *rule)
+        splits.append(rule)
+        if len(splits) == 3:
+            spark.kill(worker)
+
+    monkeypatch.setattr(SparkEngine, "split", counted)
+    frame = spark.session.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
+    call = {"method": "rps", "preset": "paper", "depth": 6, "attributes": "all"}
+    found = published(frame, call, tmp_path / "spark", engine="spark")
+    assert len(splits) > 3
+    spark.await_workers(2)
+    assert found == published(tmp_path / "people.parquet", call, tmp_path / "memory")
+
+
+def test_a_worker_that_dies_between_rounds_changes_nothing(
+    spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people(300).write_parquet(tmp_path / "people.parquet")
+    worker = spark.add_worker()
+    spark.await_workers(3)
+    place, places = SparkEngine.place, []
+
+    def counted(self: SparkEngine, grid: Any) -> None:
+        place(self, grid)
+        places.append(grid)
+        if len(places) == 2:
+            spark.kill(worker)
+
+    monkeypatch.setattr(SparkEngine, "place", counted)
+    frame = spark.session.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
+    call = {"method": "diffgen", "rounds": 3}
+    found = published(frame, call, tmp_path / "spark", engine="spark")
+    assert len(places) > 2
+    spark.await_workers(2)
+    assert found == published(tmp_path / "people.parquet", call, tmp_path / "memory")
+
+
+@pytest.mark.usefixtures("spark")
+def test_text_is_read_by_spark(tmp_path: Path) -> None:
+    """Short and long lines, blank ones and quotes: what both readers say alike."""
+    text = people(200).write_csv().splitlines()
+    text[5] = '"' + text[5].replace(",", '",', 1) + ",surplus"
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join([*text[:9], "", *text[9:], "short", "id,12"]) + "\n")
+    call = {"method": "rps", "depth": 3}
+    found = published(str(path), call, tmp_path / "spark", engine="spark")
+    assert found == published(path, call, tmp_path / "memory")
+
+
+def test_nothing_stays_cached(spark: Cluster) -> None:
+    frame = spark.session.createDataFrame(people(50).to_arrow())
+    for call in ({"method": "rps", "depth": 3}, {"method": "diffgen", "rounds": 2}):
+        cantle.publish(frame, SCHEMA, epsilon=1, engine="spark", **call)
+    assert spark.session.sparkContext._jsc.getPersistentRDDs().size() == 0
+    assert spark.workers() == 2  # a session that was there is not stopped
+
+
+def test_a_table_of_the_catalog_is_named(spark: Cluster, tmp_path: Path) -> None:
+    people(60).write_parquet(tmp_path / "people.parquet")
+    spark.session.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("people")
+    call = {"method": "rps", "depth": 2}
+    found = published("spark:people", call, tmp_path / "spark", engine="spark")
+    assert found == published(tmp_path / "people.parquet", call, tmp_path / "memory")
+
+
+# ---- errors ---------------------------------------------------------------------------------------------------
+
+
+def refused(data: Any) -> str:
+    """What is said; it must quote no value and hide no other exception."""
+    with pytest.raises(CantleError) as caught:
+        cantle.publish(data, SCHEMA, epsilon=1, engine="spark", method="rps")
+    error = caught.value
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+    assert CANARY not in str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def test_errors_of_spark_quote_nothing(spark: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    people(5).write_parquet(tmp_path / "people.parquet")
+    frame = spark.session.read.parquet(str(tmp_path / "people.parquet"))
+    others = [name for name in frame.columns if name != "age"]
+    failing = frame.selectExpr(*others, f"cast(concat('{CANARY}', id) as int) AS age")
+    assert refused(failing).startswith("EngineError: the Spark job failed")
+    held = spark.session.createDataFrame(people(5).to_arrow())  # computed as soon as it is looked at
+    assert refused(held.selectExpr(*others, f"cast(concat('{CANARY}', id) as int) AS age")).startswith("DataError: ")
+    said = capfd.readouterr()
+    assert CANARY not in said.out + said.err
+    assert refused(str(tmp_path / f"none-{CANARY[:3]}.parquet")).startswith("DataError: Spark cannot read")
+    assert "the Spark frame has no column 'age'" in refused(frame.drop("age"))
+    assert "column 'age' has type List" in refused(frame.selectExpr(*frame.columns[2:], "id", "array(1) AS age"))
+    assert refused(people(5)).startswith("DataError: the spark engine reads a path")
+
+
+def test_a_closed_engine_counts_nothing(spark: Cluster, tmp_path: Path) -> None:
+    engine = opened(spark, Table((4,), 1, ((1, 0),)), tmp_path)
+    for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="private"):
+            duplicate(engine)
+    assert repr(engine) == "SparkEngine()"
+    engine.close()
+    with pytest.raises(AttributeError):
+        list(engine.tally(np.array([0]), Sizes()))
+
+
+def test_sessions_of_spark_connect_are_refused() -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
+
+    class DataFrame:
+        """A frame of Spark Connect, as far as it is looked at."""
+
+        __module__ = "pyspark.sql.connect.dataframe"
+        sparkSession = None
+
+    assert refused(DataFrame()).startswith("ParameterError: a session of Spark Connect cannot keep parts")
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[spark\]'"):
+        Place.of("spark", None, None, "table")
+
+
+def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(MissingExtra, match="the spark engine needs Java 17 or later; install it, or correct JAVA_HOME"):
+        Place.of("spark", None, None, "table")

@@ -1,0 +1,448 @@
+"""The ledger across releases: one behaviour in a SQLite file and in PostgreSQL, and what `publish` does with it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import cantle
+from benchmarks.server import postgres
+from cantle.errors import CapExceeded, DataError, LedgerError, MissingExtra, OutputError, ParameterError
+from cantle.release.verify import verify_folder
+from cantle.trusted.ledger import UNRECORDED, Ledger, Ticket
+from tests.release.people import SCHEMA, people
+
+HASH = "0123456789abcdef" * 4
+NUMBER = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres() as url:
+        if url is None:
+            pytest.skip("PostgreSQL (initdb, postgres) is not installed")
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place where a ledger was created."""
+    place = str(tmp_path / "ledger.db") if request.param == "sqlite" else database(request.getfixturevalue("server"))
+    Ledger(place).create()
+    return place
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place without a ledger."""
+    return str(tmp_path / "none.db") if request.param == "sqlite" else database(request.getfixturevalue("server"))
+
+
+def created(path: Path) -> Ledger:
+    """A new ledger in a file."""
+    ledger = Ledger(path)
+    ledger.create()
+    return ledger
+
+
+def database(url: str, *settings: str) -> str:
+    """A new database of the server."""
+    import psycopg
+
+    name = f"ledger{next(NUMBER)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        for setting in settings:
+            connection.execute(f"ALTER DATABASE {name} SET {setting}")
+    return url.replace("///postgres", f"///{name}")
+
+
+def charge(ledger: Ledger, name: str = "patients", nano: int = 100_000_000, unit: str = "one record") -> Ticket:
+    return ledger.charge(
+        name,
+        epsilon_nano=nano,
+        unit=unit,
+        method="rps",
+        parameters={"depth": 3},
+        guarantee="pure epsilon-differential privacy",
+        software="cantle 0",
+    )
+
+
+# ---------------------------------------------------------------------------------------------- both places
+
+
+def test_charges_add_up_to_the_cap_and_no_further(where: str) -> None:
+    ledger = Ledger(where)
+    ledger.cap("patients", "0.3")
+    charge(ledger, nano=100_000_000)
+    charge(ledger, nano=200_000_000)  # 0.1 + 0.2 is 0.3 here
+    with pytest.raises(
+        CapExceeded, match=r"'patients' has epsilon 0 left of its cap 0\.3, this release needs 0\.000000001"
+    ):
+        charge(ledger, nano=1)
+    account = ledger.account("patients")
+    assert (account.spent_nano, account.left_nano, account.cap_nano) == (300_000_000, 0, 300_000_000)
+    assert [entry.sequence for entry in account.entries] == [1, 2]
+
+
+def test_an_entry_holds_what_was_charged_and_what_became_of_it(where: str) -> None:
+    ledger = Ledger(where)
+    first, second = charge(ledger), charge(ledger, nano=5)
+    second.record(HASH)
+    second.record("f" * 64)  # saved again in another form
+    one, two = ledger.account("patients").entries
+    assert (one.state, two.state, two.sha256) == (UNRECORDED, "released", HASH)
+    assert one.to_dict()["parameters"] == {"depth": 3}
+    assert (two.method, two.epsilon_nano, two.unit, two.software) == ("rps", 5, "one record", "cantle 0")
+    assert first.line["earlier"] == []
+    assert second.line["earlier"] == [one.public()]
+    assert second.line["spent_nano"] == 100_000_005
+    assert ledger.account("patients").to_dict()["unrecorded"] == 1
+
+
+def test_units_are_not_mixed(where: str) -> None:
+    ledger = Ledger(where)
+    charge(ledger)
+    with pytest.raises(LedgerError, match="accounted for 'one record', this release would protect 'one edge'"):
+        charge(ledger, unit="one edge")
+    charge(ledger, name="network", unit="one edge")
+    assert [account.unit for account in ledger.accounts()] == ["one edge", "one record"]
+    assert ledger.account("patients").spent_nano == 100_000_000
+
+
+def test_where_caps_are_used_a_misspelt_name_opens_no_account(where: str) -> None:
+    ledger = Ledger(where)
+    charge(ledger, name="old")  # no caps yet
+    ledger.cap("patients", 1)
+    with pytest.raises(LedgerError, match="does not know data set 'patient', it knows 'old', 'patients'"):
+        charge(ledger, name="patient")
+    charge(ledger, name="old")
+    assert [account.dataset for account in ledger.accounts()] == ["old", "patients"]
+
+
+def test_a_cap_can_be_changed_and_its_history_stays(where: str) -> None:
+    ledger = Ledger(where)
+    ledger.cap("patients", 1)
+    charge(ledger, nano=10**9)
+    assert ledger.cap("patients", "0.5").left_nano == 0
+    with pytest.raises(CapExceeded, match="epsilon 0 left"):
+        charge(ledger, nano=1)
+    assert ledger.cap("patients", 2).left_nano == 10**9
+    charge(ledger, nano=10**9)
+    assert [nano for _, nano in ledger.account("patients").caps] == [10**9, 5 * 10**8, 2 * 10**9]
+
+
+def test_entries_are_ordered_by_number_whatever_the_clock_says(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger(where)
+    ledger.cap("patients", 1)
+    for time in ("2031-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "2024-02-29T23:59:60Z"):
+        monkeypatch.setattr("cantle.trusted.ledger.now", lambda time=time: time)
+        ledger.cap("patients", 1)
+        charge(ledger)
+    account = ledger.account("patients")
+    assert [(e.sequence, e.time[:4]) for e in account.entries] == [(1, "2031"), (2, "1970"), (3, "2024")]
+    assert account.left_nano == 700_000_000
+
+
+def test_no_data_set_spends_more_than_a_manifest_can_say(where: str) -> None:
+    ledger = Ledger(where)
+    charge(ledger, nano=10**15)
+    with pytest.raises(CapExceeded, match="more than epsilon 1000000 in all"):
+        charge(ledger, nano=1)
+
+
+def test_a_misspelt_place_opens_no_ledger(empty: str, tmp_path: Path) -> None:
+    """A charge there would pass no cap: it is refused, the fix is named, and nothing is made."""
+    ledger = Ledger(empty)
+    for ask in (
+        ledger.accounts,
+        lambda: ledger.account("patients"),
+        lambda: charge(ledger),
+        lambda: ledger.record("patients", 1, HASH),
+        lambda: cantle.publish(Trap(), SCHEMA, epsilon=1, ledger=empty, dataset="patients"),
+    ):
+        with pytest.raises(LedgerError, match="no ledger.*cantle ledger create --ledger.*cantle ledger cap N"):
+            ask()
+    assert list(tmp_path.iterdir()) == []
+    ledger.create()
+    assert ledger.accounts() == []
+    charge(ledger)
+    ledger.create()  # changes nothing
+    assert ledger.account("patients").spent_nano == 100_000_000
+
+
+def test_a_cap_makes_the_ledger(empty: str) -> None:
+    Ledger(empty).cap("patients", 1)
+    assert charge(Ledger(empty)).line["cap_nano"] == 10**9
+
+
+def test_what_is_not_in_the_ledger_is_said(where: str) -> None:
+    ledger = Ledger(where)
+    ledger.cap("patients", 1)
+    with pytest.raises(LedgerError, match="does not know data set 'people'; it knows 'patients'"):
+        ledger.account("people")
+    with pytest.raises(LedgerError, match="has no charge 7"):
+        ledger.record("patients", 7, HASH)
+
+
+@pytest.mark.parametrize("name", ["", " a", "a\n", "a|b", "x" * 101, 5, None, "`a`"])
+def test_bad_names(name: Any, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="dataset must be a name"):
+        Ledger(tmp_path / "l.db").cap(name, 1)
+
+
+def test_bad_arguments(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="ledger must be a file"):
+        Ledger("")
+    ledger = Ledger(tmp_path / "l.db")
+    with pytest.raises(ParameterError, match="whole number of nano-units"):
+        charge(ledger, nano=0)
+    with pytest.raises(ParameterError, match="epsilon must be"):
+        ledger.cap("patients", -1)
+    with pytest.raises(ParameterError, match="sha256 in hex"):
+        ledger.record("patients", 1, "abc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_cannot_both_take_the_last_budget(where: str) -> None:
+    ledger = Ledger(where)
+    ledger.cap("patients", "0.35")
+    refused = []
+
+    def take() -> None:
+        try:
+            charge(ledger)
+        except CapExceeded:
+            refused.append(1)
+
+    threads = [Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(refused), ledger.account("patients").spent_nano) == (5, 300_000_000)
+
+
+# --------------------------------------------------------------------------------------------------- SQLite
+
+
+def test_the_file_has_a_write_ahead_log(tmp_path: Path) -> None:
+    charge(created(tmp_path / "l.db"))
+    assert (tmp_path / "l.db").read_bytes()[18:20] == b"\x02\x02"  # file format versions: write-ahead log
+
+
+def test_a_path_with_odd_characters(tmp_path: Path) -> None:
+    path = tmp_path / "100% odd #?&.db"
+    charge(created(path))
+    assert path.is_file()
+
+
+def test_places_where_no_ledger_can_be(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="is a folder"):
+        charge(Ledger(tmp_path))
+    with pytest.raises(LedgerError, match="cannot be opened or made"):
+        Ledger(tmp_path / "no" / "l.db").create()
+    (tmp_path / "text.db").write_text("this is not a ledger, it is a text that is long enough to have a header" * 20)
+    with pytest.raises(LedgerError, match="it is not a ledger"):
+        charge(Ledger(tmp_path / "text.db"))
+    (tmp_path / "empty.db").touch()
+    for ask in (Ledger(tmp_path / "empty.db").accounts, lambda: charge(Ledger(tmp_path / "empty.db"))):
+        with pytest.raises(LedgerError, match="holds no ledger"):
+            ask()
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE songs (title TEXT)")
+    other.close()
+    with pytest.raises(LedgerError, match="a database of something else"):
+        charge(Ledger(tmp_path / "other.db"))
+
+
+def _changed(path: Path, statement: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_a_damaged_ledger_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "l.db"
+    created(path)
+    for _ in range(40):
+        charge(Ledger(path))
+    _changed(path, "DELETE FROM cantle_release WHERE sequence = 7")
+    with pytest.raises(LedgerError, match="entries of data set 'patients' are missing"):
+        charge(Ledger(path))
+    _changed(path, "UPDATE cantle_ledger SET form = 2")
+    with pytest.raises(LedgerError, match="another version"):
+        charge(Ledger(path))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\xff" * (len(whole) - 100))
+    with pytest.raises(LedgerError, match="damaged"):
+        charge(Ledger(path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_a_read_only_folder(tmp_path: Path) -> None:
+    """Root may write anywhere, so it becomes nobody for a while."""
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    charge(created(folder / "l.db"))
+    for path in (*tmp_path.parents, tmp_path):
+        if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o777 == 0o700:
+            path.chmod(0o711)
+    folder.chmod(0o555)
+    (folder / "l.db").chmod(0o444)
+    release = cantle.publish(people(20), SCHEMA, epsilon=1)
+    was_root = os.geteuid() == 0
+    try:
+        if was_root:
+            os.seteuid(65534)
+        with pytest.raises(LedgerError, match="read-only|cannot be opened"):
+            charge(Ledger(folder / "l.db"))
+        with pytest.raises(LedgerError, match="cannot be opened"):
+            Ledger(folder / "new.db").create()
+        with pytest.raises(OutputError, match="cannot write in"):
+            release.save(folder / "out")
+    finally:
+        if was_root:
+            os.seteuid(0)
+    folder.chmod(0o755)
+    assert [path.name for path in folder.iterdir()] == ["l.db"]
+    (folder / "l.db").chmod(0o644)
+    assert len(Ledger(folder / "l.db").account("patients").entries) == 1
+
+
+# ----------------------------------------------------------------------------------------------- PostgreSQL
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_the_servers_isolation_level_changes_nothing(server: str, level: str) -> None:
+    settings = (f"default_transaction_isolation = '{level}'", "synchronous_commit = off")
+    test_threads_cannot_both_take_the_last_budget(database(server, *settings))
+
+
+def test_a_server_that_does_not_write_through_is_refused() -> None:
+    with postgres("fsync=off") as url:
+        if url is None:
+            pytest.skip("PostgreSQL (initdb, postgres) is not installed")
+        with pytest.raises(LedgerError, match="fsync=off"):
+            charge(Ledger(url))
+
+
+def test_no_message_tells_the_password(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    url = f"postgresql://curator:hunter2@/x?host={tmp_path}"
+    with pytest.raises(LedgerError) as refused:
+        charge(Ledger(url))
+    assert "hunter2" not in str(refused.value) + repr(Ledger(url))
+    with pytest.raises(LedgerError, match="not of the form") as odd:
+        Ledger("postgresql://curator:hunter2@host:port/x?what=this")
+    assert "hunter2" not in str(odd.value)
+
+
+def test_without_psycopg_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[postgres\]'"):
+        Ledger("postgresql://localhost/x")
+
+
+# -------------------------------------------------------------------------------------------------- publish
+
+
+def test_a_release_knows_those_before_it_and_is_recorded_when_saved(where: str, tmp_path: Path) -> None:
+    Ledger(where).cap("people", 2)
+    first = cantle.publish(people(), SCHEMA, epsilon=0.5, method="rps", ledger=where, dataset="people")
+    second = cantle.publish(people(), SCHEMA, epsilon=0.25, ledger=Ledger(where), dataset="people")
+    assert [entry.sha256 for entry in Ledger(where).account("people").entries] == [None, None]
+    folder = second.save(tmp_path / "second")
+    first.save(tmp_path / "first", data="parquet")
+    one, two = Ledger(where).account("people").entries
+    assert verify_folder(folder) == verify_folder(tmp_path / "first") == []
+    again = cantle.Release.load(folder)
+    assert again.manifest["sha256"] == two.sha256
+    assert again.manifest["ledger"]["earlier"] == [{**one.public(), "sha256": None}]
+    assert two.to_dict()["parameters"] == again.manifest["parameters"]
+    statement = (folder / "statement.md").read_text()
+    assert "| 1 | " in statement
+    assert "| rps | 0.5 | charged, no release recorded |" in statement
+    assert "has spent epsilon 0.75; its cap is 2" in statement
+    with pytest.raises(CapExceeded, match=r"epsilon 1\.25 left of its cap 2, this release needs 1\.3"):
+        cantle.publish(people(), SCHEMA, epsilon=1.3, ledger=where, dataset="people")
+
+
+class Trap:
+    """Data that must not be touched."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__":
+            return Trap
+        raise AssertionError(f"the data was touched ({name})")
+
+
+def test_the_data_is_not_touched_when_the_ledger_refuses(tmp_path: Path) -> None:
+    where = tmp_path / "l.db"
+    Ledger(where).cap("people", 1)
+    with pytest.raises(CapExceeded):
+        cantle.publish(Trap(), SCHEMA, epsilon=2, ledger=where, dataset="people")
+    with pytest.raises(LedgerError):
+        cantle.publish(Trap(), SCHEMA, epsilon=1, ledger=tmp_path, dataset="people")
+    assert Ledger(where).account("people").entries == ()
+
+
+def test_what_is_charged_and_what_is_not(tmp_path: Path) -> None:
+    paid = {"ledger": tmp_path / "l.db", "dataset": "people"}
+    Ledger(tmp_path / "l.db").cap("people", 1)
+    for refused, words in (
+        ({"method": "magic"}, "use one of"),
+        ({"engine": "abacus"}, "use one of"),
+        ({"depht": 1}, "Known"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            cantle.publish(people(5), SCHEMA, epsilon=0.1, **paid, **refused)
+    with pytest.raises(DataError, match="there is no file 'none.csv'"):
+        cantle.publish(tmp_path / "none.csv", SCHEMA, epsilon=0.1, **paid)
+    with pytest.raises(ParameterError, match="give both or neither"):
+        cantle.publish(people(5), SCHEMA, epsilon=0.1, dataset="people")
+    assert Ledger(tmp_path / "l.db").account("people").entries == ()
+    (tmp_path / "short.csv").write_text("age,town\n3,Ash\n")
+    with pytest.raises(DataError) as failed:  # the data was opened
+        cantle.publish(tmp_path / "short.csv", SCHEMA, epsilon=0.1, **paid)
+    assert failed.value.__notes__ == ["the charge to data set 'people' stands: the data was opened"]
+    assert Ledger(tmp_path / "l.db").account("people").to_dict()["unrecorded"] == 1
+
+
+def test_a_release_that_is_not_private_is_listed_as_such(tmp_path: Path) -> None:
+    paid = {"ledger": created(tmp_path / "l.db"), "dataset": "people"}
+    cantle.publish(people(50), SCHEMA, epsilon=1, insecure_seed=1, **paid).save(tmp_path / "a")
+    cantle.publish(people(50), SCHEMA, epsilon=1, **paid).save(tmp_path / "b")
+    assert verify_folder(tmp_path / "a") == verify_folder(tmp_path / "b") == []
+    statement = (tmp_path / "b" / "statement.md").read_text()
+    assert "NOT PRIVATE: the noise came from a known seed; sha256" in statement
+    assert "the sum promises nothing" in statement
+
+
+def test_a_pickled_release_does_not_carry_the_ledger(tmp_path: Path) -> None:
+    created(tmp_path / "secret.db")
+    release = cantle.publish(people(20), SCHEMA, epsilon=1, ledger=tmp_path / "secret.db", dataset="people")
+    text = pickle.dumps(release)
+    assert b"secret" not in text
+    assert pickle.loads(text).ticket is None
+    assert "secret" not in repr(release)
+
+
+def test_a_ledger_that_cannot_be_written_any_more_does_not_take_the_release_away(tmp_path: Path) -> None:
+    where = tmp_path / "l.db"
+    created(where)
+    release = cantle.publish(people(20), SCHEMA, epsilon=1, ledger=where, dataset="people")
+    where.write_text("damaged" * 1000)
+    with pytest.raises(LedgerError, match="is written and paid for, but its hash is not recorded"):
+        release.save(tmp_path / "out")
+    assert verify_folder(tmp_path / "out") == []
