@@ -300,6 +300,21 @@ def test_the_empty_graph(tmp_path: Path, text: str) -> None:
     assert plain(read([])) == (0, [], [])
     assert plain(read(nx.Graph())) == (0, [], [])
     assert plain(read(np.empty((0, 2), dtype=np.int64))) == (0, [], [])
+    assert plain(read(np.array([]).reshape(-1, 2))) == (0, [], [])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_nodes_declared_as_floats_are_refused(tmp_path: Path, dtype: Any) -> None:
+    """By their type, of arrays and frames whose type does not follow from the records."""
+    ends = np.array([[5, 7], [10, 7]], dtype=dtype)
+    frame = pl.DataFrame(ends, schema=["a", "b"])
+    frame.write_parquet(tmp_path / "g.parquet")
+    nullable = pd.DataFrame({name: pd.array([5, None], dtype="Float64") for name in "ab"})
+    for source in (ends, frame, frame.head(0), frame.to_arrow(), tmp_path / "g.parquet", nullable):
+        with pytest.raises(DataError, match="declared as floats.*; store them as integers or text"):
+            read(source)
+    with pytest.raises(DataError, match="declared as floats"):
+        read([(1, 2)], ends[:, 0])
 
 
 NAMES = st.sampled_from([0, 1, 2, 70_000, 2**40, -(2**63), 2**63 - 1, "ann", "b", "é", "+1", "9" * 25])

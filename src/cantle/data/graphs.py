@@ -201,7 +201,8 @@ def _is_rounded_elsewhere(value: Any) -> bool:
 
 
 def _declared_array(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind == "f":
+    """An array, unless it is one of floats. One of nothing may be: numpy makes it of an empty list."""
+    if values.dtype.kind == "f" and values.size:
         raise DataError(_FLOATS)
     return values
 
