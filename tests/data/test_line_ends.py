@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cantle import _fast
 from cantle.data import encoding, fimi, tables
 from cantle.data.encoding import read_codes
-from cantle.data.tables import header, read_columns
+from cantle.data.tables import header, read_columns, read_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
 from cantle.schema.table import Dialect, Schema
@@ -137,3 +137,15 @@ def test_edges_and_matrices(tmp_path: Path, end: str) -> None:
     size, parts = matrix_market(tmp_path / "g.mtx")
     assert size == 4
     assert b"".join(parts).split() == [b"1", b"2", b"3", b"4"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_a_header_alone_holds_no_record(tmp_path: Path, end: bytes) -> None:
+    """The end of the header may be the last byte of the file, or lie in a later piece of it."""
+    path = tmp_path / "one.csv"
+    schema = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})
+    path.write_bytes(b"a" + end)
+    assert len(read_columns(path, schema).frame) == 0
+    path.write_bytes(b"a" + end + b"x" + end)
+    pieces = read_lines(path, schema, ["a"], piece=1)
+    assert [value for lines in pieces for value in lines.parse(["a"])["a"].to_list()] == ["x"]

@@ -227,7 +227,7 @@ def test_numbers_in_lists_of_any_type() -> None:
         assert read(pl.DataFrame({"x": pl.Series([values, None, []], dtype=pl.List(kind))})) == [(1, 3)]
     assert read(pl.Series([[3, 1], [2, 99]], dtype=pl.Array(pl.Int64, 2))) == [(1, 3), (2,)]
     assert read(pl.Series([[None], []])) == []
-    assert read(pl.Series([[True, False]])) == []
+    assert read(pl.Series([[True, False]])) == [(1,)]  # truth values are numbers
     assert read(pd.Series([[3, 1], None], dtype=pd.ArrowDtype(pa.list_(pa.int64())))) == [(1, 3)]
 
 
@@ -236,9 +236,9 @@ def test_python_values_one_by_one() -> None:
         def __iter__(self) -> Any:
             raise ValueError("SECRET")
 
-    odd = [True, None, float("nan"), 2.5, 10**5000, Decimal("sNaN"), "\ud800", "03", Odd(), [3], b"3", 1e300]
-    fine = [3, 3.0, np.int8(4), np.float32(5), Decimal("6.0"), "7"]
-    assert read([[*odd, *fine], odd]) == [(3, 4, 5, 6, 7)]
+    odd = [None, float("nan"), 2.5, 10**5000, Decimal("sNaN"), "\ud800", "03", Odd(), [3], b"3", 1e300]
+    fine = [True, 3, 3.0, np.int8(4), np.float32(5), Decimal("6.0"), "7"]
+    assert read([[*odd, *fine], odd]) == [(1, 3, 4, 5, 6, 7)]
     assert read([[10**30, 3], [2**63]]) == [(3,)]
     assert read([["\ud800", "3"]]) == [(3,)]
     assert read(["3 4", b"\x03", 5, None, Odd(), {6: 2}, range(7, 9), (9,), np.array([10])]) == [
@@ -247,7 +247,7 @@ def test_python_values_one_by_one() -> None:
         (9,),
         (10,),
     ]
-    assert read(pd.Series([[*odd, *fine], "3 4", None, 5], dtype=object)) == [(3, 4, 5, 6, 7)]
+    assert read(pd.Series([[*odd, *fine], "3 4", None, 5], dtype=object)) == [(1, 3, 4, 5, 6, 7)]
     assert read(np.array([[1, 2], [3, 18]])) == [(1, 2), (3,)]
     assert read([]) == []
     assert read([["milk", 1, 1.0, "01"]], items=["milk", "1", "01"]) == [("milk", "1", "01")]

@@ -242,7 +242,7 @@ def texts(series: pl.Series) -> list[Any]:
 def test_python_objects_are_read_one_by_one() -> None:
     odd = [1, "1", True, None, float("nan"), pd.NA, pd.NaT, np.float64(2), object(), [1], np.array([1, 2]), b"x"]
     frame = pd.DataFrame({"a": pd.Series(odd, dtype=object), "b": "x", "c": "x"})
-    want = ["1", "1", "true", None, None, None, None, "2", None, None, None, None]
+    want = ["1", "1", "1", None, None, None, None, "2", None, None, None, None]
     assert texts(read_columns(frame, schema()).frame["a"]) == want
     objects = pl.DataFrame({"a": pl.Series(odd[:2] + odd[8:9], dtype=pl.Object), "b": "x", "c": "x"})
     assert texts(read_columns(objects, schema()).frame["a"]) == ["1", "1", None]

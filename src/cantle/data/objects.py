@@ -8,7 +8,7 @@ are read by arrays but to the same end (cantle.data.pandas_columns).
 * A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the float of 64 bits that is
   nearest to it; NaN is missing. Where no library can have rounded a value before (lists, polars), integers of 64 bits
   stay exact: `exact`.
-* A truth value is a truth value; text is text.
+* A truth value is the number 1 or 0: pandas makes it one where a number stands beside it. Text is text.
 * A date is a day. A datetime is a moment in whole microseconds; one that carries an offset is turned into UTC.
 * None, NaN, NaT, NA, half a character, and all other objects are missing.
 """
@@ -43,7 +43,7 @@ def meaning(value: Any, *, exact: bool = False) -> Meaning | None:
     """The kind of a value (a field of `schema.values.MIXED`) and what it is as such; None if it is missing.
 
     >>> meaning(1), meaning(1.0), meaning(True), meaning("1"), meaning(float("nan"))
-    (('number', 1.0), ('number', 1.0), ('flag', True), ('text', '1'), None)
+    (('number', 1.0), ('number', 1.0), ('number', 1.0), ('text', '1'), None)
     """
     try:
         return _meaning(value, exact)
@@ -99,7 +99,7 @@ def _meaning(value: Any, exact: bool) -> Meaning | None:
         text.encode()
         return "text", text
     if isinstance(value, bool | np.bool_):
-        return "flag", bool(value)
+        return _integer(int(value), exact)
     if isinstance(value, np.timedelta64):  # to numpy, these are integers
         return None
     if isinstance(value, int | np.integer):

@@ -3,8 +3,8 @@
 **Some types of pandas depend on the records.** int64 becomes float64 for one blank; int64, float64, bool, datetime64
 and str become object for one word, and a datetime's unit follows the finest of its values. All of these are read to the
 same end, value by value as `data.objects.meaning` has it, so that no record changes what another one means: numbers as
-floats of 64 bits, whatever their type; what has no meaning is missing, and no such column is refused for its type.
-The categories of a categorical are such a column too, with 1 and 0 for truth values.
+floats of 64 bits, whatever their type, truth values as 1 and 0; what has no meaning is missing, and no such column is refused for its type.
+The categories of a categorical are such a column too.
 
 Types that stand whatever the records hold are *declared*: nullable ones (Int64, Float64, boolean, string) and those of
 Arrow. They are taken as they are, integers of 64 bits exactly, and may be refused for their type.
@@ -36,7 +36,7 @@ def read_column(series: Any) -> pl.Series:
 
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return gather(_categories(series.cat.categories.to_series()), series.cat.codes.to_numpy())
+        return gather(read_column(series.cat.categories.to_series()), series.cat.codes.to_numpy())
     if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
         return pl.Series(series.array.__arrow_array__())
     if _is_nullable(dtype):
@@ -47,14 +47,6 @@ def read_column(series: Any) -> pl.Series:
     if isinstance(dtype, np.dtype) and dtype.kind in "iufbM":
         return _moments(series.to_numpy()) if dtype.kind == "M" else _numbers(series.to_numpy())
     return column_of(series.tolist())
-
-
-def _categories(values: Any) -> pl.Series:
-    """The categories of a categorical. There pandas takes True for 1 if 1 came first, and 1 for True if True did, so
-    truth values are numbers."""
-    if values.dtype in (np.dtype(object), np.dtype(bool)):
-        return column_of([int(value) if isinstance(value, bool | np.bool_) else value for value in values.tolist()])
-    return read_column(values)
 
 
 def as_floats_where_large(values: NDArray[Any]) -> NDArray[Any]:
@@ -72,7 +64,7 @@ def _is_nullable(dtype: Any) -> bool:
 
 
 def _numbers(values: NDArray[Any]) -> pl.Series:
-    return pl.Series(values if values.dtype.kind == "b" else as_floats_where_large(values))
+    return pl.Series(as_floats_where_large(values.astype(np.int64) if values.dtype.kind == "b" else values))
 
 
 def _moments(values: NDArray[np.datetime64]) -> pl.Series:

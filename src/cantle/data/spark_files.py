@@ -85,7 +85,7 @@ def _csv(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any:
     names = [one.name for one in schema.fields]
     if dialect.header:
         first = bytes(top[0].line).decode(schema.dialect.encoding, "replace").removeprefix("\ufeff") if top else ""
-        names, _ = _split_header(first.encode("utf-8", "replace") + (b"\n" if top else b""), dialect)
+        names, _ = _split_header(iter([first.encode("utf-8", "replace") + (b"\n" if top else b"")]), dialect)
         _check_columns(f"{name!r}", names, wanted)
     parser = LineParser(dialect, schema.dialect.encoding, names, wanted)
     return lines.mapInArrow(parser.parse, _text_columns(wanted))

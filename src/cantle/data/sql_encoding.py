@@ -13,6 +13,7 @@ from typing import Any
 
 from cantle.errors import DataError, MissingExtra, raise_alone
 from cantle.schema.domain import DROP, MISSING, Attribute, Domain, Labels, Steps
+from cantle.schema.values import truth_words
 
 CLASS = "label"
 _EXACT = 2**53
@@ -174,9 +175,11 @@ def _label(ibis: Any, column: Any, scale: Labels) -> Any:
     unknown = scale.unknown if scale.unknown in (MISSING, DROP) else place[scale.unknown[1]]
     absent = {"", *scale.marks} - set(codes)
     kind = column.type()
+    if kind.is_boolean() or kind.is_integer():
+        codes |= {number: codes[word] for number, word in truth_words(codes).items()}
     if kind.is_boolean():
-        known: list[tuple[Any, int]] = [(column, codes.get("true", unknown))]
-        return ibis.cases((column.isnull(), MISSING), *known, else_=codes.get("false", unknown))
+        known: list[tuple[Any, int]] = [(column, codes.get("1", unknown))]
+        return ibis.cases((column.isnull(), MISSING), *known, else_=codes.get("0", unknown))
     if kind.is_integer() and not kind.is_uint64():
         value: Any = column.cast("int64")
         texts: dict[str, Any] = {text: int(text) for text in (*codes, *absent) if _is_whole(text)}

@@ -115,7 +115,7 @@ def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
     """The column names of a CSV file, and nothing else of it."""
     path = Path(source)
     _check_file(path)
-    return _split_header(next(_pieces(path, dialect.encoding), b""), _settled(path, dialect))[0]
+    return _split_header(_pieces(path, dialect.encoding), _settled(path, dialect))[0]
 
 
 def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> Any:
@@ -243,7 +243,7 @@ def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None 
     dialect, pieces = _settled(path, schema.dialect), _pieces(path, schema.dialect.encoding, piece)
     names, first = [one.name for one in schema.fields], b""
     if dialect.header:
-        names, first = _split_header(next(pieces, b""), dialect)
+        names, first = _split_header(pieces, dialect)
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
     quote, some, rest = (dialect.quote or "").encode(), False, b""
     for more in chain([first], pieces):
@@ -278,11 +278,15 @@ def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[byte
         raise_alone(DataError(f"{path.name!r} cannot be read; check its permissions and the encoding."))
 
 
-def _split_header(data: bytes, dialect: Settled) -> tuple[list[str], bytes]:
-    """Column names, and what comes after them."""
+def _split_header(pieces: Iterator[bytes], dialect: Settled) -> tuple[list[str], bytes]:
+    """Column names, and what comes after them in the pieces that were needed to find their end."""
+    data = next(pieces, b"")
     if not data:
         raise DataError("the file is empty, not even a header; write one, or say `header: false` in the schema.")
     fields, end = Grammar(dialect).record(data, 0)
+    while end == len(data) and not data.endswith((b"\r", b"\n")) and (more := next(pieces, b"")):
+        data += more
+        fields, end = Grammar(dialect).record(data, 0)
     names = [field.decode("utf-8", "replace") for field in fields]
     return ([name.lstrip(" ") for name in names] if dialect.skip_initial_space else names), data[end:]
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
 from cantle.schema.taxonomy import Taxonomy
-from cantle.schema.values import WHOLE, Mask, by_kind, floats, label_text
+from cantle.schema.values import WHOLE, Mask, by_kind, floats, label_text, truth_words
 
 Codes = NDArray[np.signedinteger[Any]]
 
@@ -157,6 +157,10 @@ class Labels:
         return {text: place[label] for text, label in self.spellings}
 
     @cached_property
+    def _truth_words(self) -> dict[str, str]:
+        return truth_words(self.texts)
+
+    @cached_property
     def _lookup(self) -> tuple[pl.Enum, NDArray[np.int32] | None]:
         """The dictionary from text to a rank, and from rank to place where they differ."""
         places = np.fromiter(self.texts.values(), np.int32, len(self.texts)) if self.spellings else None
@@ -170,6 +174,8 @@ class Labels:
     def locate(self, series: pl.Series) -> Codes:
         """Place of each value in the list; MISSING, DROP or a label's place where it is not declared."""
         text = label_text(series, self.type)
+        if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+            text = text.replace(self._truth_words)
         dictionary, table = self._lookup
         # an Enum as a *cast* maps each text by one hash look-up and gives null for the rest
         rank = text.cast(dictionary, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()

@@ -27,7 +27,7 @@ from cantle.errors import ParameterError
 from cantle.schema.documents import MAX_INTEGER, fail
 from cantle.schema.fields import BLANK, Folder, repeated
 from cantle.schema.taxonomy import quote
-from cantle.schema.values import by_kind, label_text
+from cantle.schema.values import by_kind, label_text, truth_words
 
 Codes = NDArray[np.int32]
 
@@ -79,10 +79,16 @@ class Universe:
     def _encode(self, series: pl.Series) -> Codes:
         if not self.integers:
             text = label_text(series, "string")
+            if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+                text = text.replace(self._truth_words)
             found = text.replace_strict(self._labels, self._places, default=-1, return_dtype=pl.Int32)
             return found.fill_null(-1).to_numpy()
         values, known = _whole(series)
         return self.locate(values, known)
+
+    @cached_property
+    def _truth_words(self) -> dict[str, str]:
+        return truth_words(self._dictionary)
 
     def locate(self, values: NDArray[np.int64], known: NDArray[np.bool_]) -> Codes:
         """Codes of integers, -1 where they are not `known` or not declared; for universes of integers."""
@@ -155,7 +161,7 @@ def _whole(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The integers of a column, and where there is one."""
     if series.dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
-    if not (series.dtype.is_numeric() or series.dtype == pl.String):
+    if not ((series.dtype.is_numeric() or series.dtype == pl.Boolean) or series.dtype == pl.String):
         return np.zeros(len(series), dtype=np.int64), np.zeros(len(series), dtype=bool)
     whole = series.cast(pl.Int64, strict=False)
     # there and back again: what was rounded, or is text written otherwise, differs

@@ -13,7 +13,7 @@ carries an offset is turned into UTC first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ MIXED = pl.Struct(
         "text": pl.String(),
         "whole": pl.Int64(),
         "number": pl.Float64(),
-        "flag": pl.Boolean(),
         "moment": pl.Datetime("us"),
         "day": pl.Date(),
     }
@@ -58,13 +57,15 @@ def by_kind(series: pl.Series, read: Callable[[pl.Series], NDArray[Any]]) -> NDA
 def text_of(series: pl.Series) -> pl.Series:
     """The series as text, the same for a value in whichever type it came; null where a value has no plain text.
 
-    Whole floats are written as integers, decimals without zeros at their end, datetimes as ISO has them.
+    Truth values are written as 1 and 0, whole floats as integers, decimals without zeros at their end, datetimes as ISO has them.
     """
     dtype = series.dtype
     if dtype == pl.String:
         return series
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration, pl.Time):
         return pl.repeat(None, len(series), dtype=pl.String, eager=True)
+    if dtype == pl.Boolean:
+        return series.cast(pl.Int8).cast(pl.String)
     if dtype.is_float():
         series = series.fill_nan(None)
         return _whole_text(series, series.cast(pl.String))
@@ -86,6 +87,18 @@ def label_text(series: pl.Series, kind: str) -> pl.Series:
         read = tidy.cast(pl.Int64, strict=False).cast(pl.String)
         return pl.select(pl.coalesce(read, _whole_text(tidy.cast(pl.Float64, strict=False), text))).to_series()
     return text
+
+
+def truth_words(texts: Collection[str]) -> dict[str, str]:
+    """What the numbers 1 and 0 mean in a list of texts that has "true" or "false" but not the number.
+
+    pandas turns truth values into numbers, and back into objects, as other records need it; so both must mean the same.
+
+    >>> truth_words(["true", "false"]), truth_words(["1", "true"])
+    ({'1': 'true', '0': 'false'}, {})
+    """
+    pairs = {"1": "true", "0": "false"}
+    return {number: word for number, word in pairs.items() if word in texts and number not in texts}
 
 
 def _whole_text(values: pl.Series, otherwise: pl.Series) -> pl.Series:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ def identifier(value: Any) -> Identifier | None:
         return _of_token(value.encode("utf-8", "surrogatepass").strip())
     if isinstance(value, int | np.integer | np.bool_) and _LEAST <= int(value) <= _MOST:
         return int(value)
+    if isinstance(value, timedelta | np.timedelta64):  # pandas' own and Python's have different texts
+        return None
     known = meaning(value)
     if known is not None and known[0] == "number" and not isinstance(value, int | np.integer):
         return int(known[1]) if abs(known[1]) < EXACT and known[1].is_integer() else None
