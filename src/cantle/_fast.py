@@ -14,12 +14,12 @@ FROM = 200_000
 """Records from which on kernels are loaded."""
 
 
-def wanted(records: int) -> bool:
+def worth_loading(records: int) -> bool:
     """Whether to use kernels for so many records; what decides is public or does not show (time is not protected)."""
     # Kernels take words apart into bytes, the lowest first.
     return records >= FROM and byteorder == "little" and find_spec("numba") is not None
 
 
-def ready() -> bool:
+def loaded() -> bool:
     """Whether kernels were loaded already, so that using more of them costs little."""
     return "cantle._jit" in modules

@@ -65,14 +65,14 @@ def records(kinds: tuple[Attribute, ...], n: int, seed: int = 0) -> Drawn:
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "kernels"])
-def ready(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
+def loaded(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
     if request.param:
         pytest.importorskip("numba")
-    monkeypatch.setattr(_fast, "ready", lambda: request.param)
+    monkeypatch.setattr(_fast, "loaded", lambda: request.param)
     return bool(request.param)
 
 
-@pytest.mark.usefixtures("ready")
+@pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("n", [0, 1, 3, 16383, 16384, 16385, 40000])
 def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int) -> None:
     made = records(attributes(), n)
@@ -82,7 +82,7 @@ def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int) -> None:
     assert digest == hashlib.sha256((tmp_path / "ours.csv").read_bytes()).hexdigest()
 
 
-@pytest.mark.usefixtures("ready")
+@pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("field", range(len(FIELDS)))
 def test_a_column_alone(tmp_path: Path, field: int) -> None:
     """Whose lines must not be empty: other readers would pass over them."""
@@ -95,7 +95,7 @@ def test_a_column_alone(tmp_path: Path, field: int) -> None:
     assert (len(lines), lines.count(""), lines.count('""')) == (503, 0, nulls)
 
 
-@pytest.mark.usefixtures("ready")
+@pytest.mark.usefixtures("loaded")
 def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path) -> None:
     lines = {"name": "l", "type": "string", "categories": ["two\nlines", "one\rreturn", "plain"]}
     long = {"name": "s", "type": "string", "categories": ["x" * 70_000, "y"]}
@@ -108,7 +108,7 @@ def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path) -> None:
 
 def test_plain_values_are_really_written_by_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    monkeypatch.setattr(_fast, "ready", lambda: True)
+    monkeypatch.setattr(_fast, "loaded", lambda: True)
     monkeypatch.setattr(drawn, "LISTED", 1 << 20)  # the finest of the grids
     made = records(attributes(), 50)
     monkeypatch.setattr(Drawn, "frame", lambda _: pytest.fail("polars was asked"))

@@ -12,7 +12,7 @@ _PIECE = 1 << 24  # bytes looked at together
 
 
 @dataclass(frozen=True)
-class Settled:
+class CsvDialect:
     """A dialect with every choice made."""
 
     separator: str
@@ -41,7 +41,7 @@ def with_line_feeds(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
-def well_formed(text: bytes, dialect: Settled) -> bytes:
+def well_formed(text: bytes, dialect: CsvDialect) -> bytes:
     """The same records, written so that all parsers agree about quotes and line ends."""
     assert dialect.quote is not None
     quote = dialect.quote.encode()
@@ -82,7 +82,7 @@ def is_well_quoted(text: bytes, quote: bytes, separator: bytes) -> bool:
 class Grammar:
     """Records of a text, whatever its quotes."""
 
-    def __init__(self, dialect: Settled) -> None:
+    def __init__(self, dialect: CsvDialect) -> None:
         self.separator, self.quote = dialect.separator.encode(), (dialect.quote or "").encode()
         s, q = re.escape(self.separator), re.escape(self.quote)
         space = b" *" if dialect.skip_initial_space else b""

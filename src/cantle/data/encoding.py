@@ -60,7 +60,7 @@ def _is_large_csv(source: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     path = Path(source)
-    return path.suffix.lower() in CSV and os.path.isfile(path) and _fast.wanted(path.stat().st_size // BYTES)
+    return path.suffix.lower() in CSV and os.path.isfile(path) and _fast.worth_loading(path.stat().st_size // BYTES)
 
 
 class _Scanner:

@@ -116,7 +116,7 @@ def _open_duckdb(data: Any, schema: Schema, plan: Any, place: Place) -> TableEng
             yield codes, classes
 
     engine = duckdb.DuckEngine(batches(), sizes=plan.sizes, class_count=plan.classes, memory=memory)
-    if _fast.wanted(total):
+    if _fast.worth_loading(total):
         import cantle._jit  # noqa: F401 - the released records then go to a file without becoming a frame, which is large
     return engine
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cantle.data.csv_grammar import Grammar, Settled
-from cantle.data.tables import CSV, Lines, _check_columns, _settled, _split_header
+from cantle.data.csv_grammar import CsvDialect, Grammar
+from cantle.data.tables import CSV, Lines, _check_columns, _csv_dialect, _split_header
 from cantle.errors import ParameterError
 from cantle.schema.table import Dialect, Schema
 from cantle.trusted.engines import spark
@@ -74,7 +74,7 @@ def _folders_as_text(session: Any) -> Iterator[None]:
 
 
 def _csv(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any:
-    name, dialect = Path(path).name, _settled(Path(path.rstrip("/")), schema.dialect)
+    name, dialect = Path(path).name, _csv_dialect(Path(path.rstrip("/")), schema.dialect)
     with spark.reading(name):
         lines = session.read.text(path).selectExpr(
             "cast(value AS binary) AS line",
@@ -95,7 +95,7 @@ def _csv(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any:
 class LineParser:
     """Parses lines one by one: a short line lacks its last values, a long one loses the surplus."""
 
-    dialect: Settled
+    dialect: CsvDialect
     encoding: str
     names: list[str]
     wanted: list[str]

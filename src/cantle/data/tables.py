@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cantle.data.csv_grammar import BLANK_LINES, Grammar, Settled, well_formed, with_line_feeds, without_marks
+from cantle.data.csv_grammar import BLANK_LINES, CsvDialect, Grammar, well_formed, with_line_feeds, without_marks
 from cantle.data.objects import EXACT, column_of
 from cantle.data.pandas_columns import is_declared, read_column
 from cantle.errors import DataError, MissingExtra, ParameterError, raise_alone
@@ -206,9 +206,9 @@ def _check_types(where: str, types: dict[str, Any], ids: tuple[str, ...] = ()) -
 # --------------------------------------------------------------------------------------------------- CSV
 
 
-def _settled(path: Path, dialect: Dialect) -> Settled:
+def _csv_dialect(path: Path, dialect: Dialect) -> CsvDialect:
     separator = dialect.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
-    return Settled(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
+    return CsvDialect(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,7 +218,7 @@ class Lines:
     text: bytes
     quoted: bool
     columns: list[str]  # all of the file, in its order
-    dialect: Settled
+    dialect: CsvDialect
 
     def __repr__(self) -> str:
         return "Lines(private)"
@@ -240,7 +240,7 @@ class Lines:
 
 def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
     """The file in batches: whole lines of each piece, and from the first quote on all the rest in one."""
-    dialect, pieces = _settled(path, schema.dialect), _pieces(path, schema.dialect.encoding, piece)
+    dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect.encoding, piece)
     names, first = [one.name for one in schema.fields], b""
     if dialect.header:
         names, first = _split_header(pieces, dialect)
@@ -278,7 +278,7 @@ def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[byte
         raise_alone(DataError(f"{path.name!r} cannot be read; check its permissions and the encoding."))
 
 
-def _split_header(pieces: Iterator[bytes], dialect: Settled) -> tuple[list[str], bytes]:
+def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:
     """Column names, and what comes after them in the pieces that were needed to find their end."""
     data = next(pieces, b"")
     if not data:
@@ -291,7 +291,7 @@ def _split_header(pieces: Iterator[bytes], dialect: Settled) -> tuple[list[str],
     return ([name.lstrip(" ") for name in names] if dialect.skip_initial_space else names), data[end:]
 
 
-def _parse(text: bytes, dialect: Settled, columns: list[str], places: list[int], one_column: bool) -> pl.DataFrame:
+def _parse(text: bytes, dialect: CsvDialect, columns: list[str], places: list[int], one_column: bool) -> pl.DataFrame:
     """The columns at `places` of a CSV text, all as text."""
     quote = dialect.quote if dialect.quote and dialect.quote.encode() in text else None
     if quote:
@@ -305,7 +305,7 @@ def _parse(text: bytes, dialect: Settled, columns: list[str], places: list[int],
 
 
 def _parse_well_formed(
-    text: bytes, dialect: Settled, quote: str | None, columns: list[str], places: list[int]
+    text: bytes, dialect: CsvDialect, quote: str | None, columns: list[str], places: list[int]
 ) -> pl.DataFrame:
     """What polars makes of a text in which it has nothing to object to but bytes that are not UTF-8."""
     wanted = [columns[place] for place in places]

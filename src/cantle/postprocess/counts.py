@@ -193,7 +193,7 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a trace of mass, so that no region is left with nothing to draw
     f = np.maximum(target, floor)
-    if _fast.ready():
+    if _fast.loaded():
         from cantle.postprocess import _kernels
 
         return _kernels.fit(f, target, lo, hi, weights, floor, total, rounds)
@@ -234,7 +234,7 @@ class Strata:
     def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> npt.NDArray[Any]:
         """A code of each record, as `draw_codes` says."""
         below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
-        if _fast.ready():
+        if _fast.loaded():
             return self._draw_compiled(below, lo, hi, np.empty(self.total, dtype=kind), generator)
         words = generator.integers(0, 2**64, self.total, dtype=np.uint64)
         region = self._region
@@ -284,7 +284,7 @@ def draw_uniform(lo: Ints, hi: Ints, row: npt.NDArray[Any], size: int, generator
     if widest == 1:
         return lo.astype(kind)[row]
     random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
-    if _fast.ready():
+    if _fast.loaded():
         from cantle.postprocess import _kernels
 
         codes = np.empty(len(row), dtype=kind)

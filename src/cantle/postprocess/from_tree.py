@@ -168,7 +168,7 @@ def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, 
     fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
     for first in range(0, len(order), _BLOCK):
         some, within = order[first : first + _BLOCK], generator.random(min(_BLOCK, len(order) - first))
-        if _fast.ready():
+        if _fast.loaded():
             from cantle.postprocess import _kernels
 
             _kernels.refine(drawn, some, within, *attribute.rooms, fine[first : first + _BLOCK])

@@ -78,7 +78,7 @@ class Drawn:
 
     def write_csv(self, path: Path) -> str:
         """Writes the records, some at a time; gives the hash of the file."""
-        words = self._words() if _fast.ready() and len(self.attributes) > 1 else None
+        words = self._words() if _fast.loaded() and len(self.attributes) > 1 else None
         if words is not None:
             return self._write(path, *words)
         digest = hashlib.sha256()

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from cantle.errors import BudgetExceeded, ParameterError, raise_alone
-from cantle.trusted.geometry.boxes import Bools, Ints, is_ints
+from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 
 NANO = 10**9
 MOST = 10**6 * NANO  # balances of a level are one int64 array, and stay whole numbers in JSON
@@ -159,7 +159,7 @@ class Budget:
 
     def _require_known(self, ids: Ints) -> None:
         """Refuses what is not an ascending list of region numbers."""
-        if not is_ints(ids, np.size(ids)):
+        if not is_int64_array(ids, np.size(ids)):
             raise ParameterError("regions are given by an array of their numbers")
         if len(ids) and (ids[0] < 0 or ids[-1] >= len(self._open) or not (ids[1:] > ids[:-1]).all()):
             raise ParameterError("regions must be known and listed once, in ascending order")
@@ -202,7 +202,7 @@ class Budget:
         A parent of which no child is kept ends here, as a leaf does.
         """
         self.require_open(parents)
-        if not is_ints(times, len(parents)) or (times < 0).any():
+        if not is_int64_array(times, len(parents)) or (times < 0).any():
             raise ParameterError("a parent has a whole number of children")
         self._open[:] = False
         self._split[parents] = times > 0

@@ -20,7 +20,7 @@ from cantle.trusted.budget import NANO, Budget, Unit, prices
 from cantle.trusted.cut_candidates import CUT_CANDIDATES, Candidates, Chosen, Scored
 from cantle.trusted.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
 from cantle.trusted.engines.base import Engine, TableEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, is_ints
+from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 from cantle.trusted.keys import TRUSTED_KEYS, Sizes
 from cantle.trusted.noise import Lanes, Noise, Rate
@@ -178,7 +178,7 @@ class Curator:
         if not query.fits(ours, engine.domain):
             raise ParameterError("the query does not fit these regions")
         least = np.full(len(ours), at_least, dtype=np.int64) if type(at_least) is int else at_least
-        if not is_ints(least, len(ours)) or (least < 1).any() or (least > 2**61).any():
+        if not is_int64_array(least, len(ours)) or (least < 1).any() or (least > 2**61).any():
             raise ParameterError("the threshold of counts is a whole number of at least 1, for all regions or for each")
         total, sensitivity = query.totals(ours), query.sensitivity(self.__unit)
         rate = Rate(cost, sensitivity * NANO)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, is_ints
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
 
@@ -94,7 +94,7 @@ class OneWayEach:
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         sizes, classes = domain
-        if not (is_ints(self.attribute, len(nodes)) and sizes and are_ints((self.width, self.classes))):
+        if not (is_int64_array(self.attribute, len(nodes)) and sizes and are_ints((self.width, self.classes))):
             return False
         known = (self.attribute >= 0).all() and (self.attribute < len(sizes)).all()
         return bool(known) and self.width >= max(sizes) and self.classes in (1, classes)

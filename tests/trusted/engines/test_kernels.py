@@ -54,7 +54,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_fast, "FROM", 10**18)
-    monkeypatch.setattr(_fast, "ready", lambda: False)
+    monkeypatch.setattr(_fast, "loaded", lambda: False)
 
 
 def people(n: int, seed: int = 0) -> pl.DataFrame:
@@ -188,9 +188,9 @@ def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) ->
     starts = np.concatenate([[0], np.cumsum(sizes)])
     lanes, each = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
     chosen = []
-    for ready in (False, True):
+    for loaded in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
             patch.setattr(samplers, "_SUM_SHIFT", shift)
             for one in (rate, each):
                 chosen.append([Seeded(5).select(lanes, scores, starts, one, w).tolist() for w in (inverse, runs)])
@@ -206,9 +206,9 @@ def test_noise_is_that_of_the_plain_sampler(margin: float, seed: int, den: int, 
     num = generator.integers(1, 2 * den + 2, 300)
     lanes, rate = Lanes(3, np.arange(300)), Rate(int(num[0]) if alike else num, den)
     noisy = []
-    for ready in (False, True):
+    for loaded in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
             patch.setattr(samplers, "_MARGIN", margin)
             one_sided = Seeded(seed)._tails(lanes, rate, 1 << 32, two_sided=False)[0]
             noisy.append((Seeded(seed).laplace(lanes, np.arange(300), rate).tolist(), one_sided.tolist()))
@@ -216,8 +216,8 @@ def test_noise_is_that_of_the_plain_sampler(margin: float, seed: int, den: int, 
 
 
 def test_runs_that_do_not_cover_the_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for ready in (False, True):
-        monkeypatch.setattr(_fast, "ready", lambda ready=ready: ready)
+    for loaded in (False, True):
+        monkeypatch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
         for times in ([1, 1], [1, 3]):
             runs = Runs(np.array([1, 2]), np.array(times))
             with pytest.raises(ValueError, match="cover all candidates"):
@@ -238,9 +238,9 @@ def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
     f = generator.uniform(0, 2, size) * (generator.random(size) < generator.random())
     row = generator.integers(0, regions, many).astype(np.int32)
     drawn = []
-    for ready in (False, True):
+    for loaded in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
             dice = np.random.default_rng(seed + 1)
             one = postprocess.draw_codes(f, lo, hi, counts, dice)
             other = postprocess.draw_uniform(lo, hi, row, size, dice)
@@ -259,9 +259,9 @@ def test_fitted_masses_are_those_of_the_plain_path_to_the_last_bit(seed: int) ->
     weight = generator.integers(0, 50, regions).astype(float)
     target = generator.uniform(0, 2, size) * (generator.random(size) < generator.random()) * weight.sum() / size
     fitted = []
-    for ready in (False, True):
+    for loaded in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "ready", lambda ready=ready: ready)
+            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
             fitted.append(postprocess.fit_values(target, lo, hi, weight).tobytes())
     assert fitted[0] == fitted[1]
 
@@ -291,10 +291,10 @@ def test_the_same_seed_gives_the_same_bytes_with_and_without_kernels(
 ) -> None:
     people(3000).write_csv(tmp_path / "people.csv", quote_style="never", separator=";")
     made = []
-    for name, first, ready in (("plain", 10**18, False), ("kernels", 0, True)):
+    for name, first, loaded in (("plain", 10**18, False), ("kernels", 0, True)):
         (tmp_path / name).mkdir()
         monkeypatch.setattr(_fast, "FROM", first)
-        monkeypatch.setattr(_fast, "ready", lambda ready=ready: ready)
+        monkeypatch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
         made.append(files(tmp_path / name, tmp_path / "people.csv", run))
     assert made[0] == made[1]
 

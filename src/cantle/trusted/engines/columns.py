@@ -33,7 +33,7 @@ class ColumnEngine(Tables):
         self._cells = 0
         self._entry: npt.NDArray[Any] = np.zeros(0, np.int64)
         self._tables: dict[int, tuple[Ints, Ints]] = {}
-        self._compiled = _fast.wanted(len(classes))
+        self._compiled = _fast.worth_loading(len(classes))
         if self._compiled and not all(map(_are_below, (*columns, classes), (*sizes, class_count))):
             raise ValueError("codes must be below the sizes of their attributes")
 

@@ -143,7 +143,7 @@ def open_rows(
     codes: npt.NDArray[Any], classes: npt.NDArray[Any], *, sizes: tuple[int, ...], class_count: int
 ) -> TableEngine:
     """The engine for so many records: this one, or where it repays loading them the one with kernels."""
-    if _fast.wanted(len(classes)):
+    if _fast.worth_loading(len(classes)):
         from cantle.trusted.engines.rows_compiled import CompiledEngine
 
         return CompiledEngine(codes, classes, sizes=sizes, class_count=class_count)

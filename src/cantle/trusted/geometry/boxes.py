@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-def is_ints(array: object, length: int) -> bool:
+def is_int64_array(array: object, length: int) -> bool:
     """Whether this is a plain array of that many 64-bit integers; a look-alike may do anything."""
     return type(array) is np.ndarray and array.dtype == np.int64 and array.shape == (length,)
 
@@ -92,7 +92,7 @@ class Cuts:
     def fits(self, nodes: Frontier) -> bool:
         """Whether there is one cut a region, each strictly inside it; end points split nothing."""
         count, attributes = nodes.lo.shape
-        if not (is_ints(self.attribute, count) and is_ints(self.point, count)):
+        if not (is_int64_array(self.attribute, count) and is_int64_array(self.point, count)):
             return False
         if (self.attribute < 0).any() or (self.attribute >= attributes).any():
             return False

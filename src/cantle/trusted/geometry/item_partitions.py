@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.trusted.geometry.boxes import Bools, Ints, is_ints
+from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unrank
 
 
@@ -100,7 +100,7 @@ class ItemTree:
         """Whether this is such a tree, with at most 62 children a node."""
         below = self.edges[0][-1] if self.edges and np.size(self.edges[0]) else 0
         for edge in self.edges:
-            if not is_ints(edge, np.size(edge)) or len(edge) < 2 or edge[0] != 0 or edge[-1] != below:
+            if not is_int64_array(edge, np.size(edge)) or len(edge) < 2 or edge[0] != 0 or edge[-1] != below:
                 return False
             fans = np.diff(edge)
             if (fans < 1).any() or (fans > MOST_CHILDREN).any():
@@ -219,7 +219,7 @@ class Kept:
     def fits(self, nodes: Partitions) -> bool:
         """Whether they are sub-partitions of these, each listed once, in order, and none a leaf."""
         count = np.size(self.rows)
-        if not (is_ints(self.rows, count) and is_ints(self.mask, count)):
+        if not (is_int64_array(self.rows, count) and is_int64_array(self.mask, count)):
             return False
         if not count:
             return True

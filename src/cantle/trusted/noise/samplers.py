@@ -72,7 +72,7 @@ class Sampler(Noise):
         if isinstance(inverse_weights, Runs) and inverse_weights.times.sum() != len(scores):
             raise ValueError("runs of inverse weights cover all candidates and no more")
         scores = scores.astype(np.int64, casting="same_kind", copy=False)
-        if inverse_weights is not None and multiplicities is None and _fast.ready():
+        if inverse_weights is not None and multiplicities is None and _fast.loaded():
             return self._exponential_compiled(lanes, scores, starts, rate, inverse_weights)
         inverse = inverse_weights.spelled() if isinstance(inverse_weights, Runs) else inverse_weights
         chosen = np.empty(len(lanes), dtype=np.int64)
@@ -148,7 +148,7 @@ class Sampler(Noise):
         a**(k+1) <= h V < a**k, or 0 if h V >= a; a logarithm guesses it, the enclosure of exp proves it.
         """
         words = self.words(lanes, use)
-        sizes, sure = (_tails_compiled if _fast.ready() else _tails_plain)(words, rate.floats(), two_sided)
+        sizes, sure = (_tails_compiled if _fast.loaded() else _tails_plain)(words, rate.floats(), two_sided)
         for i in np.flatnonzero(~sure).tolist():
             uniform = self._uniform(lanes, i, use, int(words[i]) >> 1, 63)
             sizes[i] = exact.tail(uniform, *rate.exact(i), two_sided)
