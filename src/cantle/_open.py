@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cantle.data.encoding import read_codes
-from cantle.data.engines_for_tables import IN_MEMORY, Place, open_table
+from cantle.data.engines_for_tables import IN_MEMORY, EngineChoice, open_table
 from cantle.data.graphs import read_graph
 from cantle.data.sets import FIMI, read_baskets
 from cantle.data.spark_files import require_readable
@@ -33,12 +33,12 @@ Form = dict[str, str]
 """The public form in which data came in, so that records can be given back in it."""
 
 
-def require_fitting(data: Any, schema: Any, nodes: Any, place: Place = IN_MEMORY) -> None:
+def require_fitting(data: Any, schema: Any, nodes: Any, choice: EngineChoice = IN_MEMORY) -> None:
     """Refuses what shows without opening the data, so that it costs nothing: persons where the engine cannot bound
     their records, a node list where none can be used, and FIMI lines that cannot hold the declared items."""
-    if schema.kind == "table" and schema.person is not None and place.engine != "memory":
-        raise ParameterError(f"engine {place.engine} cannot bound the records of a person yet; use engine memory")
-    if place.engine == "spark":
+    if schema.kind == "table" and schema.person is not None and choice.engine != "memory":
+        raise ParameterError(f"engine {choice.engine} cannot bound the records of a person yet; use engine memory")
+    if choice.engine == "spark":
         require_readable(data, schema)
     if nodes is not None:
         if schema.kind != "graph":
@@ -54,7 +54,9 @@ def require_fitting(data: Any, schema: Any, nodes: Any, place: Place = IN_MEMORY
             schema.universe.check_fimi()
 
 
-def open_data(data: Any, schema: Any, plan: Plan, nodes: Any = None, place: Place = IN_MEMORY) -> tuple[Form, Engine]:
+def open_data(
+    data: Any, schema: Any, plan: Plan, nodes: Any = None, choice: EngineChoice = IN_MEMORY
+) -> tuple[Form, Engine]:
     """The data behind an engine, and the form it came in; `nodes` is the private node list of a graph."""
     if isinstance(plan, DegreeSequence):
         return {"frame": "polars"}, GraphEngine(read_graph(data, schema, nodes), nodes=schema.node_count)
@@ -63,8 +65,8 @@ def open_data(data: Any, schema: Any, plan: Plan, nodes: Any = None, place: Plac
         return asdict(baskets.kind), SetEngine(baskets.starts, baskets.items, tree=plan.tree, most=plan.most)
     if schema.person is not None:
         return _persons(data, schema, plan)
-    if place.engine != "memory":
-        return {"frame": "polars"}, open_table(data, schema, plan, place)
+    if choice.engine != "memory":
+        return {"frame": "polars"}, open_table(data, schema, plan, choice)
     return _table(data, schema, plan)
 
 

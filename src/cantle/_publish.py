@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from cantle._open import Form, Plan, open_data, require_fitting
-from cantle.data.engines_for_tables import Place
+from cantle.data.engines_for_tables import EngineChoice
 from cantle.data.tables import give_back
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError, ParameterError, SchemaError
 from cantle.methods.degrees import DegreeSequence
@@ -71,18 +71,18 @@ def publish(
     the release NOT PRIVATE: for tests only.
     """
     nano, public = nano_of(epsilon), _schema(schema)
-    place = Place.of(engine, memory, table, public.kind)
+    choice = EngineChoice.of(engine, memory, table, public.kind)
     plan = make_method(public, method, preset, parameters)
-    require_fitting(data, public, nodes, place)
+    require_fitting(data, public, nodes, choice)
     noise, unit, started = _noise(insecure_seed), _unit(public), now()
     guarantee = _guarantee(public, insecure_seed)
     if ledger is not None:
-        place.require(data)  # a misspelt path must cost nothing
+        choice.require(data)  # a misspelt path must cost nothing
     ticket = _charge(ledger, dataset, nano, unit, plan, guarantee)
     log = logging.getLogger("cantle")
     log.info("reading")
     with noting_the_charge(ticket):
-        form, store = open_data(data, public, plan, nodes, place)
+        form, store = open_data(data, public, plan, nodes, choice)
         receipt = run(plan, store, epsilon_nano=nano, unit=unit, noise=noise)
         log.info("drawing records")
         release = _release(plan, public, receipt, form, insecure_seed, ticket)

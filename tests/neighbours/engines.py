@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from cantle.data.engines_for_tables import Place
+from cantle.data.engines_for_tables import EngineChoice
 from tests.neighbours.csvfiles import SAFE, csv_pair
 from tests.neighbours.frames import POLARS, WRITABLE, declared, in_parquet, polars_frame
 from tests.neighbours.law import Codes, Form, Pair, adds_at_most
@@ -43,7 +43,7 @@ def duckdb_database(dice: Random, folder: Path) -> Pair:
 
 
 def duckdb_forms() -> list[Form]:
-    read = table(place=Place("duckdb"))
+    read = table(choice=EngineChoice("duckdb"))
     return [
         Form("CSV", "duckdb", csv_pair(SAFE), read, 10),
         Form("CSV, in batches", "duckdb", batched(write_csv, PAIRS), read, 200, "CSV", PAIRS),
@@ -51,7 +51,7 @@ def duckdb_forms() -> list[Form]:
         Form("Parquet, in batches", "duckdb", batched(write_parquet, PAIRS), read, 200, "Parquet", PAIRS),
         Form("polars", "duckdb", declared(POLARS, polars_frame), read, 10),
         Form("polars, in batches", "duckdb", batched(hand_over, PAIRS), read, 200, "polars", PAIRS),
-        Form("DuckDB table", "duckdb", duckdb_database, table(place=Place("duckdb", table="t")), 4),
+        Form("DuckDB table", "duckdb", duckdb_database, table(choice=EngineChoice("duckdb", table="t")), 4),
     ]
 
 
@@ -185,7 +185,7 @@ def database_forms(url: str | None = None) -> Iterator[list[Form]]:
 
     try:
         where = "PostgreSQL" if url else "DuckDB"
-        read = table(place=Place("database"))
+        read = table(choice=EngineChoice("database"))
         yield [
             Form(f"{where} table", "database", batched(make, 1), read, 2),
             Form(f"{where} table, in batches", "database", batched(make, PAIRS), read, 500, f"{where} table", PAIRS),
@@ -221,7 +221,7 @@ def spark_forms(session: Any) -> list[Form]:
     def frame(records: Records, folder: Path) -> Any:
         return session.read.parquet(str(write_parquet(records, folder))).repartition(2)
 
-    read = table(place=Place("spark"))
+    read = table(choice=EngineChoice("spark"))
     makers = {"Parquet": write_parquet, "Spark data frame": frame, "JSON": write_json, "CSV": write_csv}
     return [
         *(Form(name, "spark", batched(make, 50), read, 50, name, 50) for name, make in makers.items()),

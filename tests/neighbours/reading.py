@@ -13,7 +13,7 @@ import numpy as np
 
 from cantle import _fast
 from cantle._open import open_data, require_fitting
-from cantle.data.engines_for_tables import IN_MEMORY, Place
+from cantle.data.engines_for_tables import IN_MEMORY, EngineChoice
 from cantle.schema.domain import Domain
 from cantle.schema.table import Schema
 from cantle.trusted.engines.columns import ColumnEngine
@@ -50,14 +50,14 @@ def schema_of(document: dict[str, Any]) -> Any:
     return _schema(json.dumps(document))
 
 
-def table(layout: str = "rows", *, compiled: bool = False, place: Place = IN_MEMORY) -> Any:
+def table(layout: str = "rows", *, compiled: bool = False, choice: EngineChoice = IN_MEMORY) -> Any:
     """A reader of tables in one engine."""
 
     def read(document: dict[str, Any], data: Any) -> Codes:
         schema = schema_of(document)
-        require_fitting(data, schema, None, place)
+        require_fitting(data, schema, None, choice)
         with patch.object(_fast, "FROM", 0 if compiled else _fast.FROM):
-            _, engine = open_data(data, schema, Asked(schema.domain(), layout), place=place)  # type: ignore[arg-type]
+            _, engine = open_data(data, schema, Asked(schema.domain(), layout), choice=choice)  # type: ignore[arg-type]
         try:
             return codes_in(engine)
         finally:

@@ -1,8 +1,8 @@
 """Where tables lie and which engine counts them: in memory, in DuckDB, in a Spark cluster, in their own database.
 
 One encoder serves all: `Domain.encode_columns` on batches of records, in this process or on Spark's workers; only a
-database encodes by itself (cantle.data.sql_encoding). What can be refused without the data is refused by `Place`,
-before anything is charged.
+database encodes by itself (cantle.data.sql_encoding). `EngineChoice` refuses what can be
+refused without the data, before anything is charged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _UNITS["TIB"] = 2**40
 
 
 @dataclass(frozen=True)
-class Place:
+class EngineChoice:
     """An engine by name, with what it must know beside the data."""
 
     engine: str = "memory"
@@ -49,7 +49,7 @@ class Place:
     table: str | None = None
 
     @staticmethod
-    def of(engine: str, memory: Any, table: str | None, kind: str) -> Place:
+    def of(engine: str, memory: Any, table: str | None, kind: str) -> EngineChoice:
         """The engine for this kind of data, its limit of memory and its packages checked."""
         if engine not in ENGINES:
             raise ParameterError(f"engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
@@ -65,7 +65,7 @@ class Place:
             spark.load()
         elif engine == "database":
             load_ibis()
-        return Place(engine, None if memory is None else bytes_of(memory), table)
+        return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
 
     def require(self, data: Any) -> None:
         """Refuses files that are not there; what a cluster or a database holds shows when it is opened."""
@@ -75,7 +75,7 @@ class Place:
                     raise DataError(f"there is no file {os.path.basename(path)!r}; check the path.")
 
 
-IN_MEMORY = Place()
+IN_MEMORY = EngineChoice()
 
 
 def bytes_of(size: Any) -> int:
@@ -93,10 +93,10 @@ def bytes_of(size: Any) -> int:
     return made
 
 
-def open_table(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:
+def open_table(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:
     """The table behind an engine other than memory."""
     openers = {"duckdb": _open_duckdb, "spark": _open_spark, "database": _open_database}
-    return openers[place.engine](data, schema, plan, place)
+    return openers[choice.engine](data, schema, plan, choice)
 
 
 def _wanted(schema: Schema) -> list[str]:
@@ -106,12 +106,12 @@ def _wanted(schema: Schema) -> list[str]:
 # ---- DuckDB ---------------------------------------------------------------------------------------------------
 
 
-def _open_duckdb(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:
-    memory, total = duckdb.MEMORY if place.memory is None else place.memory, 0
+def _open_duckdb(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:
+    memory, total = duckdb.MEMORY if choice.memory is None else choice.memory, 0
 
     def batches() -> Iterator[tuple[Any, Any]]:
         nonlocal total
-        for _, codes, classes in _batches(data, schema, plan.domain, place):
+        for _, codes, classes in _batches(data, schema, plan.domain, choice):
             total += len(classes)
             yield codes, classes
 
@@ -121,15 +121,15 @@ def _open_duckdb(data: Any, schema: Schema, plan: Any, place: Place) -> TableEng
     return engine
 
 
-def _batches(data: Any, schema: Schema, domain: Domain, place: Place) -> Iterator[tuple[str, Any, Any]]:
+def _batches(data: Any, schema: Schema, domain: Domain, choice: EngineChoice) -> Iterator[tuple[str, Any, Any]]:
     """Batches of codes, from a frame, from CSV and Parquet files, or from a DuckDB database."""
     if not isinstance(data, str | os.PathLike | list | tuple):
         yield from read_codes(data, schema, domain, "columns")
         return
     for path in files(data):
         if path.suffix.lower() in DUCKDB:
-            found = duckdb.read_database(path, place.table, _wanted(schema))
-        elif place.table is not None:
+            found = duckdb.read_database(path, choice.table, _wanted(schema))
+        elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif path.suffix.lower() in PARQUET:
             found = _parquet(path, _wanted(schema))
@@ -189,7 +189,7 @@ def _polars(batch: Any) -> pl.DataFrame:
 # ---- Spark ----------------------------------------------------------------------------------------------------
 
 
-def _open_spark(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:  # noqa: ARG001
+def _open_spark(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:  # noqa: ARG001
     own = not hasattr(data, "sparkSession") and not spark.is_running()
     frame = data if hasattr(data, "sparkSession") else _spark_frame(spark.session(), data, schema)
     try:
@@ -221,17 +221,17 @@ def _spark_frame(session: Any, data: Any, schema: Schema) -> Any:
 # ---- databases ------------------------------------------------------------------------------------------------
 
 
-def _open_database(data: Any, schema: Schema, plan: Any, place: Place) -> TableEngine:  # noqa: ARG001
+def _open_database(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:  # noqa: ARG001
     if hasattr(data, "get_backend"):
         return _database(data, plan, own=False)
     if not isinstance(data, str) or "://" not in data:
         raise ParameterError("the database engine takes the URL of a database or an ibis table")
-    if place.table is None:
+    if choice.table is None:
         raise ParameterError("the database engine must know which table; name it with --table NAME")
     backend = None
     try:
         backend = load_ibis().connect(data)
-        *above, name = place.table.split(".")
+        *above, name = choice.table.split(".")
         table = backend.table(name, database=".".join(above) or None)
         return _database(table, plan, own=True)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from cantle._publish import KINDS, METHODS
-from cantle.data.engines_for_tables import ENGINES, Place
+from cantle.data.engines_for_tables import ENGINES, EngineChoice
 from cantle.errors import CantleError, ParameterError
 
 ATTRIBUTES, ITEMS = 14, 1_012
@@ -106,7 +106,7 @@ def available(engines: Sequence[str]) -> tuple[list[str], list[Skipped]]:
         try:
             if engine == "database":
                 raise ParameterError("it needs a server with a table of its own; see docs/engines.md")
-            Place.of(engine, None, None, "table")
+            EngineChoice.of(engine, None, None, "table")
             able.append(engine)
         except CantleError as error:
             skipped.append(Skipped(f"engine {engine}", str(error)))

@@ -129,7 +129,7 @@ def start_up() -> dict[str, float]:
     programs = {
         "help_seconds": "import sys; sys.argv = ['cantle', '--help']; from cantle.cli.app import main; main()",
         "load_seconds": "import cantle._publish",
-        "kernels_seconds": "import cantle._publish; from cantle import _fast as f\nif f.worth_loading(f.FROM): import numba",
+        "kernels_seconds": "import cantle._publish, cantle._fast as f\nif f.worth_loading(f.FROM): import numba",
     }
     return {name: min(_core_seconds(program) for _ in range(3)) for name, program in programs.items()}
 
