@@ -535,7 +535,7 @@ class MyJoint(JointSplits):
     def fits(self, domain: Any, quality: Any) -> bool:  # noqa: ARG002
         return True
 
-    def score(self, look: Any, quality: Any) -> Any:  # noqa: ARG002
+    def score(self, engine: Any, quality: Any) -> Any:  # noqa: ARG002
         raise AssertionError("unproved candidates saw exact counts")
 
 

@@ -42,16 +42,16 @@ class Row:
 def run_audits(progress: Progress | None = None, *, quick: bool = False) -> list[Row]:
     """All audits; `quick` takes tables of at most one record (DiffGen, DiffPart: none), graphs of at most three
     nodes, and judges no tightness."""
-    tell = progress or (lambda _text: None)
+    report = progress or (lambda _text: None)
     rows: list[Row] = []
     for config in (*CONFIGS, *DIFFGEN_CONFIGS, *DIFFPART_CONFIGS, *DEGREE_CONFIGS):
-        tell(f"exact: {config.name}")
+        report(f"exact: {config.name}")
         rows.append(audit_exactly(config, quick=quick))
     for name in INSTANCES:
-        tell(f"instance {name}")
+        report(f"instance {name}")
         rows += audit_instance(name)
     for breakage in (*BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES):
-        tell(f"broken on purpose: {breakage.name}")
+        report(f"broken on purpose: {breakage.name}")
         rows.append(audit_breakage(breakage))
     return rows
 

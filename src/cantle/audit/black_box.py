@@ -51,10 +51,10 @@ def run_statistical(
     trials: Iterable[Trial], progress: Progress | None = None, *, runs: int = RUNS, pilot: int | None = None
 ) -> list[Row]:
     """One row a trial: epsilon as claimed, and what it is at least as measured."""
-    tell = progress or (lambda _text: None)
+    report = progress or (lambda _text: None)
     rows = []
     for trial in trials:
-        tell(f"statistical: {trial.name}")
+        report(f"statistical: {trial.name}")
         rows.append(measure(trial, trial.runs or runs, pilot))
     return rows
 

@@ -23,7 +23,7 @@ from cantle.release import Release
 from cantle.schema.table import Schema
 from cantle.trusted.noise.samplers import Sampler
 
-Look = Callable[[Release], Outcome]
+Observation = Callable[[Release], Outcome]
 Data = Sequence[Any]
 NUMBERS = {"noisy", "estimate", "count", "leaf", "parent", "path", "node"}
 """Columns that name no region: noisy numbers, what is computed of them, and numbers of nodes."""
@@ -70,7 +70,12 @@ def _stated(release: Release) -> tuple[Hashable, ...]:
 
 
 def published(
-    schema: Mapping[str, Any], smaller: Any, larger: Any, look: Look, patch: Patch | None = None, **options: Any
+    schema: Mapping[str, Any],
+    smaller: Any,
+    larger: Any,
+    observe: Observation,
+    patch: Patch | None = None,
+    **options: Any,
 ) -> Draw:
     """Runs of `publish` on two neighbours, with a flaw if one is given."""
     declared = Schema.from_dict(schema)
@@ -78,7 +83,7 @@ def published(
     def draw(joined: bool, runs: int) -> list[Outcome]:
         data = larger if joined else smaller
         with patch() if patch else nullcontext():
-            return [look(publish(data, declared, **options)) for _ in range(runs)]
+            return [observe(publish(data, declared, **options)) for _ in range(runs)]
 
     return draw
 
@@ -117,7 +122,7 @@ def methods() -> list[Trial]:
     """
     one, two, classes = schema_of(3), schema_of(2), schema_of(4, classes=True)
     apart, stranger = table(APART, LABELLED), table([*APART, (0, "p")], LABELLED)
-    found: list[tuple[str, dict[str, Any], Any, Any, Look, dict[str, Any]]] = [
+    found: list[tuple[str, dict[str, Any], Any, Any, Observation, dict[str, Any]]] = [
         ("rps", one, table([]), table([0]), by_region, {"method": "rps", "epsilon": 1}),
         ("rps, all cuts", one, table([0, 1]), table([0, 1, 2]), by_region,
          {"method": "rps", "attributes": "all", "depth": 1}),
@@ -145,9 +150,9 @@ def methods() -> list[Trial]:
         ("degrees paper", GRAPH, [], STAR, by_region, {"preset": "paper", "theta": 1}),
     ]  # fmt: skip
     trials = []
-    for name, schema, less, more, look, options in found:
+    for name, schema, less, more, observe, options in found:
         options = {"epsilon": 2} | options
-        trials.append(Trial(name, float(options["epsilon"]), published(schema, less, more, look, **options)))
+        trials.append(Trial(name, float(options["epsilon"]), published(schema, less, more, observe, **options)))
     return trials
 
 
@@ -172,7 +177,7 @@ def broken_methods() -> list[Trial]:
     laplace = "2.2, Claim 14", instead(Sampler, "laplace", _doubled_laplace)
     dropped = "4.2: all cells take part (I9)", instead(Sampler, "sparse", _occupied_only)
     edges, hub = [(2 * i, 2 * i + 1) for i in range(6)], [(i, 12) for i in range(12)]
-    found: list[tuple[str, int, tuple[str, Patch], dict[str, Any], Any, Any, Look, dict[str, Any]]] = [
+    found: list[tuple[str, int, tuple[str, Patch], dict[str, Any], Any, Any, Observation, dict[str, Any]]] = [
         ("rps: Laplace sampler at twice its rate", 400, laplace, one, table([]), table([0]), by_region, leaf),
         ("rps: exact number of records released", 100, _flaw("exact number of records released"), one,
          table([]), table([0]), by_total, sized),
@@ -197,8 +202,8 @@ def broken_methods() -> list[Trial]:
          [(0, i) for i in range(1, 9)], by_region, {"mode": "rps", "theta": 4}),
     ]  # fmt: skip
     return [
-        Trial(name, 1.0, published(schema, less, more, look, patch, epsilon=1, **options), runs, breaks)
-        for name, runs, (breaks, patch), schema, less, more, look, options in found
+        Trial(name, 1.0, published(schema, less, more, observe, patch, epsilon=1, **options), runs, breaks)
+        for name, runs, (breaks, patch), schema, less, more, observe, options in found
     ]
 
 

@@ -16,7 +16,7 @@ import typer
 from cantle.cli.audit import audit_command
 from cantle.cli.lab import bench_command
 from cantle.cli.ledger import ledger_app
-from cantle.cli.output import Json, progress, speak_utf8, table, tell
+from cantle.cli.output import Json, print_result, progress, speak_utf8, table
 from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, raise_alone
 
@@ -128,7 +128,7 @@ def demo(
         print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
 
     facts = [{"fact": name, "private": private, "released": released} for name, private, released in rows]
-    tell(as_json, {"release": str(folder), "comparison": facts}, show)
+    print_result(as_json, {"release": str(folder), "comparison": facts}, show)
 
 
 def _free_name(stem: str) -> Path:
@@ -173,7 +173,7 @@ def init(
     else:
         text = draft(data, header=_has_header(data, header, as_json) if needs_header(data) else None, infer=infer)
     if output is None:
-        tell(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
+        print_result(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
         return
     try:
         with output.open("x", encoding="utf-8") as file:
@@ -183,7 +183,7 @@ def init(
     except OSError as error:
         raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))
     todo = "It was read off the data: NO GUARANTEE." if infer else "Fill the blanks (???), then: cantle publish"
-    tell(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+    print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
 
 
 def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
@@ -262,7 +262,7 @@ def publish_command(
         for name, value in facts:
             print(f"  {name:10} {value}")
 
-    tell(as_json, {"release": str(output), **dict(facts), "private": release.private}, show)
+    print_result(as_json, {"release": str(output), **dict(facts), "private": release.private}, show)
 
 
 app.command("show")(show_command)
@@ -291,7 +291,7 @@ def reproduce_command(
     from cantle.lab.papers.figures import FIGURES, reproduce
 
     if not figures:
-        tell(as_json, {"figures": list(FIGURES)}, lambda: print("\n".join(FIGURES)))
+        print_result(as_json, {"figures": list(FIGURES)}, lambda: print("\n".join(FIGURES)))
         return
 
     def note(text: str) -> None:
@@ -308,7 +308,9 @@ def reproduce_command(
         echo=note if as_json else print,
         progress=note if sys.stderr.isatty() else lambda _: None,
     )
-    tell(as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files))))
+    print_result(
+        as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files)))
+    )
 
 
 @app.callback(invoke_without_command=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cantle.cli.output import Json, progress, table, tell
+from cantle.cli.output import Json, print_result, progress, table
 
 if TYPE_CHECKING:
     from cantle.audit import Row
@@ -76,20 +76,20 @@ def audit_command(
             print(line)
 
     facts = {kind.replace(" ", "_"): [_facts(row) for row in rows if row.kind == kind] for kind in _KINDS}
-    tell(as_json, {"ok": passed} | {kind: found for kind, found in facts.items() if found}, show)
+    print_result(as_json, {"ok": passed} | {kind: found for kind, found in facts.items() if found}, show)
     if not passed:
         raise typer.Exit(1)
 
 
-def _run(everything: bool, statistical: bool, runs: int | None, tell: Callable[[str], None]) -> list[Row]:
+def _run(everything: bool, statistical: bool, runs: int | None, report: Callable[[str], None]) -> list[Row]:
     from cantle.audit import run_audits
 
-    rows = run_audits(tell, quick=not everything)
+    rows = run_audits(report, quick=not everything)
     if statistical:
         from cantle.audit.black_box import RUNS, run_statistical
         from cantle.audit.trials import all_trials
 
-        found = run_statistical(all_trials(), tell, runs=runs or RUNS)
+        found = run_statistical(all_trials(), report, runs=runs or RUNS)
         rows += sorted(found, key=lambda row: row.kind != "sampled")
     return rows
 

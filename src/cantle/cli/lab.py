@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cantle.cli.output import Json, tell
+from cantle.cli.output import Json, print_result
 
 
 def bench_command(
@@ -64,4 +64,4 @@ def bench_command(
         print(pages.report(made))
         print("wrote " + ", ".join(map(str, files)))
 
-    tell(as_json, pages.facts(made) | {"files": [str(path) for path in files]}, show)
+    print_result(as_json, pages.facts(made) | {"files": [str(path) for path in files]}, show)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cantle.cli.output import Json, table, tell
+from cantle.cli.output import Json, print_result, table
 
 if TYPE_CHECKING:
     from cantle.trusted.ledger import Account
@@ -31,7 +31,7 @@ def create_command(ledger: Where, as_json: Json = False) -> None:
     from cantle.trusted.ledger import Ledger
 
     Ledger(ledger).create()
-    tell(as_json, {"ledger": "ready"}, lambda: print("the ledger is ready"))
+    print_result(as_json, {"ledger": "ready"}, lambda: print("the ledger is ready"))
 
 
 @ledger_app.command("show")
@@ -45,7 +45,7 @@ def show_command(ledger: Where, dataset: AnyName = None, as_json: Json = False) 
     book = Ledger(ledger)
     accounts = book.accounts() if dataset is None else [book.account(dataset)]
     rows = [_row(account) for account in accounts]
-    tell(as_json, {"datasets": [account.to_dict() for account in accounts]}, lambda: table("", _SHOWN, rows))
+    print_result(as_json, {"datasets": [account.to_dict() for account in accounts]}, lambda: table("", _SHOWN, rows))
 
 
 @ledger_app.command("cap")
@@ -62,7 +62,7 @@ def cap_command(
     from cantle.trusted.ledger import Ledger
 
     account = Ledger(ledger).cap(dataset, epsilon)
-    tell(as_json, account.to_dict(), lambda: table("", _SHOWN, [_row(account)]))
+    print_result(as_json, account.to_dict(), lambda: table("", _SHOWN, [_row(account)]))
 
 
 @ledger_app.command("history")
@@ -90,7 +90,7 @@ def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None
             print(f"cap {cap['cap']} set at {cap['time']}")
 
     facts = account.to_dict() | {"entries": [entry.to_dict() for entry in account.entries], "caps": caps}
-    tell(as_json, facts, show)
+    print_result(as_json, facts, show)
 
 
 def _row(account: Account) -> tuple[str, ...]:

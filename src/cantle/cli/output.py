@@ -22,7 +22,7 @@ def speak_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-def tell(as_json: bool, facts: dict[str, Any], text: Callable[[], None]) -> None:
+def print_result(as_json: bool, facts: dict[str, Any], text: Callable[[], None]) -> None:
     """Prints facts as JSON, or runs the printer for people."""
     try:
         if as_json:

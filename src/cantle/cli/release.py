@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cantle.cli.output import Json, tell
+from cantle.cli.output import Json, print_result
 from cantle.errors import ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def show_command(
         for line in tree_lines(release, depth):
             print(line)
 
-    tell(as_json, release.manifest, show)
+    print_result(as_json, release.manifest, show)
 
 
 def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
@@ -58,7 +58,7 @@ def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
             print(f"off: {problem}")
         print(f"{folder}: {'does not add up' if found else 'adds up'}")
 
-    tell(as_json, {"release": str(folder), "ok": not found, "problems": found}, show)
+    print_result(as_json, {"release": str(folder), "ok": not found, "problems": found}, show)
     if found:
         raise typer.Exit(1)
 
@@ -89,13 +89,13 @@ def sample_command(
     text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
     facts = {"records": drawn, "private": release.private, "guarantee": release.manifest["guarantee"]}
     if target is None:
-        tell(as_json, facts | {"csv": text}, lambda: print(text, end=""))
+        print_result(as_json, facts | {"csv": text}, lambda: print(text, end=""))
         return
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
-    tell(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn} records"))
+    print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn} records"))
 
 
 def _marked(output: Path, release: Release) -> Path:
@@ -146,7 +146,7 @@ def graph_command(
     note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
     facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
     facts |= {"private": release.private, "guarantee": release.manifest["guarantee"]}
-    tell(as_json, facts, lambda: print(f"wrote {target}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
+    print_result(as_json, facts, lambda: print(f"wrote {target}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
 
 
 def apply_command(
@@ -175,4 +175,4 @@ def apply_command(
         table.write_csv(target)
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
-    tell(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))
+    print_result(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))

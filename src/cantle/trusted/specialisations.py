@@ -31,7 +31,7 @@ MOST_TABLE = 1 << 26  # counts of one binned grid, all in memory
 Span = tuple[int, int]
 
 
-class Look(Protocol):
+class ExactCounts(Protocol):
     """What candidates may see of an engine: exact counts of their own tables."""
 
     def occupied(self, key: CodeTable) -> tuple[Ints, Ints]:
@@ -97,10 +97,10 @@ class _Specialisations:
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
 
-    def exact_scores(self, engine: Look, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:  # noqa: ARG002
+    def exact_scores(self, engine: ExactCounts, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:  # noqa: ARG002
         yield self.score(engine, quality)
 
-    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
         raise NotImplementedError
 
     def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> list[Pick]:  # noqa: ARG002
@@ -116,9 +116,9 @@ class _Specialisations:
 # ---- from tables to scores ------------------------------------------------------------------------------------
 
 
-def code_table(look: Look, key: CodeTable) -> tuple[Ints, Ints]:
+def code_table(engine: ExactCounts, key: CodeTable) -> tuple[Ints, Ints]:
     """The occupied codes of an attribute in order, and their class counts (codes, classes)."""
-    entries, exact_counts = look.occupied(key)
+    entries, exact_counts = engine.occupied(key)
     codes, label = np.divmod(entries, key.classes)
     found, row = np.unique(codes, return_inverse=True)
     counts = np.zeros((len(found), key.classes), dtype=np.int64)
@@ -191,9 +191,9 @@ class JointSplits(_Specialisations):
             and all(v.span in self.grid.spans(v.attribute) for v in self.values)
         )
 
-    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
         assert isinstance(quality, Additive)
-        look.place(self.grid)
+        engine.place(self.grid)
         by_attribute: dict[int, dict[Span, int]] = {}
         for i, v in enumerate(self.values):
             by_attribute.setdefault(v.attribute, {})[v.span] = i
@@ -201,7 +201,7 @@ class JointSplits(_Specialisations):
         for attribute, mine in by_attribute.items():
             spans = self.grid.spans(attribute)
             inner = [self._inner(mine.get(span), span) for span in spans]
-            exact_counts = self._by_span(look, attribute, inner, int(cells_after[attribute + 1]))
+            exact_counts = self._by_span(engine, attribute, inner, int(cells_after[attribute + 1]))
             for number, span in enumerate(spans):
                 if span in mine:
                     points = inner[number]
@@ -218,12 +218,12 @@ class JointSplits(_Specialisations):
         children = self.values[value].children
         return even_points(*span, self.points) if children is None else np.array([lo for lo, _ in children[1:]])
 
-    def _by_span(self, look: Look, attribute: int, inner: list[Ints], after: int) -> Ints:
+    def _by_span(self, engine: ExactCounts, attribute: int, inner: list[Ints], after: int) -> Ints:
         """Counts (cells before, spans, cells after, classes, bins), before and after in the order of attributes."""
         starts = np.union1d(self.grid.edges[attribute][:-1], np.concatenate(inner))
         number = np.concatenate([np.arange(len(points) + 1) for points in inner])
         width = max(len(points) for points in inner) + 1
-        exact_counts = look.dense(GridBins(attribute, starts, number, width, self.classes))
+        exact_counts = engine.dense(GridBins(attribute, starts, number, width, self.classes))
         return exact_counts.reshape(-1, len(inner), after, self.classes, width)
 
     def _gains(self, i: int, points: Ints, exact_part: Ints, quality: Additive) -> tuple[Ints, Ints, Ints]:
@@ -273,8 +273,8 @@ class SplitPoints(_Specialisations):
         alike = all(v.attribute == attribute and v.children is None for v in self.values)
         return apart and alike and self.size == sizes[attribute]
 
-    def score(self, look: Look, quality: Quality) -> ScoredSplits:
-        code, counts = code_table(look, CodeTable(self.values[0].attribute, self.size, self.classes))
+    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
+        code, counts = code_table(engine, CodeTable(self.values[0].attribute, self.size, self.classes))
         parts = []
         for i, v in enumerate(self.values):
             here = slice(*np.searchsorted(code, v.span))
@@ -304,10 +304,10 @@ class OneValue(_Specialisations):
         right = type(quality) in (Max, InfoGain, Gini) and self.classes == classes and self.sizes == sizes
         return right and all(v.children is not None for v in self.values)
 
-    def score(self, look: Look, quality: Quality) -> ScoredSplits:
+    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
         below: dict[int, tuple[Ints, Ints]] = {}
         for attribute in {v.attribute for v in self.values}:
-            code, counts = code_table(look, CodeTable(attribute, self.sizes[attribute], self.classes))
+            code, counts = code_table(engine, CodeTable(attribute, self.sizes[attribute], self.classes))
             below[attribute] = code, _running(counts)
         scores = np.zeros(len(self.values), dtype=np.int64)
         for i, v in enumerate(self.values):
