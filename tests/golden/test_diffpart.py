@@ -76,12 +76,12 @@ def test_the_walk_of_example_c_1() -> None:
     """Root at B/6: {I34} is empty, {I12} and {I12, I34} are not. {I12, I34} by I34 at B/6: {I12, I3} and {I12, I4}
     (one record) are held back, {I12, I3, I4} goes on. Then the leaves."""
     plan, _, noise = published(RIGHT)
-    root, first, second = plan.harvest.rounds[:3]
-    assert [len(nodes) for nodes in plan.harvest.rounds] == [1, 2, 1, 0]
+    root, first, second = plan.kept_partitions.rounds[:3]
+    assert [len(nodes) for nodes in plan.kept_partitions.rounds] == [1, 2, 1, 0]
     # node 0 is {I4, I3}, node 1 is {I2, I1}
     assert (first.level.tolist(), first.level_starts.tolist()) == ([1, 0, 1], [0, 1, 3])
     assert (second.level.tolist(), second.taken.tolist(), second.below.tolist()) == ([0, 1], [1], [0, 1])
-    kept = plan.harvest.parts()
+    kept = plan.kept_partitions.parts()
     assert (kept.mask.tolist(), kept.noisy.tolist()) == ([0, 2, 3, 3], [0, 4, 4, 3])
     # (partition, rate, threshold, M): ceil(sqrt 2 * 1.2 * height / rate), for leaves ceil(sqrt 2 * 3 / rate)
     assert noise.told == [(0, 1, 4, 3), (1, 5, 1, 3), (2, 1, 2, 3), (3, 4, 2, 3)]
@@ -173,5 +173,5 @@ def test_what_the_refusal_names_does_run() -> None:
         plan = DiffPart(universe(40), preset="paper", max_cells=10**6, c2=c2[1])
         store = SetEngine(np.zeros(1, np.int64), np.zeros(0, np.int32), tree=plan.tree, most=plan.most)
         run(plan, store, epsilon_nano=NANO, unit=Unit(), noise=Seeded(seed))
-        kept.append(len(plan.harvest.parts()) - 1)
+        kept.append(len(plan.kept_partitions.parts()) - 1)
     assert np.mean(kept) <= 50

@@ -159,7 +159,7 @@ def set_outcome(setting: dict[str, Any], records: list[Any], *, seed: int = 11) 
     plan = DiffPart(UNIVERSE, **setting)
     _, store = open_data(records * 8, UNIVERSE, plan)
     receipt = run(plan, store, epsilon_nano=10**9, unit=Unit(), noise=Seeded(seed))
-    parts, leaves = plan.harvest.parts(), plan.harvest.leaves()
+    parts, leaves = plan.kept_partitions.parts(), plan.kept_partitions.leaves()
     results = plan.results(public_dice(5))
     given_away = [receipt, results.summary, results.groups.to_dicts(), results.records.to_dicts()]
     for some in (parts, leaves):

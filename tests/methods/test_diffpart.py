@@ -158,7 +158,7 @@ def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: i
             assert path["epsilon_nano"] <= nano - leaf_budget
         assert set(words[:-1]) <= {"sub-partitions"}
     assert reached
-    leaves = plan.harvest.leaves()
+    leaves = plan.kept_partitions.leaves()
     assert set(leaves.rate_num.tolist()) <= {path["charges"][-1]["epsilon_nano"] for path in receipt["paths"]}
     assert leaves.rate_den == NANO * unit
 
@@ -184,8 +184,8 @@ def test_the_largest_by_noisy_count_go_on_and_untested_ones_first() -> None:
 def test_no_round_has_more_partitions_than_the_cap() -> None:
     free, _ = ran(baskets(60, 2000), 60, fanout=5, epsilon_nano=5 * NANO)
     capped, _ = ran(baskets(60, 2000), 60, fanout=5, epsilon_nano=5 * NANO, max_cells=4)
-    assert max(map(len, free.harvest.rounds)) > 4
-    assert max(map(len, capped.harvest.rounds)) == 4
+    assert max(map(len, free.kept_partitions.rounds)) > 4
+    assert max(map(len, capped.kept_partitions.rounds)) == 4
 
 
 # ---- what comes out -------------------------------------------------------------------------------------------------

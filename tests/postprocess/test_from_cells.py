@@ -35,7 +35,8 @@ GRID = Grid.top((5, 47)).refine(0, (2, 4)).refine(1, (22,))
 
 def noisy(values: dict[int, int]) -> NoisyCells:
     cells = np.array(sorted(values), dtype=np.int64)
-    return NoisyCells(cells, np.array([values[c] for c in cells.tolist()], dtype=np.int64), 10**9, 10**9, 1)
+    counts = np.array([values[c] for c in cells.tolist()], dtype=np.int64)
+    return NoisyCells(np.zeros_like(cells), cells, counts, np.array([10**9]), 10**9, np.array([1]))
 
 
 NOISY = st.dictionaries(st.integers(0, 11), st.integers(1, 40), max_size=12).map(noisy)

@@ -15,8 +15,8 @@ from cantle._publish import run
 from cantle.methods.diffpart import DiffPart
 from cantle.postprocess import sets_refill as module
 from cantle.postprocess.counts import public_dice
-from cantle.postprocess.sets_refill import Shape, _Counted, _Level, refill
-from cantle.postprocess.sets_tree import Counted, Harvest, agree
+from cantle.postprocess.sets_refill import ItemFrequencies, _Counted, _Level, refill
+from cantle.postprocess.sets_tree import Counted, KeptPartitions, agree
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import NANO, Unit
@@ -82,9 +82,9 @@ def test_numbers_of_draws_are_found_by_comparing_as_by_searching(shown: list[flo
 @pytest.mark.parametrize("fanout", [2, 7, 12, 13, 62])
 def test_members_of_masks(fanout: int) -> None:
     tree, dice = ItemTree.of(200, fanout, even=True), np.random.default_rng(fanout)
-    shape = Shape(tree, (np.arange(201), np.arange(200)), np.ones(200))
-    mask, first = dice.integers(1, 1 << shape.widest, 500), dice.integers(0, 100, 500)
-    for made, wanted in zip(shape.members(mask, first), bits_of(mask, first), strict=True):
+    frequencies = ItemFrequencies(tree, (np.arange(201), np.arange(200)), np.ones(200))
+    mask, first = dice.integers(1, 1 << frequencies.widest, 500), dice.integers(0, 100, 500)
+    for made, wanted in zip(frequencies.members(mask, first), bits_of(mask, first), strict=True):
         assert made.tolist() == wanted.tolist()
 
 
@@ -105,19 +105,19 @@ def test_what_was_counted_already(room: int, monkeypatch: pytest.MonkeyPatch) ->
     assert counted.among(row, mask).tolist() == wanted
 
 
-def harvested(fanout: int) -> tuple[DiffPart, Harvest]:
+def grown_partitions(fanout: int) -> tuple[DiffPart, KeptPartitions]:
     dice = np.random.default_rng(fanout)
     records = [np.unique(dice.zipf(1.3, dice.integers(1, 7)) % 150) for _ in range(20_000)]
     plan = DiffPart(SetSchema(universe=Universe(range(150))), fanout=fanout)
     starts = np.cumsum([0, *map(len, records)])
     store = SetEngine(starts, np.concatenate(records).astype(np.int32), tree=plan.tree, most=plan.most)
     run(plan, store, epsilon_nano=NANO, unit=Unit(), noise=Seeded(1))
-    return plan, plan.harvest
+    return plan, plan.kept_partitions
 
 
 @pytest.mark.parametrize("fanout", [4, 12, 40])
 def test_tables_change_nothing_of_what_is_drawn(fanout: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, _ = harvested(fanout)
+    plan, _ = grown_partitions(fanout)
     fast = plan.results(public_dice(2))
     assert fast.summary["refilled"] > 1000
     for name, value in {"_LISTED": 0, "_MARKED": 0, "_PARTS": 1 << 40, "_FEW": 0}.items():
@@ -129,15 +129,15 @@ def test_tables_change_nothing_of_what_is_drawn(fanout: int, monkeypatch: pytest
 
 @pytest.mark.parametrize("fanout", [4, 12])
 def test_every_partition_gets_its_records_and_they_lie_in_its_cut(fanout: int) -> None:
-    plan, harvest = harvested(fanout)
-    parts, leaves = harvest.parts(), harvest.leaves()
-    estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
-    shape = Shape(plan.tree, harvest.item_sets(), estimate)
+    plan, kept_partitions = grown_partitions(fanout)
+    parts, leaves = kept_partitions.parts(), kept_partitions.leaves()
+    estimate, missing = agree(parts, leaves, [nodes.ids for nodes in kept_partitions.rounds])
+    frequencies = ItemFrequencies(plan.tree, kept_partitions.item_sets(), estimate)
     wanted = np.ceil(missing).astype(np.int64)
     kept = Counted.join([parts, leaves])
-    tables = refill(shape, harvest.rounds, kept, wanted, public_dice(3))
+    tables = refill(frequencies, kept_partitions.rounds, kept, wanted, public_dice(3))
     records = [tuple(items[a:b].tolist()) for starts, items in tables for a, b in pairwise(starts)]
-    cuts = list(expected_cuts(harvest, wanted))
+    cuts = list(expected_cuts(kept_partitions, wanted))
     assert len(records) == len(cuts) > 1000
     above = nodes_of(plan.tree)
     for record, (height, waiting, below) in zip(records, cuts, strict=True):
@@ -156,9 +156,9 @@ def nodes_of(tree: ItemTree) -> list[list[int]]:
     return [nodes.tolist() for nodes in above]
 
 
-def expected_cuts(harvest: Harvest, wanted: Ints) -> Iterator[tuple[int, set[int], set[int]]]:
+def expected_cuts(kept_partitions: KeptPartitions, wanted: Ints) -> Iterator[tuple[int, set[int], set[int]]]:
     """The cut of each record, in the order in which records are made: height, nodes of it left, nodes below it."""
-    for nodes in harvest.rounds:
+    for nodes in kept_partitions.rounds:
         for height in range(1, int(nodes.height.max(initial=0)) + 1):
             for i in np.flatnonzero(nodes.height == height):
                 waiting = nodes.level[nodes.level_starts[i] + nodes.taken[i] : nodes.level_starts[i + 1]]

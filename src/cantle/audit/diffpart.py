@@ -110,10 +110,11 @@ def _words(answer: Any) -> str:
 def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
     """More than a release is made from: all noisy answers, partitions, leaves in the order they were given, receipt."""
     lines = [f"items {method.schema.universe.items}"]
-    for nodes in method.harvest.rounds:
+    partitions = method.kept_partitions
+    for nodes in partitions.rounds:
         cuts = (nodes.level_starts.tolist(), nodes.level.tolist(), nodes.below_starts.tolist(), nodes.below.tolist())
         lines.append(f"partitions {nodes.ids.tolist()} of {nodes.parent.tolist()} at {nodes.taken.tolist()}: {cuts}")
-    kept, leaves = method.harvest.parts() if method.harvest.rounds else None, method.harvest.leaves()
+    kept, leaves = partitions.parts() if partitions.rounds else None, partitions.leaves()
     if kept is not None:
         lines.append(f"kept {kept.mask.tolist()} {kept.noisy.tolist()} at {kept.rate_num.tolist()}")
     lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any

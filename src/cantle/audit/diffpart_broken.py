@@ -17,7 +17,7 @@ from cantle.audit.diffpart import SetConfig
 from cantle.audit.exact import Finding, Table, replaced
 from cantle.methods import diffpart
 from cantle.methods.diffpart import DiffPart
-from cantle.postprocess.sets_tree import Harvest
+from cantle.postprocess.sets_tree import KeptPartitions
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import NANO
 from cantle.trusted.curator import Curator
@@ -173,7 +173,7 @@ def _kept_twice() -> Iterator[None]:
         return split
 
     def noted_twice(original: Any) -> Any:
-        def add_round(self: Harvest, nodes: Partitions, *arrays: Any) -> None:
+        def add_round(self: KeptPartitions, nodes: Partitions, *arrays: Any) -> None:
             times = len(nodes) // max(1, len(arrays[0]))
             original(self, nodes, *(np.repeat(array, times) for array in arrays[:-1]), arrays[-1])
 
@@ -182,7 +182,7 @@ def _kept_twice() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(instead(Curator, "split", kept_twice)())
         stack.enter_context(instead(SetEngine, "split", held_twice)())
-        stack.enter_context(instead(Harvest, "add_round", noted_twice)())
+        stack.enter_context(instead(KeptPartitions, "add_round", noted_twice)())
         stack.enter_context(replaced(Kept, "fits", lambda _self, _nodes: True))
         yield
 

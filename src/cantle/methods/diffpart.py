@@ -22,7 +22,7 @@ from cantle.methods.settings import Rule, decimal, echo, flag, maybe, one_of, po
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_sets import all_sets, kept_sets
 from cantle.postprocess.results import Results
-from cantle.postprocess.sets_tree import Harvest
+from cantle.postprocess.sets_tree import KeptPartitions
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO
@@ -75,7 +75,7 @@ class DiffPart:
         self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
         self.most = size if self.all_at_once else min(s["m"] or size, size)
         self.inner = _inner_nodes(self.tree)
-        self.harvest = Harvest()
+        self.kept_partitions = KeptPartitions()
         self.noisy: Noisy | None = None
         self.path = 0
 
@@ -93,7 +93,7 @@ class DiffPart:
         leaf_budget = total - portion(total, 1 - self.settings["leaf_share"])
         self._refuse_explosion(total - leaf_budget)
         nodes, nothing = root, np.zeros(1, np.int64)
-        self.harvest.add_round(root, nothing, nothing, nothing, NANO)
+        self.kept_partitions.add_round(root, nothing, nothing, nothing, NANO)
         while len(nodes):
             ends = nodes.ends
             self._count_leaves(nodes.take(ends), curator)
@@ -103,7 +103,7 @@ class DiffPart:
         """Records and groups from the noisy counts."""
         if self.noisy is not None:
             return all_sets(self.schema.universe, self.noisy, self.path, generator)
-        return kept_sets(self.schema.universe, self.tree, self.harvest, self.settings["fill"], generator)
+        return kept_sets(self.schema.universe, self.tree, self.kept_partitions, self.settings["fill"], generator)
 
     # ---- one round ----------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class DiffPart:
         order = keep[np.lexsort((mask[keep], rows[keep]))]
         children = curator.split(nodes, Kept(rows[order], mask[order]))
         rate_den = NANO * curator.unit.max_records
-        self.harvest.add_round(children, mask[order], value[order], paid[order], rate_den)
+        self.kept_partitions.add_round(children, mask[order], value[order], paid[order], rate_den)
         return children
 
     def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyCells, Ints]:
@@ -148,7 +148,7 @@ class DiffPart:
         s = self.settings
         least = threshold(float(s["c1"]), rate, nodes.patterns, _float(s["eta"]), np.ones(len(nodes), np.int64))
         noisy = curator.measure(nodes, ChildSets(), left, at_least=least, why="leaf partitions")
-        self.harvest.add_leaves(nodes, noisy, curator.path(nodes))
+        self.kept_partitions.add_leaves(nodes, noisy, curator.path(nodes))
 
     def _operations(self, nodes: Partitions) -> Ints:
         """How many operations a record of each partition can still need: the inner nodes under the cut, no more of a

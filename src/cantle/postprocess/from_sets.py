@@ -9,8 +9,8 @@ import numpy as np
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.drawable import require_drawable
 from cantle.postprocess.results import Results
-from cantle.postprocess.sets_refill import Ragged, Shape, refill
-from cantle.postprocess.sets_tree import Counted, Harvest, agree
+from cantle.postprocess.sets_refill import ItemFrequencies, Ragged, refill
+from cantle.postprocess.sets_tree import Counted, KeptPartitions, agree
 from cantle.postprocess.sets_walsh import fill_in
 from cantle.schema.items import Codes, Universe
 from cantle.trusted.answers import Noisy
@@ -26,22 +26,23 @@ REFILLED_ITEMS = 3
 _BLOCK = 1 << 14  # records put together at once
 
 
-def kept_sets(universe: Universe, tree: ItemTree, harvest: Harvest, fill: bool, dice: Dice) -> Results:
+def kept_sets(universe: Universe, tree: ItemTree, kept_partitions: KeptPartitions, fill: bool, dice: Dice) -> Results:
     """Everything a release of partitions holds. Without `fill`, leaves as they were drawn and nothing else (Algorithm
     1); with it, counts that agree, and records for the mass that was pruned."""
-    leaves, item_sets = harvest.leaves(), _sorted_items(*harvest.item_sets())
+    leaves, item_sets = kept_partitions.leaves(), _sorted_items(*kept_partitions.item_sets())
     estimate, count = leaves.noisy.astype(float), leaves.noisy.copy()
     extra: list[Ragged] = []
     if fill:
-        parts = harvest.parts()
-        estimate, missing = agree(parts, leaves, [nodes.ids for nodes in harvest.rounds])
+        parts = kept_partitions.parts()
+        estimate, missing = agree(parts, leaves, [nodes.ids for nodes in kept_partitions.rounds])
         require_drawable(_items(item_sets, estimate) + REFILLED_ITEMS * missing.sum(), "items")
         count, whole = _at_random(estimate, dice), _at_random(missing, dice)
-        extra = refill(_shape(tree, item_sets, estimate), harvest.rounds, Counted.join([parts, leaves]), whole, dice)
+        frequencies, counted = _frequencies(tree, item_sets, estimate), Counted.join([parts, leaves])
+        extra = refill(frequencies, kept_partitions.rounds, counted, whole, dice)
     else:
         require_drawable(_items(item_sets, estimate), "items")
     order = _canonical(*item_sets)
-    columns = {"path": harvest.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
+    columns = {"path": kept_partitions.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
     columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
     groups = _groups(universe, item_sets, order, columns, estimate)
     records = _records(universe, item_sets, count, extra, dice)
@@ -64,11 +65,11 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     return Results(records, groups, {}, {"records": len(records), "leaves": len(value), "refilled": 0})
 
 
-def _shape(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> Shape:
+def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:
     """What the counted leaves show of records; where they show none, every item by itself, all equally popular."""
     if estimate.sum() > 0:
-        return Shape(tree, item_sets, estimate)
-    return Shape(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
+        return ItemFrequencies(tree, item_sets, estimate)
+    return ItemFrequencies(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
 
 
 def _items(item_sets: Ragged, estimate: Floats) -> float:

@@ -87,7 +87,7 @@ class _Level:
         return np.clip(child, self.first[:, None], self._last[:, None] - 1).reshape(-1)
 
 
-class Shape:
+class ItemFrequencies:
     """What the kept leaves show about each height: how many children a record touches, and their popularity."""
 
     def __init__(self, tree: ItemTree, item_sets: Ragged, weight: Floats) -> None:
@@ -145,7 +145,9 @@ class _Counted:
         return np.flatnonzero(find_pairs(self._row, self._mask, row, mask) < len(self._row))
 
 
-def refill(shape: Shape, rounds: list[Partitions], kept: Counted, missing: Ints, dice: Dice) -> list[Ragged]:
+def refill(
+    frequencies: ItemFrequencies, rounds: list[Partitions], kept: Counted, missing: Ints, dice: Dice
+) -> list[Ragged]:
     """`missing[p]` records for each partition p, as ragged tables of ascending items; `kept`: what was kept of them."""
     order = np.lexsort((kept.mask, kept.parent))
     parent, mask = kept.parent[order], kept.mask[order]
@@ -156,28 +158,29 @@ def refill(shape: Shape, rounds: list[Partitions], kept: Counted, missing: Ints,
         for height in np.unique(nodes.height[rows]).tolist():
             here = rows[nodes.height[rows] == height]
             some = nodes.take(here)
-            made.append(_of_height(shape, some, _Counted(some, parent, mask, shape.widest), number[here], dice))
+            counted = _Counted(some, parent, mask, frequencies.widest)
+            made.append(_of_height(frequencies, some, counted, number[here], dice))
     return made
 
 
-def _of_height(shape: Shape, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
+def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
     """Records of partitions of one height: their next node first, then the others of the height, then down.
 
     A cut is ascending, and children keep the order of their nodes; so are then the items of a record.
     """
     rows = np.repeat(np.arange(len(nodes)), missing)
     height = int(nodes.height[0])
-    level = shape.levels[height - 1]
+    level = frequencies.levels[height - 1]
     cut = _Cut(nodes, level)
     starts, place = _places(cut.starts, rows)
     mask = np.ones(len(place), np.int64)
     mask[starts[:-1] + cut.next[rows]] = _first(level, nodes, counted, rows, dice)
     wait = np.flatnonzero(cut.waits[place])
     mask[wait] = level.draw(cut.node[place[wait]], cut.room[place[wait]], dice)
-    member_starts, members = shape.members(mask, cut.first[place])
+    member_starts, members = frequencies.members(mask, cut.first[place])
     below = member_starts[starts], members
     for lower in range(height - 1, 0, -1):
-        below = _expand(shape, lower, below, nodes.most, dice)
+        below = _expand(frequencies, lower, below, nodes.most, dice)
     return below
 
 
@@ -226,11 +229,11 @@ def _first(level: _Level, nodes: Partitions, counted: _Counted, rows: Ints, dice
     return mask
 
 
-def _expand(shape: Shape, height: int, cut: Ragged, most: int, dice: Dice) -> Ragged:
+def _expand(frequencies: ItemFrequencies, height: int, cut: Ragged, most: int, dice: Dice) -> Ragged:
     """Every node of each row replaced by a set of its children; a row has room for `most` nodes in all."""
     starts, node = cut
     sizes = np.diff(starts)
     room = most - np.repeat(sizes, sizes) + 1
-    level = shape.levels[height - 1]
-    member_starts, members = shape.members(level.draw(node, room, dice), level.first[node])
+    level = frequencies.levels[height - 1]
+    member_starts, members = frequencies.members(level.draw(node, room, dice), level.first[node])
     return member_starts[starts], members

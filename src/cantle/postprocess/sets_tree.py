@@ -35,7 +35,7 @@ class Counted:
         return len(self.parent)
 
 
-class Harvest:
+class KeptPartitions:
     """What a run of DiffPart gave: partitions round by round, numbered as the curator numbers them, and leaves."""
 
     def __init__(self) -> None:
