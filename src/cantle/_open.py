@@ -62,7 +62,7 @@ def open_data(
         return {"frame": "polars"}, GraphEngine(read_graph(data, schema, nodes), nodes=schema.node_count)
     if isinstance(plan, DiffPart):
         baskets = read_baskets(data, schema)
-        return asdict(baskets.kind), SetEngine(baskets.starts, baskets.items, tree=plan.tree, most=plan.most)
+        return asdict(baskets.form), SetEngine(baskets.starts, baskets.items, tree=plan.tree, most=plan.most)
     if schema.person is not None:
         return _persons(data, schema, plan)
     if choice.engine != "memory":

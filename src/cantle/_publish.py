@@ -18,7 +18,6 @@ import polars as pl
 
 from cantle._open import Form, Plan, open_data, require_fitting
 from cantle.data.engines_for_tables import EngineChoice
-from cantle.data.tables import give_back
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError, ParameterError, SchemaError
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffgen import DiffGen
@@ -26,6 +25,7 @@ from cantle.methods.diffpart import DiffPart
 from cantle.methods.rps import RPS
 from cantle.postprocess.counts import fresh_seed, public_dice
 from cantle.postprocess.group_frames import check_names
+from cantle.postprocess.records import give_back
 from cantle.postprocess.results import Results, as_drawn
 from cantle.release import Release
 from cantle.schema.graph import GraphSchema
@@ -193,10 +193,10 @@ def _release(
 def _given_back(results: Results, form: Form, plan: Plan) -> Any:
     """The records in the form and the kind of frame that came in."""
     if "form" in form:
-        from cantle.postprocess.set_frames import Kind
-        from cantle.postprocess.set_frames import give_back as give_back_sets
+        from cantle.postprocess.set_frames import give_back_sets
+        from cantle.schema.sets import SetForm
 
-        return give_back_sets(results.records, Kind(**form))
+        return give_back_sets(results.records, SetForm(**form))
     if form["frame"] == "polars":
         return as_drawn(results)
     # The types of columns follow from the schema, not from what happened to be drawn.

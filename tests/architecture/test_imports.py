@@ -32,10 +32,6 @@ ROOMS = {  # besides itself, `errors`, and the two helpers that choose and build
 EVERYWHERE = "errors _fast _jit"
 WAITING = {
     # Each is resolved by a small move of functions.
-    ("data.sets", "postprocess.set_frames"),
-    ("postprocess.from_sets", "data.sets"),
-    ("postprocess.set_frames", "data.fimi"),
-    ("postprocess.set_frames", "data.tables"),
     ("schema.identifier_lines", "data.csv_grammar"),
     ("trusted.bounding.node_ids", "data.objects"),
 }
@@ -148,7 +144,7 @@ def test_heavy_packages_stay_at_home() -> None:
         "typer": "cli",
         "psycopg": "trusted.ledger.postgres",
         "sqlite3": "trusted.ledger.sqlite",
-        "pandas": "data.tables data.pandas_columns postprocess.records lab.papers",
+        "pandas": "data.pandas_columns postprocess.records lab.papers",
         "numba": "trusted.bounding._projection_kernel _jit",
         "llvmlite": "_jit",
     }

@@ -21,9 +21,10 @@ from cantle.data import fimi, tables
 from cantle.data.sets import Baskets, read_baskets
 from cantle.errors import CantleError, DataError, ParameterError, VerifyError
 from cantle.postprocess import set_frames
-from cantle.postprocess.set_frames import Kind, give_back, read_fimi_frame, to_frame, to_long, write_fimi
+from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
+from cantle.release.data_file import read_fimi_frame
 from cantle.schema.items import Universe
-from cantle.schema.sets import SetSchema
+from cantle.schema.sets import SetForm, SetSchema
 from cantle.schema.table import Schema
 
 STATIONS = {"minimum": 1, "maximum": 17}
@@ -546,13 +547,13 @@ def test_sets_go_out_as_they_came_in(tmp_path: Path) -> None:
     lists, long = [[1, 5], [3]], [(1, 1), (1, 5), (2, 3)]
 
     def given_back(data: Any, **keys: Any) -> Any:
-        return give_back(released, read_baskets(data, schema(**keys)).kind)
+        return give_back_sets(released, read_baskets(data, schema(**keys)).form)
 
     for data in ([[1]], pl.DataFrame({"items": [[1]]})):
         assert given_back(data).equals(released)
     (tmp_path / "x.dat").write_bytes(b"1\n")
     assert given_back(tmp_path / "x.dat").equals(released)
-    assert read_baskets(tmp_path / "x.dat", schema()).kind == Kind(form="fimi")
+    assert read_baskets(tmp_path / "x.dat", schema()).form == SetForm(form="fimi")
     assert given_back(pl.DataFrame({"x": [[1]]})).to_dict(as_series=False) == {"x": lists}
     (tmp_path / "x.csv").write_bytes(b"id,product\n1,1\n")
     back = given_back(tmp_path / "x.csv", item="product")
@@ -568,4 +569,4 @@ def test_sets_go_out_as_they_came_in(tmp_path: Path) -> None:
     pandas = given_back(pd.DataFrame({"id": [1], "item": [1]}))
     assert list(pandas.itertuples(index=False, name=None)) == long
     with pytest.raises(ParameterError, match="kind"):
-        give_back(released, Kind(form="list", frame="excel"))
+        give_back_sets(released, SetForm(form="list", frame="excel"))

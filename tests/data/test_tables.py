@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cantle.data import tables
-from cantle.data.tables import give_back, header, read_columns
+from cantle.data.tables import header, read_columns
 from cantle.errors import DataError, ParameterError
+from cantle.postprocess.records import give_back
 from cantle.schema.table import Dialect, Schema
 from cantle.schema.values import by_kind, label_text
 

@@ -39,15 +39,9 @@ from cantle.data.tables import (
     read_batches,
 )
 from cantle.errors import DataError, raise_alone
-from cantle.postprocess.set_frames import ITEMS, Kind
-from cantle.postprocess.set_frames import give_back as give_back
-from cantle.postprocess.set_frames import read_fimi_frame as read_fimi_frame
-from cantle.postprocess.set_frames import to_frame as to_frame
-from cantle.postprocess.set_frames import to_long as to_long
-from cantle.postprocess.set_frames import write_fimi as write_fimi
 from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
-from cantle.schema.sets import SetSchema
+from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.schema.table import Schema
 
 FIMI = (".dat", ".txt")
@@ -64,7 +58,7 @@ class Baskets:
 
     starts: Ints
     items: Codes
-    kind: Kind
+    form: SetForm
 
     def __repr__(self) -> str:
         return "Baskets(private)"
@@ -81,15 +75,15 @@ def read_baskets(data: Any, schema: SetSchema) -> Baskets:
     ([0, 2, 3], [0, 2, 1])
     """
     if isinstance(data, str | os.PathLike):
-        kind, parts = _from_file(data, schema)
+        form, parts = _from_file(data, schema)
     elif (frame := _as_frame(data)) is not None:
-        kind, parts = _from_frame(frame, schema)
+        form, parts = _from_frame(frame, schema)
     else:
-        kind, parts = _from_python(data, schema)
+        form, parts = _from_python(data, schema)
     packed = [_pack(*part, schema.universe.size) for part in parts]
     lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(counts for counts, _ in packed)])
     items = np.concatenate([np.zeros(0, dtype=np.int32), *(codes for _, codes in packed)])
-    return Baskets(np.cumsum(lengths), items, kind)
+    return Baskets(np.cumsum(lengths), items, form)
 
 
 def _pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
@@ -106,7 +100,7 @@ def _pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
 # --------------------------------------------------------------------------------------------------- files
 
 
-def _from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
+def _from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     path, ending = Path(source), Path(source).suffix.lower()
     _check_file(path)
     if ending in PARQUET:
@@ -120,7 +114,7 @@ def _from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[Kind,
         fix = "store it as Parquet, or write `form: fimi` or `form: long` in the schema"
         raise DataError(f"{path.name!r} is text and cannot hold a column of lists; {fix}.")
     if form == "fimi":
-        return Kind(form="fimi"), read_tokens(path, schema.dialect.encoding, schema.universe)
+        return SetForm(form="fimi"), read_tokens(path, schema.dialect.encoding, schema.universe)
     if schema.dialect.header and ending in CSV:
         _check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
     return _from_long(path, schema)
@@ -139,7 +133,7 @@ def _check_file(path: Path) -> None:
         raise DataError(f"{path.name!r} is compressed; unpack it first.")
 
 
-def _from_parquet(path: Path, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
+def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     import narwhals as nw
 
     where, types = f"{path.name!r}", column_types(path)
@@ -151,7 +145,7 @@ def _from_parquet(path: Path, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
         series = pl.read_parquet(path, columns=[column], glob=False)[column]
     except _ANYTHING:
         raise_alone(DataError(f"{where} is not a readable Parquet file, or is truncated; write it again."))
-    return Kind(form="list", column=column), [_lists(where, series, schema.universe)]
+    return SetForm(form="list", column=column), [_lists(where, series, schema.universe)]
 
 
 # ---------------------------------------------------------------------------------------------------- form
@@ -197,7 +191,7 @@ def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
 # ------------------------------------------------------------------------------------------ tables, frames
 
 
-def _from_long(source: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
+def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     """Rows (id, item) of a file or frame; batches are put together, as a record may have rows in all of them."""
     of, what = schema.id or "id", schema.item or "item"
     table = Schema(fields=(Field(name=of), Field(name=what)), dialect=schema.dialect)
@@ -208,7 +202,7 @@ def _from_long(source: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
         known = key.is_not_null() & pl.Series(code >= 0)
         ids.append(key.filter(known))
         codes.append(code[known.to_numpy()])
-    return Kind(form="long", frame=frame, id=of, item=what), [(_numbers(pl.concat(ids)), np.concatenate(codes))]
+    return SetForm(form="long", frame=frame, id=of, item=what), [(_numbers(pl.concat(ids)), np.concatenate(codes))]
 
 
 def _ids(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
@@ -240,7 +234,7 @@ def _as_frame(data: Any) -> Any:
         raise_alone(DataError(_UNREADABLE))
 
 
-def _from_frame(frame: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
+def _from_frame(frame: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     import narwhals as nw
 
     where = "the frame"
@@ -260,10 +254,10 @@ def _from_frame(frame: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
         series, library = _lists_or_objects(frame[column]), str(frame.implementation)
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
-    kind = Kind(form="list", frame=library if library in ("pandas", "pyarrow") else "polars", column=column)
+    form = SetForm(form="list", frame=library if library in ("pandas", "pyarrow") else "polars", column=column)
     if isinstance(series, pl.Series):
-        return kind, [_lists(where, series, schema.universe)]
-    return kind, [_objects(series, schema.universe)]
+        return form, [_lists(where, series, schema.universe)]
+    return form, [_objects(series, schema.universe)]
 
 
 def _lists_or_objects(series: Any) -> pl.Series | list[Any]:
@@ -298,7 +292,7 @@ def _lists(where: str, series: pl.Series, universe: Universe) -> Sets:
 # ------------------------------------------------------------------------------------------ Python objects
 
 
-def _from_python(data: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
+def _from_python(data: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     if isinstance(data, bytes | bytearray | memoryview | Mapping) or not isinstance(data, Iterable):
         raise DataError(f"this is neither a path nor a frame nor a list of sets; {_WHAT}.")
     if schema.form == "long":
@@ -307,7 +301,7 @@ def _from_python(data: Any, schema: SetSchema) -> tuple[Kind, Iterable[Sets]]:
         records = list(data)
     except _ANYTHING:
         raise_alone(DataError(f"the sets cannot be read to their end; {_WHAT}."))
-    return Kind(form="list", column=schema.column or ITEMS), [_objects(records, schema.universe)]
+    return SetForm(form="list", column=schema.column or ITEMS), [_objects(records, schema.universe)]
 
 
 def _objects(records: list[Any], universe: Universe) -> Sets:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -28,7 +28,7 @@ import polars as pl
 from cantle.data.csv_grammar import BLANK_LINES, CsvDialect, Grammar, well_formed, with_line_feeds, without_marks
 from cantle.data.objects import EXACT, column_of
 from cantle.data.pandas_columns import is_declared, read_column
-from cantle.errors import DataError, MissingExtra, ParameterError, raise_alone
+from cantle.errors import DataError, raise_alone
 from cantle.schema.text_encodings import needs_no_decoding
 from cantle.schema.values import MIXED, text_of
 
@@ -116,23 +116,6 @@ def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
     path = Path(source)
     _check_file(path)
     return _split_header(_pieces(path, dialect.encoding), _settled(path, dialect))[0]
-
-
-def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> Any:
-    """The (public) frame as the kind that came in: polars, pandas or pyarrow.
-
-    `nullable` are columns that may hold nulls, whether they do or not.
-    """
-    if kind == "polars":
-        return frame
-    try:
-        if kind == "pyarrow":
-            return frame.to_arrow()
-        if kind == "pandas":
-            return _to_pandas(frame, nullable)
-    except ImportError:
-        raise_alone(MissingExtra(f"frames of kind {kind!r} need {kind}; install it."))
-    raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
 
 
 # ------------------------------------------------------------------------------------------------- files
@@ -377,19 +360,3 @@ def _is_declared(series: Any) -> bool:
     if series.implementation.is_pandas_like():
         return is_declared(series.to_pandas().dtype)
     return bool(series.to_native().dtype != pl.Object) if isinstance(series.to_native(), pl.Series) else True
-
-
-def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> Any:
-    """A pandas frame in which integers and booleans that may be null stay integers and booleans."""
-    import pandas as pd
-
-    def column(series: pl.Series) -> Any:
-        if series.dtype == pl.String:
-            return pd.Series(series.to_list(), dtype=pd.Series(["text"]).dtype)
-        if series.dtype in (pl.Int64, pl.Boolean) and (series.name in nullable or series.null_count()):
-            return pd.array(series.to_list(), dtype="Int64" if series.dtype == pl.Int64 else "boolean")
-        if series.dtype == pl.Date:
-            return series.cast(pl.Datetime("ms")).to_numpy()
-        return series.to_numpy()
-
-    return pd.DataFrame({series.name: column(series) for series in frame})

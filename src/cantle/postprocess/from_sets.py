@@ -106,7 +106,7 @@ def _groups(
     """One row a set: items, noisy count, its rate, estimate and released count."""
     import polars as pl
 
-    from cantle.data.sets import to_frame
+    from cantle.postprocess.set_frames import to_frame
 
     groups = to_frame(*gather(*item_sets, order), universe)
     made = {name: pl.Series(name, column[order]) for name, column in columns.items()}
@@ -115,7 +115,7 @@ def _groups(
 
 def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> pl.DataFrame:
     """The records, shuffled: so many of each set, and those of the other tables."""
-    from cantle.data.sets import to_frame
+    from cantle.postprocess.set_frames import to_frame
 
     tables = [item_sets, *extra]
     starts = np.concatenate([np.zeros(1, np.int64), *(np.diff(table[0]) for table in tables)])

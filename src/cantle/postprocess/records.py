@@ -6,7 +6,7 @@ Released values only. What is written is what polars would write of the frame (`
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle import _fast
+from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.postprocess import together
 from cantle.schema.domain import Attribute, Labels
 
@@ -34,6 +35,40 @@ _FEW = 1 << 12  # whole numbers that are put into words one by one
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
     """A released table as CSV. The null of a single column is a pair of quotes: many readers pass over empty lines."""
     return frame.write_csv(include_header=include_header, null_value='""' if frame.width == 1 else None)
+
+
+def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> Any:
+    """The (public) frame as the kind that came in: polars, pandas or pyarrow.
+
+    `nullable` are columns that may hold nulls, whether they do or not.
+    """
+    if kind == "polars":
+        return frame
+    try:
+        if kind == "pyarrow":
+            return frame.to_arrow()
+        if kind == "pandas":
+            return _to_pandas(frame, nullable)
+    except ImportError:
+        raise_alone(MissingExtra(f"frames of kind {kind!r} need {kind}; install it."))
+    raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
+
+
+def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> Any:
+    """A pandas frame in which integers and booleans that may be null stay integers and booleans."""
+    import pandas as pd
+    import polars as pl
+
+    def column(series: pl.Series) -> Any:
+        if series.dtype == pl.String:
+            return pd.Series(series.to_list(), dtype=pd.Series(["text"]).dtype)
+        if series.dtype in (pl.Int64, pl.Boolean) and (series.name in nullable or series.null_count()):
+            return pd.array(series.to_list(), dtype="Int64" if series.dtype == pl.Int64 else "boolean")
+        if series.dtype == pl.Date:
+            return series.cast(pl.Datetime("ms")).to_numpy()
+        return series.to_numpy()
+
+    return pd.DataFrame({series.name: column(series) for series in frame})
 
 
 @dataclass(frozen=True, eq=False)

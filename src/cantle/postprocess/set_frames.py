@@ -1,10 +1,9 @@
-"""Released sets as frames and files: a column of lists, a long table, FIMI lines; and back. Released values only."""
+"""Released sets as frames and files: a column of lists, a long table, FIMI lines. Released values only."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.data import tables
-from cantle.data.fimi import Ints, read_tokens
-from cantle.errors import DataError, ParameterError, VerifyError, raise_alone
+from cantle.errors import ParameterError
+from cantle.postprocess.records import give_back
 from cantle.schema.items import SPACE, Universe
-
-ITEMS = "items"
-"""The column of lists of a frame of sets."""
+from cantle.schema.sets import ITEMS, SetForm
+from cantle.trusted.geometry.boxes import Ints
 
 _LISTED = 1 << 16  # integers that are put into words once
 _BLOCK = 1 << 13  # records written together: their arrays stay in the cache
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """The public form in which sets came in, and go out again.
-
-    `form` is fimi, long or list; `frame` is polars, pandas or pyarrow (polars for files and Python lists); then the
-    names of the columns.
-    """
-
-    form: str
-    frame: str = "polars"
-    id: str = "id"
-    item: str = "item"
-    column: str = ITEMS
 
 
 def to_frame(starts: Ints, codes: NDArray[np.integer], universe: Universe) -> pl.DataFrame:
@@ -68,13 +50,13 @@ def to_long(frame: pl.DataFrame) -> pl.DataFrame:
     return numbered.filter(pl.col("item").list.len() > 0).explode("item")
 
 
-def give_back(frame: pl.DataFrame, kind: Kind) -> Any:
-    """The (public) frame of sets in the form and the kind of frame that came in; ids are fresh."""
-    if kind.form == "long":
-        return tables.give_back(to_long(frame).rename({"id": kind.id, "item": kind.item}), kind.frame)
-    made = tables.give_back(frame.rename({ITEMS: kind.column}), kind.frame)
-    if kind.frame == "pandas":  # which would hold arrays; people write lists, and a column of objects if it is empty
-        made[kind.column] = made[kind.column].astype(object).map(lambda one: one.tolist())
+def give_back_sets(frame: pl.DataFrame, form: SetForm) -> Any:
+    """The (public) frame of sets in the form and the library in which the input came; ids are fresh."""
+    if form.form == "long":
+        return give_back(to_long(frame).rename({"id": form.id, "item": form.item}), form.frame)
+    made = give_back(frame.rename({ITEMS: form.column}), form.frame)
+    if form.frame == "pandas":  # which would hold arrays; people write lists, and a column of objects if it is empty
+        made[form.column] = made[form.column].astype(object).map(lambda one: one.tolist())
     return made
 
 
@@ -124,21 +106,3 @@ def _words(low: int, high: int) -> NDArray[np.void]:
     lengths = np.count_nonzero(letters[:, 0], axis=1)
     letters[np.arange(len(text)), :, lengths] = [ord(" "), ord("\n")]
     return letters.view(f"V{width + 1}").reshape(-1)
-
-
-def read_fimi_frame(path: str | os.PathLike[str], universe: Universe) -> pl.DataFrame:
-    """The frame of sets that `write_fimi` wrote; raises VerifyError where that cannot be what it wrote."""
-    lines, codes, before = [], [], 0
-    try:
-        for line, code in read_tokens(Path(path), "utf-8", universe):
-            lines.append(line + before)
-            codes.append(code)
-            before += int(line[-1]) + 1
-    except DataError:
-        raise_alone(VerifyError(f"{Path(path).name!r} is missing or cannot be read"))
-    if any((part < 0).any() for part in codes):
-        raise VerifyError(f"{Path(path).name!r} does not hold FIMI lines of declared items only")
-    starts = np.zeros(before + 1, dtype=np.int64)
-    if before:
-        starts[1:] = np.cumsum(np.bincount(np.concatenate(lines), minlength=before))
-    return to_frame(starts, np.concatenate([*codes, np.zeros(0, np.int32)]), universe)

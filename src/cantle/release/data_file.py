@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cantle.data.pandas_columns import read_column
-from cantle.errors import ParameterError
+from cantle.errors import DataError, ParameterError, VerifyError, raise_alone
 from cantle.postprocess.records import Drawn, csv_of
+from cantle.schema.items import Universe
+from cantle.schema.sets import SetForm
 from cantle.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def _types(schema: Schema, manifest: dict[str, Any]) -> dict[str, Any]:
 def _read_sets(path: Path, stored: str, manifest: dict[str, Any], schema: Any) -> pl.DataFrame:
     import polars as pl
 
-    from cantle.postprocess.set_frames import give_back, read_fimi_frame
+    from cantle.postprocess.set_frames import give_back_sets
 
     form = manifest["form"]
     if stored == "fimi":
@@ -123,14 +125,33 @@ def _read_sets(path: Path, stored: str, manifest: dict[str, Any], schema: Any) -
             {form["id"]: "id", form["item"]: "item"}
         )
         frame = _lists(long)
-    return give_back(frame, kind_of(manifest))
+    return give_back_sets(frame, form_of(manifest))
 
 
-def kind_of(manifest: dict[str, Any]) -> Any:
+def read_fimi_frame(path: Path, universe: Universe) -> pl.DataFrame:
+    """The frame of sets that `write_fimi` wrote; raises VerifyError where that cannot be what it wrote."""
+    from cantle.data.fimi import read_tokens
+    from cantle.postprocess.set_frames import to_frame
+
+    lines, codes, before = [], [], 0
+    try:
+        for line, code in read_tokens(path, "utf-8", universe):
+            lines.append(line + before)
+            codes.append(code)
+            before += int(line[-1]) + 1
+    except DataError:
+        raise_alone(VerifyError(f"{path.name!r} is missing or cannot be read"))
+    if any((part < 0).any() for part in codes):
+        raise VerifyError(f"{path.name!r} does not hold FIMI lines of declared items only")
+    starts = np.zeros(before + 1, dtype=np.int64)
+    if before:
+        starts[1:] = np.cumsum(np.bincount(np.concatenate(lines), minlength=before))
+    return to_frame(starts, np.concatenate([*codes, np.zeros(0, np.int32)]), universe)
+
+
+def form_of(manifest: dict[str, Any]) -> SetForm:
     """The public form of sets, for polars frames."""
-    from cantle.postprocess.set_frames import Kind
-
-    return Kind(**{**manifest["form"], "frame": "polars"})
+    return SetForm(**{**manifest["form"], "frame": "polars"})
 
 
 def list_frame(records: pl.DataFrame, manifest: dict[str, Any]) -> pl.DataFrame:

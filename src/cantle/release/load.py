@@ -18,7 +18,7 @@ from cantle.postprocess.from_cells import grid_of
 from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
 from cantle.postprocess.group_frames import leaves_from, tables_from
 from cantle.release import FILES, MARK, Release
-from cantle.release.data_file import as_polars, kind_of, list_frame, read
+from cantle.release.data_file import as_polars, form_of, list_frame, read
 from cantle.schema.domain import Domain
 from cantle.schema.table import Schema
 from cantle.trusted.geometry.boxes import Ints
@@ -125,7 +125,7 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
 
 def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """n sets or degrees drawn from the released ones, with replacement."""
-    from cantle.postprocess.set_frames import give_back
+    from cantle.postprocess.set_frames import give_back_sets
 
     frame, manifest = as_polars(release.records, release.manifest), release.manifest
     if manifest["kind"] == "graph":
@@ -133,7 +133,7 @@ def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
         return frame[np.sort(drawn)]
     sets = list_frame(frame, manifest)
     drawn = generator.integers(0, max(1, len(sets)), n if len(sets) else 0)
-    return give_back(sets[drawn], kind_of(manifest))
+    return give_back_sets(sets[drawn], form_of(manifest))
 
 
 def _scaled(count: Ints, n: int, generator: Dice) -> Ints:

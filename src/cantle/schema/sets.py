@@ -27,10 +27,28 @@ from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.table import Dialect, _dialect
 
 FORMS = ("fimi", "long", "list")
+ITEMS = "items"
+"""The column of lists of a frame of sets."""
+
 _NAMES = {"id": "long", "item": "long", "column": "list"}
 _OURS = {"kind", "items", "form", *_NAMES, "missingValues", "dialect", "unit", "guarantee"}
 _OURS |= {"delimiter", "header", "skipInitialSpace", "encoding", "quoteChar"}
 _KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetForm:
+    """The public form in which sets came in, and go out again.
+
+    `form` is fimi, long or list; `frame` is polars, pandas or pyarrow (polars for files and Python lists); the other
+    fields are the names of the columns.
+    """
+
+    form: str
+    frame: str = "polars"
+    id: str = "id"
+    item: str = "item"
+    column: str = ITEMS
 
 
 @dataclass(frozen=True, kw_only=True)
