@@ -22,11 +22,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.data import graph_pairs
-from cantle.data.graphs import Degrees, Graph, read_graph
+from cantle.data.graphs import Degrees, Graph, identifier_of, read_graph
 from cantle.errors import DataError, ParameterError
 from cantle.schema import identifier_lines
 from cantle.schema.graph import GraphSchema
-from cantle.trusted.bounding.node_ids import identifier, number_keys, pair_keys, text_keys
+from cantle.trusted.bounding.node_ids import number_keys, pair_keys, text_keys
 
 
 def schema(**keys: Any) -> GraphSchema:
@@ -194,7 +194,7 @@ def test_networkx_nodes_of_all_types() -> None:
     ],
 )
 def test_identifiers(value: Any, want: int | bytes | None) -> None:
-    assert identifier(value) == want
+    assert identifier_of(value) == want
 
 
 def test_numbers_hash_apart_and_texts_by_their_bytes() -> None:
@@ -332,11 +332,11 @@ def test_neither_order_direction_doubling_nor_pieces_matter(tmp_path_factory, fo
         patch.setattr(identifier_lines, "_PIECE", size)
         patch.setattr(graph_pairs, "_BLOCK", 3)
         assert plain(read(file(folder, text))) == plain(graph)
-    ids = {i for i in map(identifier, (name for pair in found for name in pair)) if i is not None}
+    ids = {i for i in map(identifier_of, (name for pair in found for name in pair)) if i is not None}
     assert graph.nodes == len(graph.keys) == len(ids)
     assert graph.ends.dtype == np.int32
     assert all(a < b for a, b in graph.ends.tolist())
-    assert len(graph.ends) == len({frozenset(map(identifier, pair)) for pair in found if len(set(pair)) == 2})
+    assert len(graph.ends) == len({frozenset(map(identifier_of, pair)) for pair in found if len(set(pair)) == 2})
 
 
 @given(PAIRS, NAMES)
@@ -345,7 +345,7 @@ def test_taking_a_node_away_leaves_the_others_as_they_were(found: list[tuple[Any
     names = [end for pair in found for end in pair]
     more = read(found, names)
     fewer = read([pair for pair in found if name not in pair], [end for end in names if end != name])
-    gone = identifier(name)
+    gone = identifier_of(name)
     key = (text_keys([gone]) if isinstance(gone, bytes) else number_keys(np.array([gone]))).tolist()[0]
     assert fewer.keys.tolist() == [k for k in more.keys.tolist() if k != key]
     by_key = [[more.keys[a], more.keys[b]] for a, b in more.ends.tolist()]

@@ -23,17 +23,8 @@ class CsvDialect:
 
 BLANK_LINES = re.compile(rb"^\r?\n", re.MULTILINE)
 _MARK = codecs.BOM_UTF8
-_LINE_MARK = re.compile(rb"(?:\A|(?<=[\r\n]))" + _MARK)
 _BLANK_LINE = re.compile(rb"(?:" + _MARK + rb")?(?:\r\n?|\n)")
 _LF, _CR = b"\n\r"
-
-
-def without_marks(lines: bytes) -> bytes:
-    """Whole lines that hold no quotes, without the byte order mark that a line may start with.
-
-    Every line, not the first alone: what a record means must not depend on where it stands in the file.
-    """
-    return _LINE_MARK.sub(b"", lines) if _MARK in lines else lines
 
 
 def with_line_feeds(text: bytes) -> bytes:

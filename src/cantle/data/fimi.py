@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.data.csv_grammar import without_marks
 from cantle.data.tables import _pieces
 from cantle.schema.items import Codes, Universe
+from cantle.schema.text_encodings import without_marks
 
 Ints = NDArray[np.int64]
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.graph_pairs import Declared, Pairs
-from cantle.data.objects import EXACT
+from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.graph import GraphSchema, NodeRange
@@ -35,11 +36,12 @@ from cantle.schema.identifier_lines import Column, check_file, matrix_market, pi
 from cantle.schema.values import text_of
 from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
-from cantle.trusted.bounding.node_ids import identifier
+from cantle.trusted.bounding.node_ids import Identifier, identifier
 
 PARQUET = (".parquet", ".pq")
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)
+_MISSING_TEXTS = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
 _FLOATS = "identifiers of nodes are declared as floats, which round large numbers; store them as integers or text."
 
 
@@ -221,9 +223,42 @@ def _mixed(values: NDArray[Any], whole: NDArray[np.bool_], objects: Any = None) 
     """Whole numbers as they are, all others one by one."""
     numbers = np.where(whole, values, 0).astype(np.int64)
     others = values[~whole].tolist() if objects is None else objects
-    made = [identifier(one) for one in others]
+    made = [identifier_of(one) for one in others]
     texts = [b"" if one is None else one if isinstance(one, bytes) else b"%d" % one for one in made]
     return Column(numbers, ~whole, texts)
+
+
+def identifier_of(value: Any) -> Identifier | None:
+    """The canonical identifier of any value; None for what is missing or has no text of its own.
+
+    A float or decimal that is whole and below 2**53 is the number; others are missing, for they may be integers that
+    were rounded, two nodes in one.
+
+    >>> identifier_of("007"), identifier_of(7.0), identifier_of(("x", 1)), identifier_of(None)
+    (7, 7, b"('x', 1)", None)
+    """
+    if isinstance(value, timedelta | np.timedelta64):  # pandas' own and Python's have different texts
+        return None
+    if isinstance(value, str | bytes | int):
+        return identifier(value)
+    if isinstance(value, np.integer | np.bool_):
+        return identifier(int(value))
+    known = meaning(value)
+    if known is not None and known[0] == "number":
+        return int(known[1]) if abs(known[1]) < EXACT and known[1].is_integer() else None
+    return _of_object(value)
+
+
+def _of_object(value: Any) -> Identifier | None:
+    """Tuples and the like by their text; an object whose text is only its address in memory is no identifier."""
+    kind: Any = type(value)
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        return None
+    try:
+        text = str(value)
+    except Exception:  # somebody else's code, about one value: that value is missing
+        return None
+    return None if text.lower() in _MISSING_TEXTS else identifier(text)
 
 
 # ----------------------------------------------------------------------------------------------------- degrees

@@ -3,7 +3,8 @@
 **Some types of pandas depend on the records.** int64 becomes float64 for one blank; int64, float64, bool, datetime64
 and str become object for one word, and a datetime's unit follows the finest of its values. All of these are read to the
 same end, value by value as `data.objects.meaning` has it, so that no record changes what another one means: numbers as
-floats of 64 bits, whatever their type, truth values as 1 and 0; what has no meaning is missing, and no such column is refused for its type.
+floats of 64 bits, whatever their type, and truth values as 1 and 0. What has no meaning is missing, and no such column
+is refused for its type.
 The categories of a categorical are such a column too.
 
 Types that stand whatever the records hold are *declared*: nullable ones (Int64, Float64, boolean, string) and those of

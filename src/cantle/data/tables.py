@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cantle.data.csv_grammar import BLANK_LINES, CsvDialect, Grammar, well_formed, with_line_feeds, without_marks
+from cantle.data.csv_grammar import BLANK_LINES, CsvDialect, Grammar, well_formed, with_line_feeds
 from cantle.data.objects import EXACT, column_of
 from cantle.data.pandas_columns import is_declared, read_column
 from cantle.errors import DataError, raise_alone
-from cantle.schema.text_encodings import needs_no_decoding
+from cantle.schema.text_encodings import needs_no_decoding, without_marks
 from cantle.schema.values import MIXED, text_of
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
     """The column names of a CSV file, and nothing else of it."""
     path = Path(source)
     _check_file(path)
-    return _split_header(_pieces(path, dialect.encoding), _settled(path, dialect))[0]
+    return _split_header(_pieces(path, dialect.encoding), _csv_dialect(path, dialect))[0]
 
 
 # ------------------------------------------------------------------------------------------------- files

@@ -27,8 +27,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.data.csv_grammar import without_marks
 from cantle.errors import DataError, raise_alone
+from cantle.schema.text_encodings import without_marks
 from cantle.trusted.bounding.node_ids import Ints
 
 _PIECE = 1 << 23  # bytes taken apart together

@@ -16,6 +16,7 @@ UTF-16 and UTF-32 one byte too many moves all that follow, and the first record 
 from __future__ import annotations
 
 import codecs
+import re
 
 UNICODE = frozenset({"utf_8", "utf_8_sig", "ascii"})
 SINGLE_BYTE = frozenset(
@@ -35,6 +36,9 @@ DOUBLE_BYTE = frozenset(
 )
 SAFE_BELOW = "@"
 """A double-byte decoder never swallows a character below this one."""
+
+_MARK = codecs.BOM_UTF8
+_LINE_MARK = re.compile(rb"(?:\A|(?<=[\r\n]))" + _MARK)
 
 
 def name_of(encoding: str) -> str | None:
@@ -58,3 +62,11 @@ def needs_no_decoding(encoding: str) -> bool:
 def may_swallow(name: str, character: str) -> bool:
     """Whether a damaged character before this one can take it away."""
     return name in DOUBLE_BYTE and character >= SAFE_BELOW
+
+
+def without_marks(lines: bytes) -> bytes:
+    """Whole lines that hold no quotes, without the byte order mark that a line may start with.
+
+    Every line, not the first alone: what a record means must not depend on where it stands in the file.
+    """
+    return _LINE_MARK.sub(b"", lines) if _MARK in lines else lines

@@ -57,7 +57,8 @@ def by_kind(series: pl.Series, read: Callable[[pl.Series], NDArray[Any]]) -> NDA
 def text_of(series: pl.Series) -> pl.Series:
     """The series as text, the same for a value in whichever type it came; null where a value has no plain text.
 
-    Truth values are written as 1 and 0, whole floats as integers, decimals without zeros at their end, datetimes as ISO has them.
+    Truth values are written as 1 and 0, whole floats as integers, decimals without zeros at their end, and datetimes as
+    ISO has them.
     """
     dtype = series.dtype
     if dtype == pl.String:

@@ -1,8 +1,8 @@
 """Identifiers of nodes: one canonical form, one public order, one public hash. Trusted.
 
 An identifier is a whole number of 64 bits or a text. Decimal digits with or without a minus sign are the number they
-spell ("7", "007" and 7 are one node), and so is a float or decimal that is whole and below 2**53. Other floats are
-missing: they may be integers that were rounded, two nodes in one. Everything else is text, as its UTF-8 bytes.
+spell ("7", "007" and 7 are one node). Everything else is text, as its UTF-8 bytes. What other values are, a float or a
+tuple, cantle.data.graphs says.
 The order of identifiers is public: numbers by value, then texts by their bytes. So is the hash, which knows nothing
 but the identifier: a file's order, the other nodes or the edges cannot change it.
 
@@ -15,13 +15,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.data.objects import EXACT, meaning
 from cantle.trusted.mixing import scramble
 
 Ints = NDArray[np.int64]
@@ -29,31 +27,23 @@ Keys = NDArray[np.uint64]
 Identifier = int | bytes
 
 DIGITS = re.compile(rb"-?[0-9]{1,19}")
-_MISSING = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _NUMBERS = np.uint64(0x6E6F6465206E756D)  # any constant would do; these are public
 _TEXTS = b"cantle node identifier"
 _PAIRS = np.uint64(0x6564676520706169)
 
 
-def identifier(value: Any) -> Identifier | None:
-    """The canonical identifier of a value; None for what is missing or has no text of its own.
+def identifier(value: str | bytes | int) -> Identifier | None:
+    """The canonical identifier that a text or a whole number is; None for a text of blanks alone.
 
-    >>> identifier("007"), identifier(7.0), identifier(" ann "), identifier(None)
+    >>> identifier("007"), identifier(7), identifier(" ann "), identifier("")
     (7, 7, b'ann', None)
     """
     if isinstance(value, bytes):
         return _of_token(value.strip())
     if isinstance(value, str):
         return _of_token(value.encode("utf-8", "surrogatepass").strip())
-    if isinstance(value, int | np.integer | np.bool_) and _LEAST <= int(value) <= _MOST:
-        return int(value)
-    if isinstance(value, timedelta | np.timedelta64):  # pandas' own and Python's have different texts
-        return None
-    known = meaning(value)
-    if known is not None and known[0] == "number" and not isinstance(value, int | np.integer):
-        return int(known[1]) if abs(known[1]) < EXACT and known[1].is_integer() else None
-    return _of_object(value)
+    return int(value) if _LEAST <= value <= _MOST else _of_long_number(value)
 
 
 def _of_token(token: bytes) -> Identifier | None:
@@ -63,16 +53,12 @@ def _of_token(token: bytes) -> Identifier | None:
     return token or None
 
 
-def _of_object(value: Any) -> Identifier | None:
-    """Tuples and the like by their text; an object whose text is only its address in memory is no identifier."""
-    kind: Any = type(value)
-    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
-        return None
+def _of_long_number(value: int) -> Identifier | None:
+    """A number that needs more than 64 bits is a text; one too long to be written is none."""
     try:
-        text = str(value)
-    except Exception:  # somebody else's code, about one value: that value is missing
+        return str(value).encode()
+    except ValueError:
         return None
-    return None if text.lower() in _MISSING else identifier(text)
 
 
 def number_keys(numbers: NDArray[Any]) -> Keys:
