@@ -13,6 +13,12 @@ from cantle.methods import degrees, diffgen, diffpart, rps
 from cantle.schema.table import Schema
 
 ROOT = Path(__file__).parents[2]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
+]
 PARAMETERS = {*rps.RULES, *diffgen.RULES, *diffpart.RULES, *degrees.RULES}
 
 
@@ -21,34 +27,69 @@ def text(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_the_guide_names_every_parameter(name: str) -> None:
-    assert f"`{name}`" in text("docs/guide.md")
+def test_the_reference_names_every_parameter(name: str) -> None:
+    assert f"`{name}`" in text("docs/reference.md")
 
 
-def test_the_guide_names_no_other_parameter() -> None:
-    rows = re.findall(r"^\| (`[^|]*`) \|", text("docs/guide.md").split("| rps parameter")[1], re.MULTILINE)
+def test_the_reference_names_no_other_parameter() -> None:
+    tables = text("docs/reference.md").split("## Parameters")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]*`) \|", tables, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert named <= PARAMETERS
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    known = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
-    known |= {str(group.name) for group in app.registered_groups}
-    used = set(re.findall(r"\bcantle (\w+)", "\n".join(re.findall(r"```sh\n(.*?)```", text("README.md"), re.DOTALL))))
+def commands() -> set[str]:
+    named = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
+    return named | {str(group.name) for group in app.registered_groups}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to.md", "docs/tutorial.md", "docs/engines.md"])
+def test_every_command_in_a_shell_block_exists(page: str) -> None:
+    used = set(re.findall(r"\bcantle (\w+)", "\n".join(re.findall(r"```sh\n(.*?)```", text(page), re.DOTALL))))
     assert used
-    assert used <= known
+    assert used <= commands()
+
+
+def test_the_reference_lists_every_command() -> None:
+    listed = text("docs/reference.md").split("## Commands")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| `cantle (\w+)", listed, re.MULTILINE)) == commands()
 
 
 def test_the_schemas_of_the_documents_load() -> None:
     readme = re.search(r"```yaml\n(.*?)```", text("README.md"), re.DOTALL)
     assert readme
     assert Schema.from_dict(yaml.safe_load(readme[1])).domain().target is not None
-    guide = re.search(r"```yaml\n(.*?)```", text("docs/guide.md"), re.DOTALL)
-    assert guide
-    assert Schema.from_dict({"fields": yaml.safe_load(guide[1])}).domain().attributes[0].taxonomy is not None
-    unit = re.search(r"```yaml\n(unit: .*?)```", text("docs/guide.md"), re.DOTALL)
+    reference = text("docs/reference.md")
+    hierarchy = re.search(r"```yaml\n(- .*?)```", reference, re.DOTALL)
+    assert hierarchy
+    assert Schema.from_dict({"fields": yaml.safe_load(hierarchy[1])}).domain().attributes[0].taxonomy is not None
+    unit = re.search(r"```yaml\n(unit: .*?)```", reference, re.DOTALL)
     assert unit
     field = {"name": "a", "type": "boolean"}
     assert Schema.from_dict({"fields": [field]} | yaml.safe_load(unit[1])).person == "patient_id"
-    others = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(kind: .*?)```", text("docs/guide.md"), re.DOTALL)]
+    others = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(kind: .*?)```", reference, re.DOTALL)]
     assert [Schema.from_dict(one).kind for one in others] == ["sets", "graph"]
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text(page), flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    folder = (ROOT / page).parent
+    broken = []
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text(page)):
+        name, _, anchor = target.partition("#")
+        file = (folder / name).resolve() if name else ROOT / page
+        if not file.exists() or (anchor and anchor not in anchors(str(file.relative_to(ROOT)))):
+            broken.append(target)
+    assert broken == []
+
+
+def test_the_glossary_has_one_line_per_word() -> None:
+    words = re.findall(r"^\| (\w+) \| \w", text("docs/glossary.md"), re.MULTILINE)
+    assert words[0] == "word"
+    assert len(set(words)) == len(words) == 13

@@ -42,7 +42,7 @@ def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
     ill = dice.random(people) < 1 / (1 + np.exp(-risk))
     visit = np.datetime64("2025-12-31") - dice.exponential(260 - 130 * ill).astype(int).clip(0, 1000)
     seen = dice.random(people) < 0.35 + 0.5 * ill
-    told = dice.random(people) < 0.95
+    answered = dice.random(people) < 0.95
     return pl.DataFrame(
         {
             "id": [f"P{number:06d}" for number in range(people)],
@@ -56,7 +56,7 @@ def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
         }
     ).with_columns(
         last_visit=pl.when(pl.Series(seen)).then("last_visit"),
-        schooling=pl.when(pl.Series(told)).then("schooling"),
+        schooling=pl.when(pl.Series(answered)).then("schooling"),
     )
 
 
@@ -70,7 +70,7 @@ def comparison(truth: Any, released: Any) -> list[tuple[str, str, str]]:
         ("mean income", pl.col("income").mean()),
         ("employed", pl.col("employed").mean()),
         ("university", (pl.col("schooling") == "university").mean()),
-        ("schooling not told", pl.col("schooling").is_null().mean()),
+        ("schooling missing", pl.col("schooling").is_null().mean()),
         ("seen in 2025", (pl.col("last_visit") >= pl.date(2025, 1, 1)).fill_null(False).mean()),
         ("diabetes", (pl.col("diabetes") == "yes").mean()),
         ("diabetes over 65", (pl.col("diabetes") == "yes").filter(pl.col("age") > 65).mean()),

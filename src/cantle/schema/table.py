@@ -219,7 +219,7 @@ def _check_encoding(dialect: Dialect) -> None:
         fail("dialect", f"{shown} is not known", "use utf-8, latin-1, cp1252, shift_jis, …")
     if not is_allowed(name):
         rule = f"{shown} is not allowed: a damaged record could change how later ones are read"
-        fail("dialect", rule, "convert the file to utf-8; docs/guide.md lists what is allowed")
+        fail("dialect", rule, "convert the file to utf-8; docs/reference.md lists what is allowed")
     if dialect.quote_char and may_swallow(name, dialect.quote_char):
         rule = f"in {shown} a damaged character can swallow the quoteChar {dialect.quote_char!r}"
         fail("dialect", rule, "quote with \" or ', or convert the file to utf-8")
