@@ -101,9 +101,9 @@ def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str])
         if there:
             wrong += [f"{name}: {problem}" for problem in verify_folder(folder / name)]
             manifest = read_manifest(folder / name)
-            if entry is None or manifest["ledger"]["sequence"] != entry.sequence:
+            if entry is None or manifest.ledger.sequence != entry.sequence:
                 wrong.append(f"{name}: the release and the ledger do not know each other")
-            elif entry.sha256 not in (None, manifest["sha256"]):
+            elif entry.sha256 not in (None, manifest.sha256):
                 wrong.append(f"{name}: the ledger has another hash")
         if entry is not None and entry.sha256 is not None and not there:
             wrong.append(f"{name}: recorded as released, but not there")

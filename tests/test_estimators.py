@@ -18,9 +18,9 @@ def test_fit_publishes_with_the_given_parameters(kind: type) -> None:
     with pytest.raises(ParameterError, match="call fit first"):
         estimator.sample(3)
     release = estimator.fit(people(), SCHEMA).release_
-    assert release.manifest["method"] == kind.method
-    assert release.manifest["epsilon"] == "0.5"
-    assert release.manifest["parameters"]["records"] == 400
+    assert release.manifest.method == kind.method
+    assert release.manifest.epsilon == "0.5"
+    assert release.manifest.parameters["records"] == 400
     assert len(estimator.sample(7)) == 7
 
 

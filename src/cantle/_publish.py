@@ -10,6 +10,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -28,6 +29,7 @@ from cantle.postprocess.group_frames import check_names
 from cantle.postprocess.records import give_back
 from cantle.postprocess.results import Results, as_drawn
 from cantle.release import Release
+from cantle.release.manifest import LedgerLine, Manifest, Receipt
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
 from cantle.schema.table import Schema
@@ -85,10 +87,7 @@ def publish(
         form, store = open_data(data, public, plan, nodes, choice)
         receipt = run(plan, store, epsilon_nano=nano, unit=unit, noise=noise)
         log.info("drawing records")
-        release = _release(plan, public, receipt, form, insecure_seed, ticket)
-        release.manifest["created"] = None if insecure_seed is not None else started
-        release.manifest["ledger"] = None if ticket is None else ticket.line
-        return release
+        return _release(plan, public, receipt, form, insecure_seed, ticket, started)
 
 
 def _charge(ledger: Any, dataset: str | None, nano: int, unit: Unit, plan: Plan, guarantee: str) -> Ticket | None:
@@ -178,15 +177,23 @@ def _noise(insecure_seed: int | None) -> Noise:
 
 
 def _release(
-    plan: Plan, schema: Any, receipt: dict[str, Any], form: Form, insecure_seed: int | None, ticket: Ticket | None
+    plan: Plan,
+    schema: Any,
+    receipt: dict[str, Any],
+    form: Form,
+    insecure_seed: int | None,
+    ticket: Ticket | None,
+    started: str,
 ) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
     seed = fresh_seed() if insecure_seed is None else insecure_seed
     results = plan.results(public_dice(seed))
-    manifest = _manifest(plan, schema, receipt, insecure_seed, seed)
-    manifest |= {"summary": results.summary, "structure": results.structure}
-    if schema.kind == "sets":
-        manifest["form"] = {key: value for key, value in form.items() if key != "frame"}
+    manifest = replace(
+        _manifest(plan, schema, Receipt.from_dict(receipt), insecure_seed, seed, results),
+        form={key: value for key, value in form.items() if key != "frame"},
+        created=None if insecure_seed is not None else started,
+        ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
+    )
     return Release(_given_back(results, form, plan), results.groups, results.frames, manifest, ticket)
 
 
@@ -210,25 +217,28 @@ def _guarantee(schema: Any, insecure_seed: int | None) -> str:
     return "no guarantee: the schema was read off the data" if schema.inferred else "pure epsilon-differential privacy"
 
 
-def _manifest(plan: Plan, schema: Any, receipt: dict[str, Any], insecure_seed: int | None, seed: int) -> dict[str, Any]:
-    return {
-        "format": "cantle-release/1",
-        "kind": schema.kind,
-        "private": insecure_seed is None and not schema.inferred,
-        "guarantee": _guarantee(schema, insecure_seed),
-        "seeded": insecure_seed is not None,
-        "epsilon": words_of(receipt["epsilon_nano"]),
-        "unit": Unit(**receipt["unit"]).describe(),
-        "method": plan.name,
-        "parameters": plan.parameters(),
-        "schema": schema.to_dict(),
-        "schema_sha256": schema.hash(),
-        "receipt": receipt,
-        "postprocessing": {"seed": seed},
-        "software": {
+def _manifest(
+    plan: Plan, schema: Any, receipt: Receipt, insecure_seed: int | None, seed: int, results: Results
+) -> Manifest:
+    return Manifest(
+        kind=schema.kind,
+        private=insecure_seed is None and not schema.inferred,
+        guarantee=_guarantee(schema, insecure_seed),
+        seeded=insecure_seed is not None,
+        epsilon=words_of(receipt.epsilon_nano),
+        unit=receipt.unit.describe(),
+        method=plan.name,
+        parameters=plan.parameters(),
+        schema=schema.to_dict(),
+        schema_sha256=schema.hash(),
+        receipt=receipt,
+        postprocessing={"seed": seed},
+        software={
             "cantle": version("cantle"),
             "python": platform.python_version(),
             "numpy": np.__version__,
             "polars": pl.__version__,
         },
-    }
+        summary=results.summary,
+        structure=results.structure,
+    )

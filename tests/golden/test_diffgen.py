@@ -169,7 +169,7 @@ def test_one_class_only(preset: str) -> None:
     frame = TABLE.with_columns(pl.lit("Y").alias("Class"))
     release = publish(frame, {"fields": fields}, epsilon=1, preset=preset, rounds=2, cells=50, insecure_seed=1)
     assert set(release.records["Class"]) <= {"Y"}
-    assert release.manifest["summary"]["rounds"] == 2
+    assert release.manifest.summary["rounds"] == 2
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])

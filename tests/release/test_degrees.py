@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import pickle
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from cantle.postprocess.drawable import MOST_DRAWN
 from cantle.release.show import budget_lines, overview, tree_lines
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
+from tests.release.changes import with_manifest, with_parts
 from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, edge_file, edges
 from tests.release.test_tamper import rehash
 
@@ -79,8 +79,8 @@ def test_every_form_gives_a_release_that_comes_back(form: str, unit: str, tmp_pa
     assert degrees.is_between(0, max(0, len(degrees) - 1)).all()
     if unit != "node":
         assert len(degrees) == 300
-    assert {path["epsilon_nano"] for path in release.manifest["receipt"]["paths"]} == {2 * 10**9}
-    assert release.groups["path"].unique().to_list() == [release.manifest["receipt"]["paths"][0]["path"]]
+    assert {path.epsilon_nano for path in release.manifest.receipt.paths} == {2 * 10**9}
+    assert release.groups["path"].unique().to_list() == [release.manifest.receipt.paths[0].path]
     come_back(release, tmp_path)
 
 
@@ -164,8 +164,8 @@ def test_every_setting_gives_a_release_that_adds_up(kind: str, settings: dict[st
     release = cantle.publish(edges(), schema, **({"epsilon": 1} | settings), **listed)
     release.verify()
     come_back(release, tmp_path)
-    paths = release.manifest["receipt"]["paths"]
-    assert max(path["epsilon_nano"] for path in paths) == release.manifest["receipt"]["epsilon_nano"]
+    paths = release.manifest.receipt.paths
+    assert max(path.epsilon_nano for path in paths) == release.manifest.receipt.epsilon_nano
     if "max_degree" in schema and "mode" not in settings and "preset" not in settings:
         assert release.records["degree"].max() in (None, *range(10))
 
@@ -306,11 +306,6 @@ def release(request: pytest.FixtureRequest) -> cantle.Release:
     return cantle.publish(edges(), schema, epsilon=10, **settings)
 
 
-def changed(release: cantle.Release, **parts: Any) -> cantle.Release:
-    fields = {name: getattr(release, name) for name in ("records", "groups", "frames")}
-    return cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
-
-
 def one_more(frame: pl.DataFrame, column: str, row: int, by: int = 1) -> pl.DataFrame:
     there = pl.int_range(pl.len()) == row
     return frame.with_columns(pl.when(there).then(pl.col(column) + by).otherwise(pl.col(column)).alias(column))
@@ -338,7 +333,7 @@ GROUPS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 def test_changed_groups_are_noticed(release: cantle.Release, change: str) -> None:
     release.verify()
     with pytest.raises(VerifyError):
-        changed(release, groups=GROUPS[change](release.groups)).verify()
+        with_parts(release, groups=GROUPS[change](release.groups)).verify()
 
 
 def test_changed_degrees_are_noticed(release: cantle.Release) -> None:
@@ -353,7 +348,7 @@ def test_changed_degrees_are_noticed(release: cantle.Release) -> None:
         records.head(0),
     ):
         with pytest.raises(VerifyError):
-            changed(release, records=other).verify()
+            with_parts(release, records=other).verify()
 
 
 def test_a_changed_receipt_summary_or_tree_is_noticed(release: cantle.Release) -> None:
@@ -368,15 +363,13 @@ def test_a_changed_receipt_summary_or_tree_is_noticed(release: cantle.Release) -
         lambda m: m["schema"].update(nodes="nodes.txt"),
     ]
     for change in changes:
-        other = changed(release)
-        change(other.manifest)
         with pytest.raises(VerifyError):
-            other.verify()
+            with_manifest(release, change).verify()
     if release.frames:
         tree = release.frames["tree"]
         for frame in (tree.slice(1), one_more(tree, "point", 0), one_more(tree, "depth", len(tree) - 1)):
             with pytest.raises(VerifyError):
-                changed(release, frames={"tree": frame}).verify()
+                with_parts(release, frames={"tree": frame}).verify()
 
 
 @pytest.mark.parametrize("kind", KINDS)

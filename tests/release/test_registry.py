@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
+from cantle.release.manifest import Manifest
 from cantle.release.registry import _field, registry
 from tests.release.people import SCHEMA, people
 
@@ -38,6 +39,7 @@ def schema() -> Any:
 def saved(folder: Path, kind: str) -> tuple[str, dict[str, Any]]:
     """The text of registry.yaml of a second release, and what it loads as."""
     options = {"schema": SCHEMA, "epsilon": "0.5", "ledger": folder / "l.db", "dataset": "people"} | KINDS[kind]
+    cantle.Ledger(folder / "l.db").create()
     cantle.publish(people(60), **options)
     release = cantle.publish(people(60), **options).save(folder / "out")
     prefix = "NOT-PRIVATE." if kind in ("seeded", "inferred") else ""
@@ -100,7 +102,7 @@ def test_a_declared_number_of_records_is_named(tmp_path: Path) -> None:
 
 def test_it_follows_from_the_manifest_alone() -> None:
     release = cantle.publish(people(60), SCHEMA, epsilon=1)
-    assert registry(release.manifest) == registry(dict(release.manifest))
+    assert registry(release.manifest) == registry(Manifest.from_dict(release.manifest.to_dict()))
     assert yaml.safe_load(registry(release.manifest))["deployment"]["deployment_model"]["release_type"] == "One release"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 import cantle
 from cantle.errors import OutputError, ParameterError, SchemaError, VerifyError
 from cantle.release.verify import verify_folder
+from tests.release.changes import with_manifest, with_parts
 from tests.release.people import SCHEMA, people
 
 SETTINGS = [
@@ -48,7 +49,7 @@ def test_every_setting_gives_a_release_that_adds_up_and_comes_back(settings: dic
     release = cantle.publish(people(), SCHEMA, epsilon=2, **({"method": "rps"} | settings))
     release.verify()
     assert release.private
-    assert all(path["epsilon_nano"] <= 2 * 10**9 for path in release.manifest["receipt"]["paths"])
+    assert all(path.epsilon_nano <= 2 * 10**9 for path in release.manifest.receipt.paths)
     assert release.groups["count"].sum() == len(release.records)
     for data in ("csv", "parquet"):
         folder = release.save(tmp_path / data, data=data)
@@ -63,7 +64,7 @@ def test_every_setting_gives_a_release_that_adds_up_and_comes_back(settings: dic
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_no_budget_is_left_unused_where_leaves_are_counted(settings: dict) -> None:
     release = cantle.publish(people(), SCHEMA, epsilon="0.7", **({"method": "rps"} | settings))
-    assert {path["epsilon_nano"] for path in release.manifest["receipt"]["paths"]} == {700_000_000}
+    assert {path.epsilon_nano for path in release.manifest.receipt.paths} == {700_000_000}
 
 
 def test_types_that_go_in_come_out() -> None:
@@ -139,7 +140,7 @@ def test_two_private_releases_differ() -> None:
 def test_an_inferred_schema_gives_no_guarantee() -> None:
     release = cantle.publish(people(), SCHEMA | {"guarantee": "none"}, epsilon=1)
     assert not release.private
-    assert "no guarantee" in release.manifest["guarantee"]
+    assert "no guarantee" in release.manifest.guarantee
 
 
 def test_a_release_pickles_because_it_holds_released_values_only() -> None:
@@ -238,25 +239,20 @@ def test_verify_notices_a_release_that_does_not_add_up() -> None:
     release = cantle.publish(people(), SCHEMA, epsilon=1, method="rps")
 
     def changed(**parts: object) -> cantle.Release:
-        fields = {name: getattr(release, name) for name in ("records", "groups", "frames", "manifest")}
-        return cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
+        return with_parts(release, **parts)
 
     def refused(other: cantle.Release, words: str) -> None:
         with pytest.raises(VerifyError, match=words):
             other.verify()
 
-    cheap = changed()
-    cheap.manifest["receipt"]["paths"][0]["charges"][0]["epsilon_nano"] -= 1
-    refused(cheap, "does not add up")
-    dear = changed()
-    dear.manifest["receipt"]["epsilon_nano"] -= 1
-    refused(dear, "more than epsilon")
-    quiet = changed()
-    quiet.manifest["private"] = False
-    refused(quiet, "honestly")
-    other = changed()
-    other.manifest["schema"]["fields"][1]["constraints"]["maximum"] = 98
-    refused(other, "schema")
+    changes: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
+        (lambda m: m["receipt"]["paths"][0]["charges"][0].update(epsilon_nano=1), "does not add up"),
+        (lambda m: m["receipt"].update(epsilon_nano=10**9 - 1), "more than epsilon"),
+        (lambda m: m.update(private=False), "honestly"),
+        (lambda m: m["schema"]["fields"][1]["constraints"].update(maximum=98), "schema"),
+    ]
+    for change, words in changes:
+        refused(with_manifest(release, change), words)
     refused(changed(records=release.records.head(10)), "domain|counts")
     refused(changed(records=release.records.sample(fraction=1.0, with_replacement=True, seed=1)), "counts")
     refused(changed(groups=release.groups.with_columns(rate_num=pl.col("rate_num") + 1)), "paid for")
@@ -307,10 +303,8 @@ def test_a_release_of_cells_that_does_not_add_up_is_noticed() -> None:
     release = cantle.publish(people(), SCHEMA, epsilon=1, method="diffgen", records=400)
 
     def refused(words: str, **parts: object) -> None:
-        fields = {name: getattr(release, name) for name in ("records", "groups", "frames")}
-        other = cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
         with pytest.raises(VerifyError, match=words):
-            other.verify()
+            with_parts(release, **parts).verify()
 
     groups = release.groups
     refused("paid for", groups=groups.with_columns(rate_num=pl.col("rate_num") * 2))
@@ -319,9 +313,8 @@ def test_a_release_of_cells_that_does_not_add_up_is_noticed() -> None:
     refused("below the threshold", groups=groups.with_columns(noisy=pl.lit(0)))
     refused("counts of the cells", groups=groups.with_columns(pl.col("count") + 1))
     refused("domain", records=release.records.head(3))
-    manifest = copy.deepcopy(release.manifest)
-    manifest["structure"]["cuts"]["age"] = [0, 5, 4, 101]
-    refused("cover", manifest=manifest)
+    uncovered = with_manifest(release, lambda m: m["structure"]["cuts"].update(age=[0, 5, 4, 101]))
+    refused("cover", manifest=uncovered.manifest)
 
 
 def test_generalised_records_and_another_table_in_the_same_words() -> None:
@@ -349,7 +342,7 @@ def test_a_table_without_a_target_cannot_be_published_by_diffgen() -> None:
     schema = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
     with pytest.raises(SchemaError, match="role: target"):
         cantle.publish(people().drop("ill"), schema, epsilon=1, method="diffgen")
-    assert cantle.publish(people().drop("ill"), schema, epsilon=1).manifest["method"] == "rps"
+    assert cantle.publish(people().drop("ill"), schema, epsilon=1).manifest.method == "rps"
 
 
 @pytest.mark.parametrize("field", [0, 1], ids=["text", "integer"])
@@ -403,4 +396,4 @@ def test_shares_of_classes_follow_their_noisy_counts(epsilon: int) -> None:
     assert abs(share() - ill.mean()) < 0.005
     assert abs(share(label="majority") - ill.mean()) > 0.04
     manifest = cantle.publish(table, schema, epsilon=epsilon, method="rps", preset="paper").manifest
-    assert manifest["parameters"]["label"] == "majority"
+    assert manifest.parameters["label"] == "majority"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import pickle
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from cantle.release.data_file import as_polars, as_text, list_frame, number_of
 from cantle.release.show import budget_lines, overview, tree_lines
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
+from tests.release.changes import with_manifest, with_parts
 from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
 from tests.release.test_tamper import rehash
 
@@ -41,7 +41,7 @@ def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
         assert again.records.equals(given)
         assert again.groups.equals(release.groups)
         drawn = again.sample(17, seed=1)
-        assert number_of(drawn, again.manifest) == (17 if release.manifest["summary"]["records"] else 0)
+        assert number_of(drawn, again.manifest) == (17 if release.manifest.summary["records"] else 0)
         assert drawn.columns == given.columns
         untyped = given.is_empty() and "pandas" in type(release.records).__module__  # it does not know of lists
         assert drawn.schema == given.schema or untyped
@@ -73,7 +73,7 @@ def test_every_form_comes_back_as_it_came(form: str, universe: str, tmp_path: Pa
     assert as_polars(release.records, release.manifest).schema[names[-1]] == (
         inner if shape == "long" else pl.List(inner)
     )
-    assert len(sets_of(release)) == release.manifest["summary"]["records"]
+    assert len(sets_of(release)) == release.manifest.summary["records"]
     come_back(release, tmp_path, "csv", "parquet", "fimi")
     by_default = release.save(tmp_path / "default")
     way = DEFAULTS["fimi" if form == "fimi" else shape]
@@ -115,7 +115,7 @@ def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) ->
     for name in names:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
     assert verify_folder(folders[0]) == []
-    assert cantle.Release.load(folders[0]).manifest["guarantee"].startswith("NOT PRIVATE")
+    assert cantle.Release.load(folders[0]).manifest.guarantee.startswith("NOT PRIVATE")
 
 
 def test_two_private_releases_differ() -> None:
@@ -175,8 +175,8 @@ def test_every_setting_gives_a_release_that_adds_up(settings: dict[str, Any], tm
     release = cantle.publish(baskets(NUMBERS), NUMBERS, **({"epsilon": 1} | settings))
     release.verify()
     come_back(release, tmp_path, "fimi", "csv")
-    total = release.manifest["receipt"]["epsilon_nano"]
-    spent = {path["path"]: path["epsilon_nano"] for path in release.manifest["receipt"]["paths"]}
+    total = release.manifest.receipt.epsilon_nano
+    spent = {path.path: path.epsilon_nano for path in release.manifest.receipt.paths}
     assert all(spent[path] == total for path in release.groups["path"].unique().to_list())
     assert max(spent.values()) <= total
 
@@ -337,11 +337,6 @@ def release(request: pytest.FixtureRequest) -> cantle.Release:
     return cantle.publish(baskets(NUMBERS, 2000), NUMBERS, epsilon=2, fill=request.param == "tree")
 
 
-def changed(release: cantle.Release, **parts: Any) -> cantle.Release:
-    fields = {name: getattr(release, name) for name in ("records", "groups", "frames")}
-    return cantle.Release(**(fields | {"manifest": copy.deepcopy(release.manifest)} | parts))
-
-
 def one_more(frame: pl.DataFrame, column: str, row: int = 0, by: int = 1) -> pl.DataFrame:
     return frame.with_columns(
         pl.when(pl.int_range(pl.len()) == row).then(by).otherwise(0).cast(pl.Int64) + pl.col(column)
@@ -372,7 +367,7 @@ GROUPS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 def test_changed_groups_are_noticed(release: cantle.Release, change: str) -> None:
     release.verify()
     with pytest.raises(VerifyError):
-        changed(release, groups=GROUPS[change](release.groups)).verify()
+        with_parts(release, groups=GROUPS[change](release.groups)).verify()
 
 
 def test_changed_records_are_noticed(release: cantle.Release) -> None:
@@ -385,11 +380,11 @@ def test_changed_records_are_noticed(release: cantle.Release) -> None:
         records.head(0),
     ):
         with pytest.raises(VerifyError):
-            changed(release, records=other).verify()
+            with_parts(release, records=other).verify()
 
 
 def test_a_changed_receipt_or_summary_is_noticed(release: cantle.Release) -> None:
-    used = [path["path"] for path in release.manifest["receipt"]["paths"]].index(release.groups["path"][0])
+    used = [path.path for path in release.manifest.receipt.paths].index(release.groups["path"][0])
     for change in (
         lambda m: m["receipt"]["paths"][used]["charges"][-1].update(epsilon_nano=5),
         lambda m: m["receipt"]["paths"][used]["charges"][-1].update(sensitivity=2),
@@ -401,10 +396,8 @@ def test_a_changed_receipt_or_summary_is_noticed(release: cantle.Release) -> Non
         lambda m: m["schema"].update(items="items.txt"),
         lambda m: m.update(private=False),
     ):
-        other = changed(release)
-        change(other.manifest)
         with pytest.raises(VerifyError):
-            other.verify()
+            with_manifest(release, change).verify()
 
 
 @pytest.mark.parametrize("way", STORED)

@@ -367,9 +367,9 @@ def test_a_release_knows_those_before_it_and_is_recorded_when_saved(where: str, 
     one, two = Ledger(where).account("people").entries
     assert verify_folder(folder) == verify_folder(tmp_path / "first") == []
     again = cantle.Release.load(folder)
-    assert again.manifest["sha256"] == two.sha256
-    assert again.manifest["ledger"]["earlier"] == [{**one.public(), "sha256": None}]
-    assert two.to_dict()["parameters"] == again.manifest["parameters"]
+    assert again.manifest.sha256 == two.sha256
+    assert [entry.to_dict() for entry in again.manifest.ledger.earlier] == [{**one.public(), "sha256": None}]
+    assert two.to_dict()["parameters"] == again.manifest.parameters
     statement = (folder / "statement.md").read_text()
     assert "| 1 | " in statement
     assert "| rps | 0.5 | charged, no release recorded |" in statement

@@ -132,8 +132,8 @@ def test_a_file_with_persons_is_published_and_says_so(tmp_path: Path) -> None:
     frame(list(people), rng.integers(0, 10, 1000).tolist()).write_csv(path)
     release = cantle.publish(path, schema(), epsilon=1, method="rps")
     release.save(tmp_path / "out")
-    assert release.manifest["unit"] == "one person, up to 2 records"
-    assert all(c["sensitivity"] % 2 == 0 for p in release.manifest["receipt"]["paths"] for c in p["charges"])
+    assert release.manifest.unit == "one person, up to 2 records"
+    assert all(charge.sensitivity % 2 == 0 for charge in release.manifest.receipt.charges())
     cantle.Release.load(tmp_path / "out").verify()
     assert "who" not in release.records.columns
     for file in (tmp_path / "out").iterdir():

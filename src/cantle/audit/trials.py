@@ -46,13 +46,13 @@ def by_region(release: Release) -> Outcome:
 def by_cell(release: Release) -> Outcome:
     """Cells or sets that may be listed or not: only what is public about all of them is the shape."""
     names, values = _numbered(release.groups)
-    cuts = str(release.manifest["structure"])
+    cuts = str(release.manifest.structure)
     return Outcome((cuts, *_stated(release)), dict(zip(names, values, strict=True)))
 
 
 def by_total(release: Release) -> Outcome:
     """Only how many records there are."""
-    return Outcome(None, {"records": release.manifest["summary"]["records"]})
+    return Outcome(None, {"records": release.manifest.summary["records"]})
 
 
 def _numbered(frame: pl.DataFrame) -> tuple[tuple[Hashable, ...], list[int]]:
@@ -63,7 +63,7 @@ def _numbered(frame: pl.DataFrame) -> tuple[tuple[Hashable, ...], list[int]]:
 
 def _stated(release: Release) -> tuple[Hashable, ...]:
     """The facts of a release that say how it was planned."""
-    return tuple(release.manifest["summary"].get(fact) for fact in ("depth", "rounds", "theta", "at_least"))
+    return tuple(release.manifest.summary.get(fact) for fact in ("depth", "rounds", "theta", "at_least"))
 
 
 # ---- runs -----------------------------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def demo(
     rows = made.comparison(truth, release.records)
 
     def show() -> None:
-        print(f"{len(truth):,} made-up people, published with epsilon {release.manifest['epsilon']} in {folder}/\n")
+        print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
         table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
         print(f"\nRead {folder}/statement.md for the promise, then try:")
         print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")

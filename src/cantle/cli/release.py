@@ -37,11 +37,11 @@ def show_command(
         print("\nBudget")
         for line in budget_lines(release.manifest):
             print(line)
-        print("\n" + {"sets": "Sets", "graph": "Nodes by degree"}.get(release.manifest["kind"], "Regions"))
+        print("\n" + {"sets": "Sets", "graph": "Nodes by degree"}.get(release.manifest.kind, "Regions"))
         for line in tree_lines(release, depth):
             print(line)
 
-    print_result(as_json, release.manifest, show)
+    print_result(as_json, release.manifest.to_dict(), show)
 
 
 def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
@@ -87,7 +87,7 @@ def sample_command(
     target = None if output is None else _marked(output, release)
     records = release.sample(n, seed=seed)
     text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
-    facts = {"records": drawn, "private": release.private, "guarantee": release.manifest["guarantee"]}
+    facts = {"records": drawn, "private": release.private, "guarantee": release.manifest.guarantee}
     if target is None:
         print_result(as_json, facts | {"csv": text}, lambda: print(text, end=""))
         return
@@ -113,7 +113,7 @@ def _marked(output: Path, release: Release) -> Path:
 def _warn_unless_private(release: Release) -> None:
     """Says on stderr that what is drawn carries no promise, since lines printed as CSV cannot say it."""
     if not release.private:
-        print(f"{release.manifest['guarantee']}; this holds for what is drawn from it too", file=sys.stderr)
+        print(f"{release.manifest.guarantee}; this holds for what is drawn from it too", file=sys.stderr)
 
 
 def graph_command(
@@ -132,20 +132,20 @@ def graph_command(
     from cantle.release.data_file import as_polars
 
     release = Release.load(folder)
-    if release.manifest["method"] != "degrees":
+    if release.manifest.method != "degrees":
         raise ParameterError("only a degrees release can be made a graph; this one is by another method")
     target = _marked(output, release)
     _warn_unless_private(release)
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = regenerate(degrees, seed)
     try:
-        warning = "" if release.private else release.manifest["guarantee"]
+        warning = "" if release.private else release.manifest.guarantee
         write_edges(edges, target, nodes=len(degrees), warning=warning)
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
     facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
-    facts |= {"private": release.private, "guarantee": release.manifest["guarantee"]}
+    facts |= {"private": release.private, "guarantee": release.manifest.guarantee}
     print_result(as_json, facts, lambda: print(f"wrote {target}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
 
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.postprocess.results import as_drawn, holds_drawn
 from cantle.release import canonical_json
 from cantle.release.data_file import ENDINGS, choose, write
+from cantle.release.manifest import Manifest
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
 
@@ -35,7 +36,7 @@ class Release:
     records: Any
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
-    manifest: dict[str, Any]
+    manifest: Manifest
     ticket: Ticket | None = field(default=None, repr=False)
     """The charge in a ledger that paid for it. It is not pickled: the ledger's URL may be a secret."""
     folder: Path | None = field(default=None, repr=False)
@@ -46,12 +47,12 @@ class Release:
 
     def __repr__(self) -> str:
         m = self.manifest
-        return f"Release({m['method']}, epsilon={m['epsilon']}, {m['summary']['records']} records, {m['guarantee']})"
+        return f"Release({m.method}, epsilon={m.epsilon}, {m.summary['records']} records, {m.guarantee})"
 
     @property
     def private(self) -> bool:
         """Whether the promise holds: noise from the operating system and a schema not read off the data."""
-        return bool(self.manifest["private"])
+        return self.manifest.private
 
     # ---- saving -------------------------------------------------------------------------------------------
 
@@ -93,7 +94,7 @@ class Release:
         """Writes all files; gives the hash that the release is known by."""
         prefix = mark_of(self.manifest)
         names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
-        meta = {"cantle": self.manifest["guarantee"]}
+        meta = {"cantle": self.manifest.guarantee}
         known = {names["data"]: write(as_drawn(self), folder / names["data"], data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
@@ -102,7 +103,7 @@ class Release:
         package = datapackage(self.manifest, names["data"])
         (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
         files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
-        stated = {key: value for key, value in self.manifest.items() if key != "sha256"} | {"files": files}
+        stated = replace(self.manifest, files=files, sha256="").to_dict()
         parts = {key: canonical_json.dumps(value) for key, value in stated.items()}
         own_hash = sha256(canonical_json.join(parts))
         (folder / names["manifest"]).write_bytes(
@@ -161,9 +162,9 @@ FILES = {
 }
 
 
-def mark_of(manifest: dict[str, Any]) -> str:
+def mark_of(manifest: Manifest) -> str:
     """What the names of a release's files start with, and of files made from it."""
-    return "" if manifest["private"] is True else MARK
+    return "" if manifest.private else MARK
 
 
 def sha256(content: bytes) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from cantle.data.pandas_columns import read_column
 from cantle.errors import DataError, ParameterError, VerifyError, raise_alone
 from cantle.postprocess.records import Drawn, csv_of
+from cantle.release.manifest import Manifest
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetForm
 from cantle.schema.table import Schema
@@ -22,11 +23,11 @@ KNOWN = {"table": ("csv", "parquet"), "sets": ("csv", "parquet", "fimi"), "graph
 _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
 
 
-def choose(manifest: dict[str, Any], asked: str | None) -> str:
+def choose(manifest: Manifest, asked: str | None) -> str:
     """The way the records are stored: as asked, else in the form that came in."""
     if asked is None:
-        return _OF_FORM[manifest["form"]["form"]] if manifest["kind"] == "sets" else "csv"
-    _require_known(manifest["kind"], asked)
+        return _OF_FORM[manifest.form["form"]] if manifest.kind == "sets" else "csv"
+    _require_known(manifest.kind, asked)
     return asked
 
 
@@ -44,26 +45,26 @@ def _require_known(kind: str, asked: str) -> None:
         raise ParameterError(f"the format must be {' or '.join(KNOWN[kind])} for {words}, got {asked!r}")
 
 
-def write(records: Any, path: Path, data: str, manifest: dict[str, Any]) -> str | None:
+def write(records: Any, path: Path, data: str, manifest: Manifest) -> str | None:
     """Writes the records; sets as FIMI lines, as a long table (csv) or as a column of lists (parquet).
 
     Gives the hash of the file where it was made on the way.
     """
-    meta = {"cantle": manifest["guarantee"]}
+    meta = {"cantle": manifest.guarantee}
     if isinstance(records, Drawn):
         if data == "csv":
             return records.write_csv(path)
         records.write_parquet(path, meta)
         return None
     frame = as_polars(records, manifest)
-    if manifest["kind"] == "sets":
+    if manifest.kind == "sets":
         from cantle.postprocess.set_frames import to_long, write_fimi
 
         frame = list_frame(frame, manifest)
         if data == "fimi":
             write_fimi(frame, path)
             return None
-        form = manifest["form"]
+        form = manifest.form
         if data == "csv":
             frame = to_long(frame).rename({"id": form["id"], "item": form["item"]})
         else:
@@ -75,17 +76,17 @@ def write(records: Any, path: Path, data: str, manifest: dict[str, Any]) -> str 
     return None
 
 
-def read(folder: Path, prefix: str, manifest: dict[str, Any], schema: Any) -> pl.DataFrame:
+def read(folder: Path, prefix: str, manifest: Manifest, schema: Any) -> pl.DataFrame:
     """The records of a saved release, in the shape in which they were released."""
     import polars as pl
 
     stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}data.{ending}").exists())
     path = folder / f"{prefix}data.{ENDINGS[stored]}"
-    if manifest["kind"] == "sets":
+    if manifest.kind == "sets":
         return _read_sets(path, stored, manifest, schema)
     if stored == "parquet":
         return pl.read_parquet(path)
-    if manifest["kind"] == "graph":
+    if manifest.kind == "graph":
         return pl.read_csv(path, schema=_types_of(manifest))
     frame = pl.read_csv(path, schema=_types(schema, manifest))
     # A pair of quotes, which polars takes for a text of no letters, is null: no category is empty.
@@ -98,23 +99,23 @@ def _is_one_text(frame: pl.DataFrame) -> bool:
     return frame.schema.dtypes() == [pl.String()]
 
 
-def _types(schema: Schema, manifest: dict[str, Any]) -> dict[str, Any]:
+def _types(schema: Schema, manifest: Manifest) -> dict[str, Any]:
     import polars as pl
 
     domain = schema.domain()
     nobody = np.zeros((0, len(domain.attributes)))
     kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
-    if manifest["parameters"].get("values") == "set":
+    if manifest.parameters.get("values") == "set":
         kinds.update(dict.fromkeys((a.name for a in domain.attributes), pl.String()))
     return kinds
 
 
-def _read_sets(path: Path, stored: str, manifest: dict[str, Any], schema: Any) -> pl.DataFrame:
+def _read_sets(path: Path, stored: str, manifest: Manifest, schema: Any) -> pl.DataFrame:
     import polars as pl
 
     from cantle.postprocess.set_frames import give_back_sets
 
-    form = manifest["form"]
+    form = manifest.form
     if stored == "fimi":
         frame = read_fimi_frame(path, schema.universe)
     elif stored == "parquet":
@@ -149,16 +150,16 @@ def read_fimi_frame(path: Path, universe: Universe) -> pl.DataFrame:
     return to_frame(starts, np.concatenate([*codes, np.zeros(0, np.int32)]), universe)
 
 
-def form_of(manifest: dict[str, Any]) -> SetForm:
+def form_of(manifest: Manifest) -> SetForm:
     """The public form of sets, for polars frames."""
-    return SetForm(**{**manifest["form"], "frame": "polars"})
+    return SetForm(**{**manifest.form, "frame": "polars"})
 
 
-def list_frame(records: pl.DataFrame, manifest: dict[str, Any]) -> pl.DataFrame:
+def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
     """Released sets as one column of lists `items`, whatever form they were given back in."""
     import polars as pl
 
-    form = manifest["form"]
+    form = manifest.form
     if form["form"] == "long":
         return _lists(records.rename({form["id"]: "id", form["item"]: "item"}))
     if records.is_empty():  # then a pandas column does not know that it would hold lists
@@ -166,11 +167,11 @@ def list_frame(records: pl.DataFrame, manifest: dict[str, Any]) -> pl.DataFrame:
     return records.select(records[form["column"]].alias("items"))
 
 
-def _item_type(manifest: dict[str, Any]) -> Any:
+def _item_type(manifest: Manifest) -> Any:
     """Int64, or String where an item is declared as a text."""
     import polars as pl
 
-    declared = manifest["schema"]["items"]
+    declared = manifest.schema["items"]
     return pl.String() if isinstance(declared, list) and isinstance(declared[0], str) else pl.Int64()
 
 
@@ -180,10 +181,10 @@ def _lists(long: pl.DataFrame) -> pl.DataFrame:
     return long.group_by("id", maintain_order=True).agg(pl.col("item").alias("items")).select("items")
 
 
-def as_text(records: Any, manifest: dict[str, Any]) -> str:
+def as_text(records: Any, manifest: Manifest) -> str:
     """Records as lines to print: CSV, or FIMI lines for sets that did not come as a long table and can be so told."""
     frame = as_polars(records, manifest)
-    if manifest["kind"] != "sets" or manifest["form"]["form"] == "long":
+    if manifest.kind != "sets" or manifest.form["form"] == "long":
         return csv_of(frame)
     import polars as pl
 
@@ -197,14 +198,14 @@ def as_text(records: Any, manifest: dict[str, Any]) -> str:
     return "".join(f"{line}\n" for line in words.list.join(" "))
 
 
-def number_of(records: Any, manifest: dict[str, Any]) -> int:
+def number_of(records: Any, manifest: Manifest) -> int:
     """How many records there are; in a long table they have a row for every item."""
-    if manifest["kind"] == "sets" and manifest["form"]["form"] == "long":
-        return as_polars(records, manifest)[manifest["form"]["id"]].n_unique()
+    if manifest.kind == "sets" and manifest.form["form"] == "long":
+        return as_polars(records, manifest)[manifest.form["id"]].n_unique()
     return len(records)
 
 
-def as_polars(records: Any, manifest: dict[str, Any]) -> pl.DataFrame:
+def as_polars(records: Any, manifest: Manifest) -> pl.DataFrame:
     """The records as a polars frame, whatever kind they were given back in.
 
     pandas has no type for days, and none for lists: there the types are those that the schema gives.
@@ -229,15 +230,15 @@ def _typed(series: Any, kind: Any) -> pl.Series:
     return (made.fill_nan(None) if made.dtype.is_float() else made).cast(kind)
 
 
-def _types_of(manifest: dict[str, Any]) -> dict[str, Any]:
+def _types_of(manifest: Manifest) -> dict[str, Any]:
     """The types of the columns of records, in their order."""
     import polars as pl
 
-    if manifest["kind"] == "table":
-        return _types(Schema.from_dict(manifest["schema"]), manifest)
-    if manifest["kind"] == "graph":
+    if manifest.kind == "table":
+        return _types(Schema.from_dict(manifest.schema), manifest)
+    if manifest.kind == "graph":
         return {"degree": pl.Int64()}
-    form, item = manifest["form"], _item_type(manifest)
+    form, item = manifest.form, _item_type(manifest)
     if form["form"] == "long":
         return {form["id"]: pl.Int64(), form["item"]: item}
     return {form["column"]: pl.List(item)}

@@ -19,6 +19,7 @@ from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
 from cantle.postprocess.group_frames import leaves_from, tables_from
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import as_polars, form_of, list_frame, read
+from cantle.release.manifest import FORMAT, Manifest
 from cantle.schema.domain import Domain
 from cantle.schema.table import Schema
 from cantle.trusted.geometry.boxes import Ints
@@ -48,37 +49,42 @@ def load(folder: Path) -> Release:
         raise_alone(VerifyError(f"{folder}: release.json is not of the expected form ({type(error).__name__})"))
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> Manifest:
     """release.json of a folder."""
+    return Manifest.from_dict(read_document(folder))
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """release.json of a folder, as JSON gives it."""
     for prefix in ("", MARK):
         path = folder / (prefix + FILES["manifest"])
         if os.path.exists(path):
             try:
-                manifest = json.loads(path.read_bytes())
+                document = json.loads(path.read_bytes())
             except (OSError, ValueError, RecursionError):
                 raise_alone(VerifyError(f"{path} is not readable JSON"))
-            if isinstance(manifest, dict) and manifest.get("format") == "cantle-release/1":
-                return manifest
-            raise VerifyError(f"{path} is not a release of this format (cantle-release/1)")
+            if isinstance(document, dict) and document.get("format") == FORMAT:
+                return document
+            raise VerifyError(f"{path} is not a release of this format ({FORMAT})")
     raise VerifyError(f"{folder} holds no release: there is no {FILES['manifest']}")
 
 
-def schema_of(manifest: dict[str, Any]) -> Any:
+def schema_of(manifest: Manifest) -> Any:
     """The schema of a release, which holds its hierarchies inline: a path would make us open a file of its choice."""
-    fields = manifest["schema"].get("fields", [])
-    inline = manifest["schema"].get("items"), manifest["schema"].get("nodes")
+    fields = manifest.schema.get("fields", [])
+    inline = manifest.schema.get("items"), manifest.schema.get("nodes")
     if any(isinstance(one, str) for one in inline):
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
-    return Schema.from_dict(manifest["schema"])
+    return Schema.from_dict(manifest.schema)
 
 
-def domain_of(manifest: dict[str, Any]) -> Domain:
+def domain_of(manifest: Manifest) -> Domain:
     """The domain the run used, rebuilt from public values."""
-    parameters = manifest["parameters"]
+    parameters = manifest.parameters
     domain = schema_of(manifest).domain()
-    if manifest["method"] == "diffgen":
+    if manifest.method == "diffgen":
         return domain
     domain = domain.coarsen(parameters["bins"])
     return domain.with_orders(parameters["order_seed"]) if parameters["order"] == "random" else domain
@@ -86,10 +92,10 @@ def domain_of(manifest: dict[str, Any]) -> Domain:
 
 def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
     """The domain and the released cuts of a diffgen release."""
-    if release.manifest["method"] != "diffgen":
+    if release.manifest.method != "diffgen":
         raise ParameterError("only a diffgen release has cuts to generalise with; this one is by another method")
     domain = domain_of(release.manifest)
-    return domain, grid_of(domain, release.manifest["structure"]["cuts"])
+    return domain, grid_of(domain, release.manifest.structure["cuts"])
 
 
 def generalise(release: Release, data: Any) -> pl.DataFrame:
@@ -106,9 +112,9 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
     generator = public_dice(fresh_seed() if seed is None else seed)
-    if release.manifest["kind"] != "table":
+    if release.manifest.kind != "table":
         return _redraw(release, n, generator)
-    if release.manifest["method"] == "diffgen":
+    if release.manifest.method == "diffgen":
         domain, grid = grid_and_domain(release)
         listed = from_cells.listed_cells(domain, release.groups)
         count = _scaled(release.groups["count"].to_numpy(), n, generator)
@@ -116,7 +122,7 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     domain = domain_of(release.manifest)
     leaves = leaves_from(domain, release.groups)
     scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), n, generator).reshape(leaves.count.shape))
-    values = release.manifest["parameters"]["values"]
+    values = release.manifest.parameters["values"]
     if values == "set":
         return draw_generalised(domain, scaled, generator)
     within = masses(domain, leaves, values, tables_from(domain, release.frames.get("marginals")))
@@ -128,7 +134,7 @@ def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     from cantle.postprocess.set_frames import give_back_sets
 
     frame, manifest = as_polars(release.records, release.manifest), release.manifest
-    if manifest["kind"] == "graph":
+    if manifest.kind == "graph":
         drawn = generator.integers(0, max(1, len(frame)), n if len(frame) else 0)
         return frame[np.sort(drawn)]
     sets = list_frame(frame, manifest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, fitted, neighbours, noise
 from cantle.trusted.budget import words_of
 
@@ -16,13 +17,13 @@ CURATOR = "to be filled in by the curator"
 _INDENT = "  "
 
 
-def registry(manifest: dict[str, Any]) -> str:
+def registry(manifest: Manifest) -> str:
     """The text of registry.yaml."""
     m = manifest
     top = [
         "# An entry for the registry of differential-privacy deployments, tier 3, as a draft.",
         f"# Blanks ('') are {CURATOR}; the rest follows from release.json.",
-        *([] if m["private"] else [f"# {m['guarantee']}: do not register this release."]),
+        *([] if m.private else [f"# {m.guarantee}: do not register this release."]),
         _field(0, "url_slug", "", "name-curators-year, in lower case"),
         _field(0, "status", "Draft"),
         _field(0, "tier", 3),
@@ -45,17 +46,15 @@ def registry(manifest: dict[str, Any]) -> str:
 # ------------------------------------------------------------------------------------------ the seven sections
 
 
-def _basic(m: dict[str, Any]) -> list[str]:
+def _basic(m: Manifest) -> list[str]:
     return [
         _field(2, "name", "", CURATOR),
         _field(2, "data_curators", [""], CURATOR),
         _field(2, "intended_use", "", CURATOR),
-        _field(2, "data_product_type", "Summary statistics" if m["kind"] == "graph" else "Synthetic data"),
+        _field(2, "data_product_type", "Summary statistics" if m.kind == "graph" else "Synthetic data"),
         _field(2, "data_product_region", "", CURATOR),
         _field(2, "description", _description(m)),
-        _field(
-            2, "publication_date", (m.get("created") or "")[:10], "the day it was made; correct it if published later"
-        ),
+        _field(2, "publication_date", (m.created or "")[:10], "the day it was made; correct it if published later"),
         _blank(2, "data_product_sector", "Technology, Healthcare, Education, Government, Energy or Finance"),
     ]
 
@@ -67,35 +66,35 @@ _MADE = {
 }
 
 
-def _description(m: dict[str, Any]) -> str:
-    bare = "Statistics" if m["kind"] == "graph" else "Synthetic data"
-    sound = "Differentially private data" if m["private"] else f"{m['guarantee']}. {bare}"
-    made = _MADE[m["kind"]].format(n=m["summary"]["records"])
-    return f"{sound}: {made}. Method {m['method']}, preset {m['parameters']['preset']}."
+def _description(m: Manifest) -> str:
+    bare = "Statistics" if m.kind == "graph" else "Synthetic data"
+    sound = "Differentially private data" if m.private else f"{m.guarantee}. {bare}"
+    made = _MADE[m.kind].format(n=m.summary["records"])
+    return f"{sound}: {made}. Method {m.method}, preset {m.parameters['preset']}."
 
 
-def _variant(m: dict[str, Any]) -> list[str]:
+def _variant(m: Manifest) -> list[str]:
     return [
-        _field(2, "variant_name", "Pure DP" if m["private"] else "Custom"),
+        _field(2, "variant_name", "Pure DP" if m.private else "Custom"),
         _field(2, "data_domain", _domain(m)),
         _field(2, "unprotected_quantities", _unprotected(m)),
     ]
 
 
-def _domain(m: dict[str, Any]) -> str:
+def _domain(m: Manifest) -> str:
     """The data sets that could have been, as the schema declares them."""
-    if m["kind"] == "sets":
+    if m.kind == "sets":
         return f"All collections of any number of sets, none too, of items of a public universe ({_named(m, 'items')})."
-    if m["kind"] == "graph":
+    if m.kind == "graph":
         return f"All undirected graphs without loops on public names of nodes ({_named(m, 'nodes')})."
-    fields = [one for one in m["schema"]["fields"] if one.get("role") != "identifier"]
+    fields = [one for one in m.schema["fields"] if one.get("role") != "identifier"]
     listed = "\n".join(f"- {_printable(one['name'])}: {_values(one)}" for one in fields)
     return f"All data sets of any number of records, none too, with these public fields:\n{listed}"
 
 
-def _named(m: dict[str, Any], what: str) -> str:
+def _named(m: Manifest, what: str) -> str:
     """How the public names of items or nodes are declared."""
-    named = m["schema"].get(what)
+    named = m.schema.get(what)
     if isinstance(named, dict) and {"minimum", "maximum"} <= set(named):
         return f"{_printable(named['minimum'])} to {_printable(named['maximum'])}"
     return f"{len(named)} listed in release.json" if isinstance(named, list) else "as declared in release.json"
@@ -113,9 +112,9 @@ def _values(one: dict[str, Any]) -> str:
     return f"{text} (target)" if one.get("role") == "target" else text
 
 
-def _unprotected(m: dict[str, Any]) -> str:
-    if not m["private"]:
-        return f"{m['guarantee']}."
+def _unprotected(m: Manifest) -> str:
+    if not m.private:
+        return f"{m.guarantee}."
     text = (
         "None: nothing is computed from the data without noise. Public input, chosen without looking at the data: the "
         "schema (names, bounds, grids, categories and their order), epsilon and all parameters"
@@ -125,32 +124,32 @@ def _unprotected(m: dict[str, Any]) -> str:
     return f"{text}. Not covered: {beyond(m)}"
 
 
-def _loss(m: dict[str, Any]) -> list[str]:
-    epsilon = words_of(m["receipt"]["epsilon_nano"])
-    claimed = [f"{_INDENT * 2}privacy_parameters:", f"{_INDENT * 3}epsilon: {epsilon}"] if m["private"] else []
-    details = "The whole spend of this release; pure DP, so delta is 0." if m["private"] else f"{m['guarantee']}."
+def _loss(m: Manifest) -> list[str]:
+    epsilon = words_of(m.receipt.epsilon_nano)
+    claimed = [f"{_INDENT * 2}privacy_parameters:", f"{_INDENT * 3}epsilon: {epsilon}"] if m.private else []
+    details = "The whole spend of this release; pure DP, so delta is 0." if m.private else f"{m.guarantee}."
     return [
-        _field(2, "privacy_unit", m["unit"]),
+        _field(2, "privacy_unit", m.unit),
         _field(2, "privacy_unit_details", f"Adjacent data sets: {neighbours(m)}."),
         *claimed,
         _field(2, "privacy_parameters_details", details + _all_releases(m)),
     ]
 
 
-def _all_releases(m: dict[str, Any]) -> str:
-    line = m.get("ledger")
+def _all_releases(m: Manifest) -> str:
+    line = m.ledger
     if not line:
         return " No ledger was kept of other releases from the same data."
-    cap = "no cap is set" if line["cap_nano"] is None else f"the cap is {words_of(line['cap_nano'])}"
+    cap = "no cap is set" if line.cap_nano is None else f"the cap is {words_of(line.cap_nano)}"
     return (
-        f" Ledger of data set {line['dataset']}: release {line['sequence']}; all releases up to this one spend epsilon "
-        f"{words_of(line['spent_nano'])} together, and {cap}."
+        f" Ledger of data set {line.dataset}: release {line.sequence}; all releases up to this one spend epsilon "
+        f"{words_of(line.spent_nano)} together, and {cap}."
     )
 
 
-def _model(m: dict[str, Any]) -> list[str]:
-    earlier = (m.get("ledger") or {}).get("earlier", [])
-    listed = [f"- {e['time']}: {e['method']}, epsilon {words_of(e['epsilon_nano'])}, {_became(e)}" for e in earlier]
+def _model(m: Manifest) -> list[str]:
+    earlier = () if m.ledger is None else m.ledger.earlier
+    listed = [f"- {e.time}: {e.method}, epsilon {words_of(e.epsilon_nano)}, {_became(e)}" for e in earlier]
     details = "\n".join(["Earlier releases from the same data, from the ledger:", *listed]) if listed else ""
     return [
         _field(2, "model_name", "Central"),
@@ -165,12 +164,12 @@ def _model(m: dict[str, Any]) -> list[str]:
     ]
 
 
-def _became(entry: dict[str, Any]) -> str:
-    return f"sha256 {entry['sha256']}" if entry["sha256"] else "charged, no release recorded"
+def _became(entry: EarlierRelease) -> str:
+    return f"sha256 {entry.sha256}" if entry.sha256 else "charged, no release recorded"
 
 
-def _accounting(m: dict[str, Any]) -> list[str]:
-    paths = len(m["receipt"]["paths"])
+def _accounting(m: Manifest) -> list[str]:
+    paths = len(m.receipt.paths)
     drawn = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
     made = fitted(m) or drawn
     return [
@@ -192,15 +191,15 @@ _VERBS = {
 }
 
 
-def _implementation(m: dict[str, Any]) -> list[str]:
-    verbs = sorted({charge["verb"] for path in m["receipt"]["paths"] for charge in path["charges"]})
-    software = ", ".join(f"{name} {version}" for name, version in sorted(m["software"].items()))
+def _implementation(m: Manifest) -> list[str]:
+    verbs = sorted({charge.verb for charge in m.receipt.charges()})
+    software = ", ".join(f"{name} {version}" for name, version in sorted(m.software.items()))
     mechanisms = [
         *(f"- {_VERBS.get(verb, verb)}" for verb in verbs),
         f"- Noise: {noise(m)}.",
         "- Integer counts, rational rates, exact samplers: no floating-point number decides a draw.",
         "- Timing, memory and caches of the machine that runs it are not protected; readers never reach it.",
-        f"- Software: {software}. Schema sha256 {m['schema_sha256']}.",
+        f"- Software: {software}. Schema sha256 {m.schema_sha256}.",
         "- Access to the data before it is published: only the curator can say.",
     ]
     return [
@@ -216,10 +215,10 @@ def _implementation(m: dict[str, Any]) -> list[str]:
     ]
 
 
-def _administrative(m: dict[str, Any]) -> list[str]:
+def _administrative(m: Manifest) -> list[str]:
     return [
         _field(2, "sources", "", "where the release can be had: " + CURATOR),
-        _field(2, "notes", f"Made by cantle {m['software']['cantle']}. {m['guarantee']}."),
+        _field(2, "notes", f"Made by cantle {m.software['cantle']}. {m.guarantee}."),
         _field(2, "registry_authors", [""], CURATOR),
     ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of, grid_and_domain
-from cantle.trusted.budget import words_of
+from cantle.release.manifest import Manifest
+from cantle.trusted.budget import Charge, words_of
 
 _WORDS = {"sets": "sets (synthetic)", "graph": "degrees, one a node"}
 
@@ -19,64 +21,62 @@ def overview(release: Release) -> list[tuple[str, str]]:
     """The main facts, as pairs of words."""
     m = release.manifest
     return [
-        ("guarantee", m["guarantee"]),
-        ("epsilon", f"{m['epsilon']} for {m['unit']}"),
-        ("method", f"{m['method']}, preset {m['parameters']['preset']}"),
-        ("records", f"{m['summary']['records']} {_WORDS.get(m['kind'], '(synthetic)')}"),
+        ("guarantee", m.guarantee),
+        ("epsilon", f"{m.epsilon} for {m.unit}"),
+        ("method", f"{m.method}, preset {m.parameters['preset']}"),
+        ("records", f"{m.summary['records']} {_WORDS.get(m.kind, '(synthetic)')}"),
         ("regions", regions(m)),
         *_account(m),
     ]
 
 
-def _account(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+def _account(manifest: Manifest) -> list[tuple[str, str]]:
     """What the data set has spent, if the release was charged in a ledger."""
-    line = manifest.get("ledger")
+    line = manifest.ledger
     if not line:
         return []
-    spent, cap = line["spent_nano"], line["cap_nano"]
+    spent, cap = line.spent_nano, line.cap_nano
     left = "no cap is set" if cap is None else f"{words_of(cap - spent)} left of {words_of(cap)}"
-    return [("ledger", f"{line['dataset']}, release {line['sequence']}: epsilon {words_of(spent)} spent, {left}")]
+    return [("ledger", f"{line.dataset}, release {line.sequence}: epsilon {words_of(spent)} spent, {left}")]
 
 
-def regions(manifest: dict[str, Any]) -> str:
+def regions(manifest: Manifest) -> str:
     """How many regions the records were drawn from."""
-    s = manifest["summary"]
-    if manifest["method"] == "diffpart":
+    s = manifest.summary
+    if manifest.method == "diffpart":
         return f"{s['leaves']} sets of items, {s['refilled']} records drawn for pruned ones"
-    if manifest["method"] == "degrees":
+    if manifest.method == "degrees":
         bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
         return f"{bound}, {s['leaves']} ranges" if "leaves" in s else bound
-    if manifest["method"] == "diffgen":
+    if manifest.method == "diffgen":
         return f"{s['listed']} of {s['cells']} cells listed, {s['rounds']} specialisations"
     return f"{s['leaves']} leaves, depth {s['depth']}"
 
 
-def budget_lines(manifest: dict[str, Any], most: int = 12) -> Iterator[str]:
+def budget_lines(manifest: Manifest, most: int = 12) -> Iterator[str]:
     """Each kind of path with its charges; runs of equal charges on successive levels are drawn together."""
-    paths = manifest["receipt"]["paths"]
+    paths = manifest.receipt.paths
     for path in paths[:most]:
-        yield f"path {path['path']}: epsilon {words_of(path['epsilon_nano'])}"
-        for text in _runs(path["charges"]):
+        yield f"path {path.path}: epsilon {words_of(path.epsilon_nano)}"
+        for text in _runs(path.charges):
             yield f"  {text}"
     if len(paths) > most:
         yield f"… and {len(paths) - most} more kinds of path, all in release.json"
 
 
-def _runs(charges: list[dict[str, Any]]) -> Iterator[str]:
+def _runs(charges: Sequence[Charge]) -> Iterator[str]:
     """Charges in words, equal ones of successive levels joined."""
-    runs: list[list[dict[str, Any]]] = []
-    for charge in sorted(charges, key=lambda c: (c["why"].startswith("leaf"), c["why"], c["depth"])):
-        same = runs and all(runs[-1][-1][k] == charge[k] for k in ("why", "verb", "epsilon_nano", "sensitivity"))
+    runs: list[list[Charge]] = []
+    for charge in sorted(charges, key=lambda c: (c.why.startswith("leaf"), c.why, c.depth)):
+        same = runs and replace(runs[-1][-1], depth=charge.depth) == charge
         if same:
             runs[-1].append(charge)
         else:
             runs.append([charge])
     for run in runs:
         first, last, times = run[0], run[-1], len(run)
-        levels = (
-            f"depth {first['depth']}" if times == 1 else f"depth {first['depth']} to {last['depth']}, {times} times"
-        )
-        yield f"{first['why']} ({first['verb']}, {levels}): {words_of(first['epsilon_nano'])}"
+        levels = f"depth {first.depth}" if times == 1 else f"depth {first.depth} to {last.depth}, {times} times"
+        yield f"{first.why} ({first.verb}, {levels}): {words_of(first.epsilon_nano)}"
 
 
 def cut_lines(release: Release) -> Iterator[str]:
@@ -93,10 +93,10 @@ def cut_lines(release: Release) -> Iterator[str]:
 
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
     """The tree down to a depth: each region by the span that its cut left it, with its released count."""
-    if release.manifest["kind"] != "table":
-        yield from _set_lines(release) if release.manifest["kind"] == "sets" else _degree_lines(release)
+    if release.manifest.kind != "table":
+        yield from _set_lines(release) if release.manifest.kind == "sets" else _degree_lines(release)
         return
-    if release.manifest["method"] == "diffgen":
+    if release.manifest.method == "diffgen":
         yield from cut_lines(release)
         return
     domain = domain_of(release.manifest)

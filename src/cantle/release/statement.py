@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cantle.release.manifest import EarlierRelease, Manifest, Receipt
 from cantle.trusted.budget import NANO, words_of
 
 
@@ -18,21 +19,21 @@ def odds(epsilon: float) -> str:
     return f"at most {factor:.3g} times" if factor >= 1.1 else f"at most {100 * (factor - 1):.2g} % more"
 
 
-def statement(manifest: dict[str, Any]) -> str:
+def statement(manifest: Manifest) -> str:
     """statement.md: whom the release protects, from what, how strongly, and what it does not protect."""
     m = manifest
-    epsilon = m["receipt"]["epsilon_nano"] / NANO
-    warning = "" if m["private"] else f"> **{m['guarantee']}.** What follows describes the method, not a promise.\n\n"
+    epsilon = m.receipt.epsilon_nano / NANO
+    warning = "" if m.private else f"> **{m.guarantee}.** What follows describes the method, not a promise.\n\n"
     who = protected(m)
     return f"""# Statement of privacy
 
 {warning}| | |
 |---|---|
-| guarantee | {m["guarantee"]} |
-| epsilon | {m["epsilon"]} (the whole spend of this release) |
+| guarantee | {m.guarantee} |
+| epsilon | {m.epsilon} (the whole spend of this release) |
 | protects | {_unit(m)} |
 | neighbours | {neighbours(m)} |
-| method | {m["method"]}, preset {m["parameters"]["preset"]} |
+| method | {m.method}, preset {m.parameters["preset"]} |
 | noise | {noise(m)} |
 {_ledger_rows(m)}
 ## What is promised
@@ -41,7 +42,7 @@ Whatever anyone concludes from this release, they would have concluded with near
 been left out: the odds of any outcome change {odds(epsilon)}. This holds whatever else they know, and however much
 they compute. Someone who put even chances (50 %) on {who} being in the data may, having seen the release, put
 at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing {who} by another{_fixed(m)}, read
-2 epsilon ({words_of(2 * m["receipt"]["epsilon_nano"])}) in place of epsilon.
+2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.
 
 ## What is not protected
 
@@ -53,7 +54,7 @@ at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing
 
 {_earlier(m)}## Where the budget went
 
-{_receipt_table(m["receipt"])}
+{_receipt_table(m.receipt)}
 
 ## What came out
 
@@ -61,64 +62,64 @@ at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing
 
 ## Software
 
-{", ".join(f"{name} {version}" for name, version in sorted(m["software"].items()))}. Schema sha256 {m["schema_sha256"]}.
+{", ".join(f"{name} {version}" for name, version in sorted(m.software.items()))}. Schema sha256 {m.schema_sha256}.
 """
 
 
 # ------------------------------------------------------------------- words that the registry's entry shares
 
 
-def protected(manifest: dict[str, Any]) -> str:
+def protected(manifest: Manifest) -> str:
     """Whom the promise is about, for the middle of a sentence."""
     return _UNITS[_kind(manifest)][0]
 
 
-def neighbours(manifest: dict[str, Any]) -> str:
+def neighbours(manifest: Manifest) -> str:
     """The pairs of data sets between which the promise holds (docs/privacy.md)."""
     kind = _kind(manifest)
-    text = _UNITS[kind][1].format(k=manifest["receipt"]["unit"].get("max_records", 1))
+    text = _UNITS[kind][1].format(k=manifest.receipt.unit.max_records)
     if kind not in _SIZES:
         return text
     size = _SIZES[kind] if declared_records(manifest) is None else _DECLARED[kind].format(n=declared_records(manifest))
     return f"{text}; {size}"
 
 
-def declared_records(manifest: dict[str, Any]) -> int | None:
+def declared_records(manifest: Manifest) -> int | None:
     """The number of records that was declared as public (parameter `records`); None where it is private."""
-    return manifest["parameters"].get("records")
+    return manifest.parameters.get("records")
 
 
-def beyond(manifest: dict[str, Any]) -> str:
+def beyond(manifest: Manifest) -> str:
     """What the unit does not cover."""
     return _UNITS[_kind(manifest)][2]
 
 
-def noise(manifest: dict[str, Any]) -> str:
+def noise(manifest: Manifest) -> str:
     """How the noise was made."""
-    source = "a known seed, so that anyone can take it off" if manifest["seeded"] else "the operating system's entropy"
+    source = "a known seed, so that anyone can take it off" if manifest.seeded else "the operating system's entropy"
     return f"exact discrete Laplace noise and exact selections, from {source}"
 
 
-def fitted(manifest: dict[str, Any]) -> str:
+def fitted(manifest: Manifest) -> str:
     """How degrees follow from the noisy counts, where nothing is drawn at random; else nothing."""
-    ranges, settings = "leaves" in manifest["summary"], manifest["parameters"]
-    if manifest["kind"] != "graph" or (ranges and settings["preset"] != "paper"):
+    ranges, settings = "leaves" in manifest.summary, manifest.parameters
+    if manifest.kind != "graph" or (ranges and settings["preset"] != "paper"):
         return ""
     how = "nodes have the lowest degree of their range" if ranges else "degrees are fitted to the noisy counts"
     return f"{how}; nothing is drawn at random"
 
 
-def _kind(manifest: dict[str, Any]) -> str:
-    unit = manifest["receipt"]["unit"]
-    kind = unit.get("kind", "record")
-    if kind == "record" and manifest["kind"] == "sets":
+def _kind(manifest: Manifest) -> str:
+    unit = manifest.receipt.unit
+    kind = unit.kind
+    if kind == "record" and manifest.kind == "sets":
         return "set"
-    return "person" if kind == "record" and unit["max_records"] > 1 else str(kind)
+    return "person" if kind == "record" and unit.max_records > 1 else kind
 
 
-def _unit(manifest: dict[str, Any]) -> str:
+def _unit(manifest: Manifest) -> str:
     """Whom it protects, as in the manifest; of sets also what a record is."""
-    return protected(manifest) if _kind(manifest) == "set" else str(manifest["unit"])
+    return protected(manifest) if _kind(manifest) == "set" else manifest.unit
 
 
 _UNITS = {
@@ -171,33 +172,32 @@ _DECLARED = {
 # ------------------------------------------------------------------------------------------------ the ledger
 
 
-def _ledger_rows(manifest: dict[str, Any]) -> str:
-    made = [f"| made | {manifest['created']} (UTC) |"] if manifest.get("created") else []
-    if line := manifest.get("ledger"):
-        made.append(f"| data set | `{line['dataset']}`, release {line['sequence']} in its ledger |")
+def _ledger_rows(manifest: Manifest) -> str:
+    made = [f"| made | {manifest.created} (UTC) |"] if manifest.created else []
+    if line := manifest.ledger:
+        made.append(f"| data set | `{line.dataset}`, release {line.sequence} in its ledger |")
     return "".join(f"{row}\n" for row in made)
 
 
-def _others(manifest: dict[str, Any]) -> str:
+def _others(manifest: Manifest) -> str:
     """The last limit: releases from the same data that this one cannot know of."""
-    if manifest.get("ledger"):
+    if manifest.ledger:
         return "Releases from the same data that are not in the ledger, and later ones: all their epsilons add up."
     return "Other releases from the same data: their epsilons add up. Earlier releases: not recorded here."
 
 
-def _earlier(manifest: dict[str, Any]) -> str:
+def _earlier(manifest: Manifest) -> str:
     """The releases before this one, and what they spent together."""
-    line = manifest.get("ledger")
+    line = manifest.ledger
     if not line:
         return ""
-    spent, cap = line["spent_nano"], line["cap_nano"]
+    spent, cap = line.spent_nano, line.cap_nano
     rows = [
-        f"| {e['sequence']} | {e['time']} | {e['method']} | {words_of(e['epsilon_nano'])} | {_became(e)} |"
-        for e in line["earlier"]
+        f"| {e.sequence} | {e.time} | {e.method} | {words_of(e.epsilon_nano)} | {_became(e)} |" for e in line.earlier
     ]
     table = ["| release | charged (UTC) | method | epsilon | what became of it |", "|---|---|---|---|---|", *rows, ""]
     most = "no cap is set" if cap is None else f"its cap is {words_of(cap)}"
-    void = any(not e["guarantee"].startswith("pure") for e in [*line["earlier"], manifest])
+    void = not all(told.startswith("pure") for told in [manifest.guarantee, *(e.guarantee for e in line.earlier)])
     means = f"To someone who has all of these releases, the odds of any outcome change\n{odds(spent / NANO)}."
     if void:
         means = "One of these\nreleases has no guarantee: if it is out, the sum promises nothing."
@@ -211,9 +211,9 @@ With this release the data set has spent epsilon {words_of(spent)}; {most}. {mea
 """
 
 
-def _became(entry: dict[str, Any]) -> str:
-    sound = "" if entry["guarantee"].startswith("pure") else f"{entry['guarantee']}; "
-    return f"{sound}sha256 {entry['sha256']}" if entry["sha256"] else f"{sound}charged, no release recorded"
+def _became(entry: EarlierRelease) -> str:
+    sound = "" if entry.guarantee.startswith("pure") else f"{entry.guarantee}; "
+    return f"{sound}sha256 {entry.sha256}" if entry.sha256 else f"{sound}charged, no release recorded"
 
 
 # -------------------------------------------------------------------------------------------------- the rest
@@ -229,7 +229,7 @@ def _chance(epsilon: float) -> str:
     return f"{100 * chance:.3g} %" if 0.001 < chance < 0.999 else f"nearly {round(chance) * 100} %"
 
 
-def _public(manifest: dict[str, Any]) -> str:
+def _public(manifest: Manifest) -> str:
     """What is public input, and so not protected at all."""
     text = (
         "The schema: names, bounds, categories and their order are public input, and so are epsilon and all parameters"
@@ -238,55 +238,55 @@ def _public(manifest: dict[str, Any]) -> str:
     return f"{text}." if number is None else f"{text},\n  among them the number of records, declared as {number}."
 
 
-def _fixed(manifest: dict[str, Any]) -> str:
+def _fixed(manifest: Manifest) -> str:
     return ", with the number of records fixed" if _kind(manifest) in ("record", "set") else ""
 
 
-def _outcome(manifest: dict[str, Any]) -> str:
+def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
-    records = manifest["summary"]["records"]
-    if manifest["kind"] == "graph":
+    records = manifest.summary["records"]
+    if manifest.kind == "graph":
         how = fitted(manifest) or "drawn inside these ranges at random"
         counts = f"A sequence of {records} degrees, from the noisy counts of {_regions(manifest)}"
         return f"{counts}: {how}.\nNo edge is released."
-    kind = "sets" if manifest["kind"] == "sets" else "records"
+    kind = "sets" if manifest.kind == "sets" else "records"
     drawn = f"{records} synthetic {kind}, drawn from the noisy counts of {_regions(manifest)};"
     return f"{drawn}\nnone of them is a record of a person."
 
 
-def _regions(manifest: dict[str, Any]) -> str:
-    s = manifest["summary"]
-    if manifest["method"] == "degrees":
+def _regions(manifest: Manifest) -> str:
+    s = manifest.summary
+    if manifest.method == "degrees":
         return "nodes by degree" if "leaves" not in s else f"{s['leaves']} ranges of degrees"
-    if manifest["method"] == "diffpart":
+    if manifest.method == "diffpart":
         return f"{s['leaves']} sets of items" + (" and, for pruned ones, of their partitions" if s["refilled"] else "")
-    if manifest["method"] != "diffgen":
+    if manifest.method != "diffgen":
         return f"{s['leaves']} regions"
     return f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"
 
 
-def _receipt_table(receipt: dict[str, Any]) -> str:
+def _receipt_table(receipt: Receipt) -> str:
     """Charges by reason, over all kinds of paths; the dearest path of each reason."""
     worst: dict[str, int] = {}
-    for path in receipt["paths"]:
+    for path in receipt.paths:
         spent: dict[str, int] = {}
-        for charge in path["charges"]:
-            spent[charge["why"]] = spent.get(charge["why"], 0) + charge["epsilon_nano"]
+        for charge in path.charges:
+            spent[charge.why] = spent.get(charge.why, 0) + charge.epsilon_nano
         for why, nano in spent.items():
             worst[why] = max(worst.get(why, 0), nano)
-    total = max((path["epsilon_nano"] for path in receipt["paths"]), default=0)
+    total = max((path.epsilon_nano for path in receipt.paths), default=0)
     lines = ["| question | at most, on a path |", "|---|---|"]
     lines += [f"| {why} | {words_of(nano)} |" for why, nano in worst.items()]
     lines += [f"| **all questions of a path** | **{words_of(total)}** |"]
     return "\n".join(lines)
 
 
-def datapackage(manifest: dict[str, Any], data_name: str) -> dict[str, Any]:
+def datapackage(manifest: Manifest, data_name: str) -> dict[str, Any]:
     """datapackage.json: the records as a Frictionless resource with the public schema."""
     stored = data_name.rsplit(".", 1)[-1]
     return {
         "name": "cantle-release",
-        "title": f"Release by cantle ({manifest['guarantee']})",
+        "title": f"Release by cantle ({manifest.guarantee})",
         "resources": [
             {
                 "name": "data",
@@ -305,18 +305,18 @@ _SPELLING = ("trueValues", "falseValues", "format", "decimalChar", "groupChar", 
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain"}
 
 
-def _described(manifest: dict[str, Any], stored: str) -> dict[str, Any]:
+def _described(manifest: Manifest, stored: str) -> dict[str, Any]:
     """The schema of the data file, for tables of any kind; FIMI lines have none."""
-    if manifest["kind"] == "graph":
+    if manifest.kind == "graph":
         return {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
-    if manifest["kind"] == "sets":
-        form = manifest["form"]
+    if manifest.kind == "sets":
+        form = manifest.form
         long, lists = [{"name": form["id"], "type": "integer"}, {"name": form["item"]}], [{"name": form["column"]}]
         lists[0]["type"] = "array"
         return {} if stored == "dat" else {"schema": {"fields": long if stored == "csv" else lists}}
     fields = [
         {key: value for key, value in field.items() if key not in _SPELLING}
-        for field in manifest["schema"]["fields"]
+        for field in manifest.schema["fields"]
         if field.get("role") != "identifier"
     ]
     return {"schema": {"fields": fields, "missingValues": [""]}}

@@ -19,7 +19,8 @@ from cantle.postprocess.group_frames import leaves_from, span_columns
 from cantle.postprocess.leaves import Leaves
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.data_file import as_polars
-from cantle.release.load import domain_of, grid_and_domain, load, read_manifest, schema_of
+from cantle.release.load import domain_of, grid_and_domain, load, read_document, schema_of
+from cantle.release.manifest import Manifest, Receipt
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
 from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
@@ -38,7 +39,7 @@ def verify_folder(folder: Path) -> list[str]:
 
 def file_problems(folder: Path) -> list[str]:
     """All that is off with the files of a saved release."""
-    return _found(lambda: list(_files(folder, read_manifest(folder))))
+    return _found(lambda: list(_files(folder, read_document(folder))))
 
 
 def problems(release: Release) -> list[str]:
@@ -47,7 +48,7 @@ def problems(release: Release) -> list[str]:
 
 
 def _checks(release: Release) -> Iterator[str]:
-    yield from _receipt(release.manifest["receipt"])
+    yield from _receipt(release.manifest.receipt)
     yield from _ledger(release.manifest)
     yield from _schema(release.manifest)
     yield from _leaves(release)
@@ -68,33 +69,34 @@ def _found(look: Callable[[], list[str]]) -> list[str]:
         return [f"release.json is not of the expected form ({type(error).__name__})"]
 
 
-def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
+def _files(folder: Path, document: dict[str, Any]) -> Iterator[str]:
     """Hashes, unlisted files, and the texts that follow from the manifest."""
-    bare = {key: value for key, value in manifest.items() if key != "sha256"}
+    manifest = Manifest.from_dict(document)
+    bare = {key: value for key, value in document.items() if key != "sha256"}
     prefix = mark_of(manifest)
     own = prefix + FILES["manifest"]
-    if sha256(rfc8785.dumps(bare)) != manifest.get("sha256"):
+    if sha256(rfc8785.dumps(bare)) != manifest.sha256:
         yield f"{own} does not have the hash it states"
-    if (folder / own).is_file() and (folder / own).read_bytes() != rfc8785.dumps(manifest):
+    if (folder / own).is_file() and (folder / own).read_bytes() != rfc8785.dumps(document):
         yield f"{own} is not in canonical form"
     there = {path.name for path in folder.iterdir()}
-    listed = set(manifest["files"]) | {own}
+    listed = set(manifest.files) | {own}
     needed = {prefix + FILES[name] for name in ("statement", "registry", "datapackage", "groups")}
     yield from (f"{name} is not part of the release" for name in sorted(needed - listed))
     yield from (f"{name} is listed and missing" for name in sorted(listed - there))
     yield from (f"{name} is not listed" for name in sorted(there - listed))
     for name in sorted(listed & there - {own}):
-        if sha256_of(folder / name) != manifest["files"][name]:
+        if sha256_of(folder / name) != manifest.files[name]:
             yield f"{name} does not have the listed hash"
     yield from _texts(folder, prefix, manifest, listed & there)
 
 
-def _texts(folder: Path, prefix: str, manifest: dict[str, Any], there: set[str]) -> Iterator[str]:
+def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> Iterator[str]:
     """The statement, the registry's entry and the data package say what the manifest says.
 
     Another version may have worded them otherwise; then their hashes must do.
     """
-    if manifest["software"]["cantle"] != version("cantle"):
+    if manifest.software.get("cantle") != version("cantle"):
         return
     for name, text in (("statement", statement), ("registry", registry)):
         said = prefix + FILES[name]
@@ -106,58 +108,58 @@ def _texts(folder: Path, prefix: str, manifest: dict[str, Any], there: set[str])
         yield f"{package} does not describe this release"
 
 
-def _receipt(receipt: dict[str, Any]) -> Iterator[str]:
+def _receipt(receipt: Receipt) -> Iterator[str]:
     """Every kind of path re-added, none above epsilon."""
-    for path in receipt["paths"]:
-        spent = sum(charge["epsilon_nano"] for charge in path["charges"])
-        if spent != path["epsilon_nano"]:
-            yield f"path {path['path']} of the receipt does not add up"
-        if spent > receipt["epsilon_nano"] or any(charge["epsilon_nano"] < 1 for charge in path["charges"]):
-            yield f"path {path['path']} of the receipt spends more than epsilon"
+    for path in receipt.paths:
+        spent = sum(charge.epsilon_nano for charge in path.charges)
+        if spent != path.epsilon_nano:
+            yield f"path {path.path} of the receipt does not add up"
+        if spent > receipt.epsilon_nano or any(charge.epsilon_nano < 1 for charge in path.charges):
+            yield f"path {path.path} of the receipt spends more than epsilon"
 
 
-def _ledger(manifest: dict[str, Any]) -> Iterator[str]:
+def _ledger(manifest: Manifest) -> Iterator[str]:
     """The releases before this one are numbered through, and with it add up to what the data set has spent."""
-    line = manifest.get("ledger")
+    line = manifest.ledger
     if line is None:
         return
-    if [entry["sequence"] for entry in line["earlier"]] != list(range(1, line["sequence"])):
+    if [entry.sequence for entry in line.earlier] != list(range(1, line.sequence)):
         yield "the earlier releases are not numbered through"
-    spent = [entry["epsilon_nano"] for entry in line["earlier"]] + [manifest["receipt"]["epsilon_nano"]]
-    if min(spent) < 1 or sum(spent) != line["spent_nano"]:
+    spent = [entry.epsilon_nano for entry in line.earlier] + [manifest.receipt.epsilon_nano]
+    if min(spent) < 1 or sum(spent) != line.spent_nano:
         yield "the releases in the ledger do not add up to what is spent"
-    if line["cap_nano"] is not None and line["spent_nano"] > line["cap_nano"]:
+    if line.cap_nano is not None and line.spent_nano > line.cap_nano:
         yield "the data set has spent more than its cap"
 
 
-def _schema(manifest: dict[str, Any]) -> Iterator[str]:
+def _schema(manifest: Manifest) -> Iterator[str]:
     schema = schema_of(manifest)
-    if schema.hash() != manifest["schema_sha256"]:
+    if schema.hash() != manifest.schema_sha256:
         yield "the schema does not have the hash it states"
-    if manifest["private"] != (not manifest["seeded"] and not schema.inferred):
+    if manifest.private != (not manifest.seeded and not schema.inferred):
         yield "the release does not say honestly whether it is private"
-    if manifest["epsilon"] != words_of(manifest["receipt"]["epsilon_nano"]):
+    if manifest.epsilon != words_of(manifest.receipt.epsilon_nano):
         yield "epsilon differs from the receipt"
 
 
 def _leaves(release: Release) -> Iterator[str]:
     """Leaves cover the domain once, pay as the receipt says, and hold the records that were released."""
     manifest = release.manifest
-    if manifest["kind"] != "table":
-        yield from set_problems(release) if manifest["kind"] == "sets" else degree_problems(release)
+    if manifest.kind != "table":
+        yield from set_problems(release) if manifest.kind == "sets" else degree_problems(release)
         return
-    if manifest["method"] == "diffgen":
+    if manifest.method == "diffgen":
         yield from _cells(release)
         return
     domain = domain_of(manifest)
     leaves = leaves_from(domain, release.groups)
-    yield from _rates(manifest["receipt"], leaves)
+    yield from _rates(manifest.receipt, leaves)
     if not _same_regions(domain, leaves, release.frames["tree"]):
         yield "the regions of the leaves are not those the tree's cuts make"
         return
-    if (leaves.count < 0).any() or int(leaves.count.sum()) != manifest["summary"]["records"]:
+    if (leaves.count < 0).any() or int(leaves.count.sum()) != manifest.summary["records"]:
         yield "the counts of the leaves do not add up to the number of records"
-    if manifest["parameters"]["values"] != "set":
+    if manifest.parameters["values"] != "set":
         yield from _recount(release, domain, leaves)
 
 
@@ -168,14 +170,14 @@ def _cells(release: Release) -> Iterator[str]:
     if not grid.fits(tuple(a.size for a in domain.attributes)):
         yield "the cuts do not cover the domain"
         return
-    last = manifest["receipt"]["paths"][0]["charges"][-1]
+    last = manifest.receipt.paths[0].charges[-1]
     rates = groups.select("rate_num", "rate_den").unique().rows()
     if len(groups) and rates != [rate_paid(last)]:
         yield "the noise of the cells is not what the receipt paid for"
     listed, count = listed_cells(domain, groups), groups["count"].to_numpy()
     size = grid.cells * (domain.target.size if domain.target else 1)
     in_order = (np.diff(listed) > 0).all() and (listed >= 0).all() and (listed < size).all()
-    if size != manifest["summary"]["cells"] or not in_order:
+    if size != manifest.summary["cells"] or not in_order:
         yield "the cells are not those of the released cuts, each listed once in order"
         return
     place = grid.unravel(groups["leaf"].to_numpy())
@@ -184,7 +186,7 @@ def _cells(release: Release) -> Iterator[str]:
         for name, column in span_columns(attribute, edge[:-1], edge[1:], place[:, a]).items():
             if not groups[name].equals(column.cast(groups[name].dtype)):
                 yield f"column {name} of the cells is not that of the released cuts"
-    if (groups["noisy"] < manifest["summary"]["at_least"]).any():
+    if (groups["noisy"] < manifest.summary["at_least"]).any():
         yield "a cell below the threshold is listed"
     yield from _recount_cells(release, listed, count)
 
@@ -193,7 +195,7 @@ def _recount_cells(release: Release, listed: Ints, count: Ints) -> Iterator[str]
     """Puts every released record into its cell and compares with the counts."""
     domain, grid = grid_and_domain(release)
     codes, classes = domain.encode(as_polars(release.records, release.manifest))
-    if len(codes) != release.manifest["summary"]["records"]:
+    if len(codes) != release.manifest.summary["records"]:
         yield "the records are not as many as stated, or not all in the schema's domain"
         return
     cell = grid.locate(list(codes.T)) if codes.shape[1] else np.zeros(len(codes), np.int64)
@@ -203,9 +205,9 @@ def _recount_cells(release: Release, listed: Ints, count: Ints) -> Iterator[str]
         yield "the records do not have the counts of the cells"
 
 
-def _rates(receipt: dict[str, Any], leaves: Leaves) -> Iterator[str]:
+def _rates(receipt: Receipt, leaves: Leaves) -> Iterator[str]:
     """Each leaf's noise is what its path paid last, over the sensitivity paid for."""
-    paths = {path["path"]: path["charges"] for path in receipt["paths"]}
+    paths = {path.path: path.charges for path in receipt.paths}
     if not set(leaves.path.tolist()) <= set(paths):
         yield "a leaf points to a path that is not in the receipt"
         return
@@ -255,7 +257,7 @@ def _same_regions(domain: Domain, leaves: Leaves, tree: pl.DataFrame) -> bool:
 def _recount(release: Release, domain: Domain, leaves: Leaves) -> Iterator[str]:
     """Sends every released record down the tree and compares the leaves it reaches with their counts."""
     codes, classes = domain.encode(as_polars(release.records, release.manifest))
-    if len(codes) != release.manifest["summary"]["records"]:
+    if len(codes) != release.manifest.summary["records"]:
         yield "the records are not as many as stated, or not all in the schema's domain"
         return
     leaf = _route(release, domain, codes)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cantle.errors import VerifyError
 from cantle.postprocess.from_degrees import PAID, Answers, degree_results
 from cantle.release import Release
 from cantle.release.data_file import as_polars, list_frame
 from cantle.release.load import schema_of
+from cantle.release.manifest import Manifest, Receipt
 from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO
+from cantle.trusted.budget import NANO, Charge
 from cantle.trusted.degree_queries import MOST_DEGREE
 from cantle.trusted.geometry.boxes import Ints
 
@@ -37,14 +37,14 @@ def set_problems(release: Release) -> Iterator[str]:
     if not _has_columns(groups, "sets", integers=universe.integers):
         yield "the groups do not have the columns of sets"
         return
-    yield from _paid(manifest["receipt"], groups)
+    yield from _paid(manifest.receipt, groups)
     records = list_frame(as_polars(release.records, release.manifest), manifest)["items"]
     for name, column in (("groups", groups["items"]), ("records", records)):
         starts, codes = _codes(column, universe)
         if not _are_sets(starts, codes):
             yield f"the {name} are not all sets of declared items"
             return
-    summary, count = manifest["summary"], groups["count"].to_numpy()
+    summary, count = manifest.summary, groups["count"].to_numpy()
     if groups["items"].n_unique() != len(groups) or len(groups) != summary["leaves"]:
         yield "a set is listed twice in the groups, or not as many are listed as stated"
     if _as_counted(manifest) and not np.array_equal(count, groups["noisy"].to_numpy()):
@@ -67,16 +67,16 @@ def _has_columns(groups: pl.DataFrame, which: str, *, integers: bool = True) -> 
     return dict(groups.schema) == wanted and not any(groups.null_count().row(0))
 
 
-def _as_counted(manifest: dict[str, Any]) -> bool:
+def _as_counted(manifest: Manifest) -> bool:
     """Whether leaves are released as they were counted: a taxonomy was expanded, and nothing filled in."""
-    settings = manifest["parameters"]
-    whys = {charge["why"] for path in manifest["receipt"]["paths"] for charge in path["charges"]}
+    settings = manifest.parameters
+    whys = {charge.why for charge in manifest.receipt.charges()}
     return not settings["fill"] and "item sets" not in whys
 
 
-def _paid(receipt: dict[str, Any], groups: pl.DataFrame) -> Iterator[str]:
+def _paid(receipt: Receipt, groups: pl.DataFrame) -> Iterator[str]:
     """Each group's noise is what its path paid last, over the sensitivity paid for."""
-    paths = {path["path"]: path["charges"] for path in receipt["paths"]}
+    paths = {path.path: path.charges for path in receipt.paths}
     for path, num, den in groups.select("path", "rate_num", "rate_den").unique().sort("path").rows():
         if path not in paths or not paths[path]:
             yield "a group points to a path that is not in the receipt"
@@ -84,12 +84,9 @@ def _paid(receipt: dict[str, Any], groups: pl.DataFrame) -> Iterator[str]:
             yield f"the noise of groups on path {path} is not what the receipt paid for"
 
 
-def rate_paid(charge: dict[str, Any]) -> tuple[int, int]:
-    """The rate of noise that a charge pays for; its numbers are looked at first, as a text times 10^9 is a long one."""
-    price, sensitivity = charge["epsilon_nano"], charge["sensitivity"]
-    if type(price) is not int or type(sensitivity) is not int:
-        raise VerifyError("a charge of the receipt is not in whole numbers")
-    return price, sensitivity * NANO
+def rate_paid(charge: Charge) -> tuple[int, int]:
+    """The rate of noise that a charge pays for."""
+    return charge.epsilon_nano, charge.sensitivity * NANO
 
 
 def _codes(items: pl.Series, universe: Any) -> tuple[Ints, Ints]:
@@ -120,15 +117,15 @@ def degree_problems(release: Release) -> Iterator[str]:
     """The sequence is what the noisy numbers make of it; under mode rps, it has the counts of the leaves."""
     manifest, groups = release.manifest, release.groups
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
-    if len(degrees) != manifest["summary"]["records"] or (np.diff(degrees, prepend=0) < 0).any():
+    if len(degrees) != manifest.summary["records"] or (np.diff(degrees, prepend=0) < 0).any():
         yield "the degrees are not ascending, or not as many as stated"
         return
-    mode = manifest["parameters"]["mode"]
+    mode = manifest.parameters["mode"]
     if not _has_columns(groups, mode):
         yield "the groups do not have the columns of degrees"
         return
     if mode == "rps":
-        yield from _paid(manifest["receipt"], groups)
+        yield from _paid(manifest.receipt, groups)
         yield from _leaf_degrees(release, degrees)
         return
     found = list(_questions(manifest, groups))
@@ -136,7 +133,7 @@ def degree_problems(release: Release) -> Iterator[str]:
         yield from found
         return
     again = degree_results(_answers(manifest, groups), None)
-    if not again.groups.drop("estimate").equals(groups.drop("estimate")) or again.summary != manifest["summary"]:
+    if not again.groups.drop("estimate").equals(groups.drop("estimate")) or again.summary != manifest.summary:
         yield "the noisy numbers are not in order, or not those of the stated bound and summary"
     elif not np.array_equal(again.records["degree"].to_numpy(), degrees):
         yield "the degrees are not what the noisy numbers make of them"
@@ -144,21 +141,21 @@ def degree_problems(release: Release) -> Iterator[str]:
         yield "the estimates are not those of the degrees"
 
 
-def _questions(manifest: dict[str, Any], groups: pl.DataFrame) -> Iterator[str]:
+def _questions(manifest: Manifest, groups: pl.DataFrame) -> Iterator[str]:
     """Every question has the noise that the receipt's one path paid for it, and none that was paid is left out."""
-    (path,) = manifest["receipt"]["paths"]
-    paid = {charge["why"]: rate_paid(charge) for charge in path["charges"] if charge["verb"] == "measure"}
+    (path,) = manifest.receipt.paths
+    paid = {charge.why: rate_paid(charge) for charge in path.charges if charge.verb == "measure"}
     for number, question, *rate in groups.select("path", "question", "rate_num", "rate_den").unique().rows():
-        if number != path["path"] or paid.get(PAID.get(question, "")) != tuple(rate):
+        if number != path.path or paid.get(PAID.get(question, "")) != tuple(rate):
             yield f"the noise of {question!r} is not what the receipt paid for"
     told = dict(groups["question"].value_counts().iter_rows())
     if any(told.get(question, 0) != (number if PAID[question] in paid else 0) for question, number in _sizes(manifest)):
         yield "the noisy numbers are not those that the receipt paid for"
 
 
-def _sizes(manifest: dict[str, Any]) -> Iterator[tuple[str, int]]:
+def _sizes(manifest: Manifest) -> Iterator[tuple[str, int]]:
     """How many numbers each question has, where it is asked."""
-    summary, schema = manifest["summary"], schema_of(manifest)
+    summary, schema = manifest.summary, schema_of(manifest)
     most = summary["theta"]
     if schema.unit == "edge":
         most = min(max(1, summary["records"] - 1), schema.max_degree or MOST_DEGREE, MOST_DEGREE)
@@ -171,14 +168,14 @@ def _sizes(manifest: dict[str, Any]) -> Iterator[tuple[str, int]]:
     }.items()
 
 
-def _answers(manifest: dict[str, Any], groups: pl.DataFrame) -> Answers:
+def _answers(manifest: Manifest, groups: pl.DataFrame) -> Answers:
     """The noisy answers as the method had them."""
     import polars as pl
 
     schema = schema_of(manifest)
     answers = Answers(schema.unit, schema.node_count, schema.max_degree)
-    answers.path = manifest["receipt"]["paths"][0]["path"]
-    answers.theta = 0 if schema.unit == "edge" else manifest["summary"]["theta"]
+    answers.path = manifest.receipt.paths[0].path
+    answers.theta = 0 if schema.unit == "edge" else manifest.summary["theta"]
     for question in groups["question"].unique(maintain_order=True).to_list():
         rows = groups.filter(pl.col("question") == question)
         rate = np.array([rows["rate_num"][0]], dtype=np.int64)
@@ -193,7 +190,7 @@ def _answers(manifest: dict[str, Any], groups: pl.DataFrame) -> Answers:
 
 def _leaf_degrees(release: Release, degrees: Ints) -> Iterator[str]:
     """The leaves cover the degrees from 0 to the bound, cut where the tree says, and have the released counts."""
-    groups, summary = release.groups, release.manifest["summary"]
+    groups, summary = release.groups, release.manifest.summary
     lo, hi = groups["degree.lo"].to_numpy(), groups["degree.hi"].to_numpy()
     tree = release.frames["tree"]
     cuts = np.sort(tree["point"].drop_nulls().to_numpy())

@@ -1,0 +1,267 @@
+"""release.json as a type: these classes are the only definition of its fields.
+
+`to_dict` gives what is written, `from_dict` reads it back and refuses whatever has another form: a release may come
+from anyone, so every field is checked before it is used. Everything in a manifest is released, and so public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from cantle.errors import ParameterError, VerifyError, raise_alone
+from cantle.trusted.budget import Charge, Unit
+
+FORMAT = "cantle-release/1"
+
+Document = dict[str, Any]
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathCharges:
+    """The charges on one kind of path from the whole domain to a leaf, and what they add up to."""
+
+    path: int
+    epsilon_nano: int
+    charges: tuple[Charge, ...]
+
+    def to_dict(self) -> Document:
+        charges = [charge.to_dict() for charge in self.charges]
+        return {"path": self.path, "epsilon_nano": self.epsilon_nano, "charges": charges}
+
+    @staticmethod
+    def from_dict(document: Any, where: str = "path") -> PathCharges:
+        fields = _Fields(document, where)
+        return fields.all_read(
+            PathCharges(
+                path=fields.take("path", int),
+                epsilon_nano=fields.take("epsilon_nano", int),
+                charges=tuple(fields.each("charges", _charge)),
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What was spent, for whom: every charge on every kind of path."""
+
+    unit: Unit
+    epsilon_nano: int
+    paths: tuple[PathCharges, ...]
+
+    def charges(self) -> list[Charge]:
+        """The charges of all paths."""
+        return [charge for path in self.paths for charge in path.charges]
+
+    def to_dict(self) -> Document:
+        paths = [path.to_dict() for path in self.paths]
+        return {"unit": self.unit.to_dict(), "epsilon_nano": self.epsilon_nano, "paths": paths}
+
+    @staticmethod
+    def from_dict(document: Any, where: str = "receipt") -> Receipt:
+        fields = _Fields(document, where)
+        return fields.all_read(
+            Receipt(
+                unit=_unit(fields.take("unit", dict), f"{where}.unit"),
+                epsilon_nano=fields.take("epsilon_nano", int),
+                paths=tuple(fields.each("paths", PathCharges.from_dict)),
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierRelease:
+    """A release of the same data set that the ledger lists before this one; no hash: it was charged but not saved."""
+
+    sequence: int
+    time: str
+    method: str
+    epsilon_nano: int
+    guarantee: str
+    sha256: str | None
+
+    def to_dict(self) -> Document:
+        return dict(vars(self))
+
+    @staticmethod
+    def from_dict(document: Any, where: str = "earlier release") -> EarlierRelease:
+        fields = _Fields(document, where)
+        return fields.all_read(
+            EarlierRelease(
+                sequence=fields.take("sequence", int),
+                time=fields.take("time", str),
+                method=fields.take("method", str),
+                epsilon_nano=fields.take("epsilon_nano", int),
+                guarantee=fields.take("guarantee", str),
+                sha256=fields.take("sha256", str, or_none=True),
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerLine:
+    """The place of a release in its ledger: the data set, what it has spent up to here, and the releases before."""
+
+    dataset: str
+    sequence: int
+    time: str
+    cap_nano: int | None
+    spent_nano: int
+    earlier: tuple[EarlierRelease, ...]
+
+    def to_dict(self) -> Document:
+        return vars(self) | {"earlier": [release.to_dict() for release in self.earlier]}
+
+    @staticmethod
+    def from_dict(document: Any, where: str = "ledger") -> LedgerLine:
+        fields = _Fields(document, where)
+        return fields.all_read(
+            LedgerLine(
+                dataset=fields.take("dataset", str),
+                sequence=fields.take("sequence", int),
+                time=fields.take("time", str),
+                cap_nano=fields.take("cap_nano", int, or_none=True),
+                spent_nano=fields.take("spent_nano", int),
+                earlier=tuple(fields.each("earlier", EarlierRelease.from_dict)),
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """All that a release says about itself.
+
+    `form` is the public form in which sets came in (empty for other kinds of data). `files` and `sha256` are known
+    once a release is saved: the hash of every other file, and of release.json without this field.
+    """
+
+    kind: str
+    private: bool
+    guarantee: str
+    seeded: bool
+    epsilon: str
+    unit: str
+    method: str
+    parameters: Document
+    schema: Document
+    schema_sha256: str
+    receipt: Receipt
+    postprocessing: Document
+    software: dict[str, str]
+    summary: dict[str, int]
+    structure: Document = field(default_factory=dict)
+    form: dict[str, str] = field(default_factory=dict)
+    created: str | None = None
+    ledger: LedgerLine | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    sha256: str = ""
+
+    def to_dict(self) -> Document:
+        """The content of release.json; fields that a release does not have yet, or never has, are left out."""
+        stated = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
+        stated["ledger"] = None if self.ledger is None else self.ledger.to_dict()
+        return {name: value for name, value in stated.items() if value or name not in ("form", "files", "sha256")}
+
+    @staticmethod
+    def from_dict(document: Any) -> Manifest:
+        """The manifest in a dictionary as JSON gives it; raises VerifyError that names the field of another form."""
+        fields = _Fields(document, "")
+        if fields.take("format", str) != FORMAT:
+            raise VerifyError(f"release.json is not of the format {FORMAT}")
+        ledger = fields.take("ledger", dict, or_none=True)
+        return fields.all_read(
+            Manifest(
+                kind=fields.take("kind", str),
+                private=fields.take("private", bool),
+                guarantee=fields.take("guarantee", str),
+                seeded=fields.take("seeded", bool),
+                epsilon=fields.take("epsilon", str),
+                unit=fields.take("unit", str),
+                method=fields.take("method", str),
+                parameters=fields.take("parameters", dict),
+                schema=fields.take("schema", dict),
+                schema_sha256=fields.take("schema_sha256", str),
+                receipt=Receipt.from_dict(fields.take("receipt", dict)),
+                postprocessing=fields.take("postprocessing", dict),
+                software=fields.table("software", str),
+                summary=fields.table("summary", int),
+                structure=fields.take("structure", dict),
+                form=fields.table("form", str, or_empty=True),
+                created=fields.take("created", str, or_none=True),
+                ledger=None if ledger is None else LedgerLine.from_dict(ledger),
+                files=fields.table("files", str, or_empty=True),
+                sha256=fields.take("sha256", str) if "sha256" in document else "",
+            )
+        )
+
+
+# ----------------------------------------------------------------------------------------------------- reading
+
+
+_WORDS: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false", dict: "a mapping", list: "a list"}
+
+
+class _Fields:
+    """The fields of one mapping in release.json, each taken once and checked for its type."""
+
+    def __init__(self, document: Any, where: str) -> None:
+        self._where = where
+        self._left = dict(_checked(document, dict, where or "the whole of it"))
+
+    def take(self, name: str, kind: type, *, or_none: bool = False) -> Any:
+        """The value of a field, exactly of this type: JSON has no others, and true is no number here."""
+        if name not in self._left:
+            raise VerifyError(f"release.json is not of the expected form: {self._path(name)} is missing")
+        value = self._left.pop(name)
+        return None if value is None and or_none else _checked(value, kind, self._path(name))
+
+    def each(self, name: str, read: Callable[[Any, str], Value]) -> list[Value]:
+        """The values of a list, each as `read` takes it."""
+        where = self._path(name)
+        return [read(value, f"{where}[{i}]") for i, value in enumerate(self.take(name, list))]
+
+    def table(self, name: str, kind: type[Value], *, or_empty: bool = False) -> dict[str, Value]:
+        """A mapping whose values are all of one type."""
+        if or_empty and name not in self._left:
+            return {}
+        where = self._path(name)
+        return {key: _checked(value, kind, f"{where}.{key}") for key, value in self.take(name, dict).items()}
+
+    def all_read(self, made: Value) -> Value:
+        """What was made of the fields, if none is left over."""
+        if self._left:
+            unknown = self._path(min(self._left))
+            raise VerifyError(f"release.json has a field that this version of cantle does not know: {unknown}")
+        return made
+
+    def _path(self, name: str) -> str:
+        return f"{self._where}.{name}" if self._where else name
+
+
+def _checked(value: Any, kind: type, where: str) -> Any:
+    if type(value) is not kind:
+        raise VerifyError(f"release.json is not of the expected form: {where} is not {_WORDS[kind]}")
+    return value
+
+
+def _charge(document: Any, where: str) -> Charge:
+    fields = _Fields(document, where)
+    return fields.all_read(
+        Charge(
+            why=fields.take("why", str),
+            verb=fields.take("verb", str),
+            epsilon_nano=fields.take("epsilon_nano", int),
+            sensitivity=fields.take("sensitivity", int),
+            depth=fields.take("depth", int),
+        )
+    )
+
+
+def _unit(document: Document, where: str) -> Unit:
+    fields = _Fields(document, where)
+    try:
+        return fields.all_read(Unit(fields.take("max_records", int), fields.take("kind", str)))
+    except ParameterError as error:
+        raise_alone(VerifyError(f"release.json is not of the expected form: {where}: {error}"))

@@ -1,0 +1,23 @@
+"""Releases in memory with parts changed, as someone might who edits what a release says."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import cantle
+from cantle.release.manifest import Manifest
+
+
+def with_parts(release: cantle.Release, **parts: Any) -> cantle.Release:
+    """The release with other records, groups, frames or manifest."""
+    fields = {name: getattr(release, name) for name in ("records", "groups", "frames", "manifest")}
+    return cantle.Release(**(fields | parts))
+
+
+def with_manifest(release: cantle.Release, change: Callable[[dict[str, Any]], Any]) -> cantle.Release:
+    """The release with a manifest that was changed as release.json would be."""
+    document = copy.deepcopy(release.manifest.to_dict())
+    change(document)
+    return with_parts(release, manifest=Manifest.from_dict(document))
