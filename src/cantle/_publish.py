@@ -27,7 +27,7 @@ from cantle.methods.rps import RPS
 from cantle.postprocess.counts import fresh_seed, public_dice
 from cantle.postprocess.group_frames import check_names
 from cantle.postprocess.records import give_back
-from cantle.postprocess.results import Results, as_drawn
+from cantle.postprocess.results import Results
 from cantle.release import Release
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
 from cantle.schema.graph import GraphSchema
@@ -205,7 +205,7 @@ def _given_back(results: Results, form: Form, plan: Plan) -> Any:
 
         return give_back_sets(results.records, SetForm(**form))
     if form["frame"] == "polars":
-        return as_drawn(results)
+        return results.drawn
     # The types of columns follow from the schema, not from what happened to be drawn.
     nullable = [one.name for one in plan.domain.attributes if one.nullable] if isinstance(plan, RPS | DiffGen) else []
     return give_back(results.records, form["frame"], nullable)

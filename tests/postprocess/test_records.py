@@ -15,7 +15,7 @@ import cantle
 from cantle import _fast
 from cantle.postprocess import records as drawn
 from cantle.postprocess.records import Drawn
-from cantle.postprocess.results import Results, as_drawn
+from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute
 from cantle.schema.table import Schema
 
@@ -132,10 +132,9 @@ def test_a_release_becomes_a_frame_when_it_is_looked_at(tmp_path: Path) -> None:
     data = data.with_columns(yes=pl.Series([True, False, None] * 100))
     for method in ("rps", "diffgen"):
         made = [cantle.publish(data, SCHEMA, epsilon=1, method=method, insecure_seed=3) for _ in range(3)]
-        assert isinstance(as_drawn(made[0]), Drawn)
+        assert isinstance(made[0].drawn, Drawn)
         assert isinstance(made[0].records, pl.DataFrame)
         assert made[0].records is made[0].records
-        assert isinstance(as_drawn(made[0]), pl.DataFrame)
         pickled = pickle.loads(pickle.dumps(made[2]))
         files = []
         for number, release in enumerate((*made[:2], pickled)):
@@ -148,4 +147,4 @@ def test_a_release_becomes_a_frame_when_it_is_looked_at(tmp_path: Path) -> None:
 def test_results_hold_frames_as_well() -> None:
     frame = pl.DataFrame({"a": [1]})
     results = Results(frame, frame, {}, {})
-    assert results.records is as_drawn(results) is frame
+    assert results.records is results.drawn is frame

@@ -12,8 +12,8 @@ from cantle.release.manifest import Manifest
 
 def with_parts(release: cantle.Release, **parts: Any) -> cantle.Release:
     """The release with other records, groups, frames or manifest."""
-    fields = {name: getattr(release, name) for name in ("records", "groups", "frames", "manifest")}
-    return cantle.Release(**(fields | parts))
+    fields = {name: getattr(release, name) for name in ("groups", "frames", "manifest")}
+    return cantle.Release(**({"drawn": parts.pop("records", release.drawn)} | fields | parts))
 
 
 def with_manifest(release: cantle.Release, change: Callable[[dict[str, Any]], Any]) -> cantle.Release:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from cantle.postprocess.records import Drawn
 
@@ -11,46 +12,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class _Records:
-    """Records held by a release or results: a frame, or what was drawn, which becomes one when it is looked at."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __set__(self, thing: Any, value: Any) -> None:
-        vars(thing)[self._name] = value
-
-    def __get__(self, thing: Any, owner: type | None = None) -> Any:
-        if thing is None:
-            return self
-        held = vars(thing)[self._name]
-        if isinstance(held, Drawn):
-            held = vars(thing)[self._name] = held.frame()
-        return held
-
-
-Holder = TypeVar("Holder", bound=type)
-HELD = "records"
-
-
-def holds_drawn(kind: Holder) -> Holder:
-    """Lets the field `records` of a class hold what was drawn until someone looks at it."""
-    setattr(kind, HELD, _Records(HELD))
-    return kind
-
-
-def as_drawn(thing: Any) -> Any:
-    """The records that a release or results hold, as they are."""
-    return vars(thing)[HELD]
-
-
-@holds_drawn
 @dataclass(frozen=True, eq=False)
 class Results:
     """Records and groups; other frames by name; a few numbers; and public structure for release.json."""
 
-    records: Any
+    drawn: Any
+    """The records as codes (Drawn) or as a frame; whoever writes them to a file needs no frame."""
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
     summary: dict[str, int]
     structure: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def records(self) -> Any:
+        """The records as a frame."""
+        return as_frame(self.drawn)
+
+
+def as_frame(drawn: Any) -> Any:
+    """Records as a frame, which codes become when it is first asked for."""
+    return drawn.frame() if isinstance(drawn, Drawn) else drawn

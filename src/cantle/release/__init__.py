@@ -8,11 +8,12 @@ import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
-from cantle.postprocess.results import as_drawn, holds_drawn
+from cantle.postprocess.results import as_frame
 from cantle.release import canonical_json
 from cantle.release.data_file import ENDINGS, choose, write
 from cantle.release.manifest import Manifest
@@ -28,12 +29,12 @@ MARK = "NOT-PRIVATE."
 """Before the name of every file that carries no promise: a known seed, or a schema read off the data."""
 
 
-@holds_drawn
 @dataclass(frozen=True, eq=False)
 class Release:
     """Records, groups, other frames by name (tree, marginals), and the manifest that becomes release.json."""
 
-    records: Any
+    drawn: Any
+    """The records as codes (cantle.postprocess.records.Drawn) or as a frame."""
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
     manifest: Manifest
@@ -43,11 +44,18 @@ class Release:
     """Where it was loaded from."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"ticket": None, "folder": None}
+        state = vars(self) | {"ticket": None, "folder": None}
+        state.pop("records", None)  # it follows from what was drawn
+        return state
 
     def __repr__(self) -> str:
         m = self.manifest
         return f"Release({m.method}, epsilon={m.epsilon}, {m.summary['records']} records, {m.guarantee})"
+
+    @cached_property
+    def records(self) -> Any:
+        """The released records: a frame of the kind that came in, or a polars frame."""
+        return as_frame(self.drawn)
 
     @property
     def private(self) -> bool:
@@ -95,7 +103,7 @@ class Release:
         prefix = mark_of(self.manifest)
         names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
         meta = {"cantle": self.manifest.guarantee}
-        known = {names["data"]: write(as_drawn(self), folder / names["data"], data, self.manifest)}
+        known = {names["data"]: write(self.drawn, folder / names["data"], data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
