@@ -141,19 +141,11 @@ def test_a_target_may_have_a_hierarchy_and_an_identifier_has_none() -> None:
     assert one(type="string", categories=["a"], hierarchy=None).fields[0].hierarchy is None
 
 
-def test_two_fields_may_share_a_hierarchy(tmp_path: Path) -> None:
-    text = "fields:\n- {name: a, type: string, categories: &c [x, y], hierarchy: &h {g: [y, x]}}\n"
-    schema = load(tmp_path, text + "- &f {name: b, type: string, categories: *c, hierarchy: *h}\n- {<<: *f, name: c}")
-    assert [one.hierarchy for one in schema.fields] == [schema.fields[0].hierarchy] * 3
-
-
 # --------------------------------------------------------------------------------------------- hostile texts
 
 FIELDS = "fields:\n- {name: x, type: string, categories: [a, b]}\n"
 TREE = "fields:\n- {name: x, type: string, categories: [a, b], hierarchy: %s}\n"
 BOMB = "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9 if k else ''}x]\n" for k in range(30))
-MERGED = "".join(f"m{k}: &m{k} {{k{k}: 1, <<: [{f'*m{k - 1}, ' * 9 if k else ''}]}}\n" for k in range(30))
-CHAIN = "".join(f"a{k}: &a{k} [{f'*a{k - 1}' if k else 'x'}]\n" for k in range(3000))
 
 
 @pytest.mark.parametrize(
@@ -164,17 +156,14 @@ CHAIN = "".join(f"a{k}: &a{k} [{f'*a{k - 1}' if k else 'x'}]\n" for k in range(3
         ("s.yaml", FIELDS + "x: " + "{a: " * 200_000, "100 levels"),
         ("s.yaml", "? " * 200_000, "100 levels"),
         ("s.yaml", "fields:\n  " + "- " * 200_000 + "a", "100 levels"),
-        ("s.yaml", FIELDS + CHAIN, "100 levels"),
         ("s.yaml", TREE % ("[" * 101 + "a, b" + "]" * 101), "field 'x', hierarchy.*100 levels"),
         ("s.yaml", TREE % ("[{g: " * 3000 + "a, b" + "}]" * 3000), "100 levels"),
-        ("s.yaml", TREE % "&h [a, b, *h]", "alias .h .*cycle"),
-        ("s.yaml", FIELDS + "x: &a [*a]", "alias .a .*cycle"),
-        ("s.yaml", FIELDS + "x: &a {<<: *a}", "alias .a .*cycle"),
-        ("s.yaml", "&a {fields: [*a]}", "alias .a .*cycle"),
-        ("s.yaml", FIELDS + BOMB, "aliases unfold"),
-        ("s.yaml", FIELDS + MERGED, "aliases unfold"),
-        ("s.yaml", BOMB + "fields: [{name: x, type: *a29}]", "aliases unfold"),
-        ("s.yaml", FIELDS + "x: *a", "undefined alias"),
+        ("s.yaml", TREE % "&h [a, b, *h]", "line 2 has a YAML anchor, alias or merge .h.; write"),
+        ("s.yaml", FIELDS + "x: &a text", "line 3 has a YAML anchor, alias or merge .a."),
+        ("s.yaml", "&a {fields: [*a]}", "anchor, alias"),
+        ("s.yaml", FIELDS + BOMB, "anchor, alias"),
+        ("s.yaml", FIELDS + "x: *a", "anchor, alias"),
+        ("s.yaml", FIELDS + "<<: {kind: table}", "merge .<<."),
         ("s.yaml", FIELDS + "x: " + "9" * 5000, "digits"),
         ("s.yaml", FIELDS + "x: !!bool perhaps", "tag"),
         ("s.yaml", FIELDS + "x: !!int ''", "tag"),
@@ -206,10 +195,7 @@ def nested(levels: int, inner: Any) -> Any:
 def test_hostile_dictionaries_are_refused_at_once() -> None:
     circle: list[Any] = []
     circle.append(circle)
-    bomb: Any = "x"
-    for _ in range(60):
-        bomb = {"a": bomb, "b": bomb}
-    for odd in (nested(3000, "a"), circle, bomb):
+    for odd in (nested(3000, "a"), circle):
         for keys in ({"type": odd}, {"categories": odd}, {"thing": odd}, {"constraints": {"thing": odd}}):
             with pytest.raises(SchemaError, match="field 'x': it (is nested|has) more than"):
                 one(**keys)

@@ -271,11 +271,11 @@ def test_hostile_nesting_is_refused() -> None:
         Taxonomy.from_nested(deep)
     around: Any = []
     around.append(around)
-    with pytest.raises(SchemaError, match="contains itself"):
+    with pytest.raises(SchemaError, match=f"more than {MAX_DEPTH} levels"):
         Taxonomy.from_nested(around)
     named: Any = {}
     named["A"] = named
-    with pytest.raises(SchemaError, match="cycle"):
+    with pytest.raises(SchemaError, match=f"more than {MAX_DEPTH} levels"):
         Taxonomy.from_nested(named)
     laughs: Any = ["ha"]
     for _ in range(60):

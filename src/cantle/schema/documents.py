@@ -18,9 +18,8 @@ from cantle.errors import SchemaError
 from cantle.schema.taxonomy import MAX_DEPTH
 
 MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group of a taxonomy in a list takes two
-MAX_SIZE = 10_000_000  # values, those behind an alias counted wherever it stands
+MAX_SIZE = 10_000_000  # values
 MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its schema
-_MAX_ALIASED = 100_000  # of these, values behind YAML aliases
 
 
 def fail(where: str, rule: str, fix: str) -> NoReturn:
@@ -61,64 +60,43 @@ def _from_yaml(text: str, where: str) -> Any:
 
 
 def _check_events(text: str, where: str) -> None:
-    """Refuse a YAML text on which the loader would overrun its stack, or that aliases unfold without end."""
+    """Refuse a YAML text on which the loader would overrun its stack, and anchors, aliases and merges: with them a short text
+    can unfold to more values than fit the memory, and a schema is clearer when it is written out."""
     import yaml
 
-    size = aliased = 0
-    path: list[tuple[str | None, int]] = []  # anchor and size before each open list or mapping
-    heights = [0]  # of what stands in each of them so far
-    known: dict[str, tuple[int, int]] = {}  # height and size of what an anchor names
+    depth = 0
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        if isinstance(event, yaml.ScalarEvent):
-            size += 1
-            if event.anchor is not None:
-                known[event.anchor] = 0, 1
-        elif isinstance(event, yaml.CollectionStartEvent):
-            path.append((event.anchor, size))
-            heights.append(0)
-            size += 1
+        merges = isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
+        if merges or getattr(event, "anchor", None) is not None:
+            line, name = event.start_mark.line + 1, "<<" if merges else event.anchor
+            fail(where, f"line {line} has a YAML anchor, alias or merge ({name})", "write the values out")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
-            (anchor, before), height = path.pop(), heights.pop() + 1
-            heights[-1] = max(heights[-1], height)
-            if anchor is not None:
-                known[anchor] = height, size - before
-        elif isinstance(event, yaml.AliasEvent) and event.anchor in known:
-            height, behind = known[event.anchor]
-            heights[-1] = max(heights[-1], height)
-            size, aliased = size + behind, aliased + behind
-        elif isinstance(event, yaml.AliasEvent) and any(event.anchor == anchor for anchor, _ in path):
-            fail(where, f"the YAML alias *{event.anchor} stands in what it names (a cycle)", "write its values out")
-        if len(path) + heights[-1] > MAX_NESTING:
+            depth -= 1
+        if depth > MAX_NESTING:
             _refuse_depth(where)
-        if aliased > _MAX_ALIASED:
-            rule = f"its YAML aliases unfold to more than {_MAX_ALIASED:,} values"
-            fail(where, rule, "write the values out, without aliases")
 
 
-def measure(value: Any, where: str, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Height and size of nested lists and mappings; refuse what is too deep, in itself, or unfolds without end."""
+def check_values(value: Any, where: str, depth: int = 0) -> int:
+    """Refuse nested lists and mappings that are too deep or too many, and values that JSON does not have; gives the
+    number of values."""
     if depth > MAX_NESTING:
         _refuse_depth(where)
-    if id(value) not in known:
-        height, size = 0, 1
-        for key in value if isinstance(value, Mapping) else ():
-            _check_scalar(key, where)
-        for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
-            size += 1
-            if isinstance(one, str | int | float):
-                _check_scalar(one, where)
-            elif isinstance(one, list | tuple | Mapping):
-                inner, more = measure(one, where, depth + 1, known)
-                height, size = max(height, inner + 1), size + more
-            elif one is not None and not isinstance(one, date | Decimal | os.PathLike):
-                fail(where, f"a value of type {type(one).__name__} has no form in JSON", "write it as text or number")
-        known[id(value)] = height, size
-    height, size = known[id(value)]
-    if depth + height > MAX_NESTING:
-        _refuse_depth(where)
+    size = 1
+    for key in value if isinstance(value, Mapping) else ():
+        _check_scalar(key, where)
+    for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        size += 1
+        if isinstance(one, str | int | float):
+            _check_scalar(one, where)
+        elif isinstance(one, list | tuple | Mapping):
+            size += check_values(one, where, depth + 1)
+        elif one is not None and not isinstance(one, date | Decimal | os.PathLike):
+            fail(where, f"a value of type {type(one).__name__} has no form in JSON", "write it as text or number")
     if size > MAX_SIZE:
         fail(where, f"it has more than {MAX_SIZE:,} values", "declare fewer")
-    return height, size
+    return size
 
 
 def _check_scalar(value: Any, where: str) -> None:
@@ -164,7 +142,6 @@ def _yaml_loader() -> Any:
         ("int", r"-?(0|[1-9][0-9]*)", "-0123456789"),
         ("float", r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-0123456789"),
         ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-        ("merge", r"<<", "<"),
     ):
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(starts))
     return Loader

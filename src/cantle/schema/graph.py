@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cantle.errors import DataError
-from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, fail, measure
+from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, check_values, fail
 from cantle.schema.fields import BLANK, Folder, check_keys, plain
 from cantle.schema.identifier_lines import pieces, read_fields
 from cantle.trusted.bounding.node_ids import identifier
@@ -95,7 +95,7 @@ class GraphSchema:
         """
         if not isinstance(document, Mapping) or document.get("kind") != "graph":
             fail("schema", "it does not say `kind: graph`", "add that line, or leave it out for a table")
-        measure({key: value for key, value in document.items() if key != "nodes"}, "schema", 0, {})
+        check_values({key: value for key, value in document.items() if key != "nodes"}, "schema")
         check_keys("schema", document, _KEYS)
         _refuse_what_is_not_for_graphs(document)
         unit = _one_of("unit", document.get("unit"), UNITS) or "node"

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from cantle.schema.documents import fail, measure
+from cantle.schema.documents import check_values, fail
 from cantle.schema.fields import Folder, check_keys, plain, texts
 from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.table import Dialect, _dialect
@@ -82,7 +82,7 @@ class SetSchema:
             fail("schema", "it does not say `kind: sets`", "add that line, or leave set-valued keys out for a table")
         if document.get("items") is None:
             fail("schema", "it has no `items`", DECLARE)
-        measure({key: value for key, value in document.items() if key != "items"}, "schema", 0, {})
+        check_values({key: value for key, value in document.items() if key != "items"}, "schema")
         check_keys("schema", document, _KEYS)
         _refuse_what_is_not_for_sets(document)
         names = {key: _name(key, document[key]) for key in _NAMES if document.get(key) is not None}

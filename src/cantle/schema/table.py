@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cantle.schema.documents import fail, measure, parse_document
+from cantle.schema.documents import check_values, fail, parse_document
 from cantle.schema.fields import BLANK as BLANK
 from cantle.schema.fields import Field as Field
 from cantle.schema.fields import Folder, check_keys, flag, parse_field, plain, repeated, texts
@@ -126,8 +126,8 @@ class Schema:
             fail("schema", "it has no list of `fields`", "start from `cantle init DATA`")
         for number, entry in enumerate(document["fields"], 1):
             name = entry.get("name") if isinstance(entry, Mapping) else None
-            measure(entry, f"field {name!r}" if isinstance(name, str) else f"field number {number}", 0, {})
-        measure({key: value for key, value in document.items() if key != "fields"}, "schema", 0, {})
+            check_values(entry, f"field {name!r}" if isinstance(name, str) else f"field number {number}")
+        check_values({key: value for key, value in document.items() if key != "fields"}, "schema")
         check_keys("schema", document, _SCHEMA_KEYS)
         _check_kind(document)
         missing = texts("schema", "missingValues", document.get("missingValues", [""]))

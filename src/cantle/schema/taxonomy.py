@@ -376,21 +376,16 @@ def _nested_rows(nested: Any, where: str) -> Iterator[Row]:
     """The outline of nested lists and mappings, one node at a time and without recursion."""
     if not isinstance(nested, list | tuple | Mapping):
         refuse(where, f"{quote(nested)} is not a nested list", "write [[a, b], [c, d]] or {Group: [a, b], …}")
-    path, stack = [id(nested)], [_members(nested, where)]
+    stack = [_members(nested, where)]
     while stack:
         entry = next(stack[-1], None)
         if entry is None:
             stack.pop()
-            path.pop()
             continue
         label, inside = entry
         yield len(stack) - 1, label
         if inside is not None:
-            if id(inside) in path:
-                rule = "a group contains itself (a cycle, through a YAML anchor)"
-                refuse(where, rule, "write its values out")
             stack.append(_members(inside, where))
-            path.append(id(inside))
 
 
 def _members(group: Any, where: str) -> Iterator[tuple[Any, Any]]:
