@@ -60,8 +60,10 @@ def _from_yaml(text: str, where: str) -> Any:
 
 
 def _check_events(text: str, where: str) -> None:
-    """Refuse a YAML text on which the loader would overrun its stack, and anchors, aliases and merges: with them a short text
-    can unfold to more values than fit the memory, and a schema is clearer when it is written out."""
+    """Refuse a YAML text on which the loader would overrun its stack, and anchors, aliases and merges.
+
+    With aliases a short text can unfold to more values than the memory holds; a schema is clearer written out.
+    """
     import yaml
 
     depth = 0
