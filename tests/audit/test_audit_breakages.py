@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from cantle.audit import audit_breakage, run_audits
-from cantle.audit.broken import BREAKAGES, Breakage
-from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES
-from cantle.audit.exact import TOLERANCE
+from cantle.audit.exact import TOLERANCE, Breakage
+from cantle.lab.mutants import BREAKAGES, INSTANCES
+from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
+from cantle.lab.mutants.rps import RPS_BREAKAGES
 
 
-@pytest.mark.parametrize("breakage", [*BREAKAGES, *DIFFGEN_BREAKAGES], ids=lambda breakage: breakage.name)
+@pytest.mark.parametrize("breakage", [*RPS_BREAKAGES, *DIFFGEN_BREAKAGES], ids=lambda breakage: breakage.name)
 def test_flaws_are_caught(breakage: Breakage) -> None:
     check_flaw(breakage)
 
@@ -39,7 +40,7 @@ class _Nothing:
 
 def test_all_audits_in_the_quick_form() -> None:
     told: list[str] = []
-    rows = run_audits(told.append, quick=True)
+    rows = run_audits(told.append, quick=True, instances=INSTANCES, breakages=BREAKAGES)
     assert [row for row in rows if not row.ok] == []
     assert {row.kind for row in rows} == {"exact", "instance", "breakage"}
     assert len(told) > 50

@@ -10,11 +10,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cantle.audit import degrees, degrees_broken
-from cantle.audit.broken import Breakage
+from cantle.audit import degrees
 from cantle.audit.degrees import DEGREE_CONFIGS, Drawing, GraphConfig
-from cantle.audit.degrees_broken import DEGREE_BREAKAGES
-from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Finding
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage, Finding
+from cantle.lab.mutants.degrees import DEGREE_BREAKAGES, SQUARE, WITH_HUB
 from cantle.trusted.engines import graph as engine_module
 from tests.audit.test_audit_breakages import check_flaw
 
@@ -68,9 +67,9 @@ def test_the_audit_covers_every_switch() -> None:
 
 def test_full_enumeration_agrees_with_recorded_leaves() -> None:
     recorded, full = Audit(degrees.CYCLE), Audit(degrees.CYCLE, enumerate_leaves=True)
-    bodies = {body: outcome.probability for (body, _), outcome in recorded.law(degrees_broken.SQUARE).items()}
+    bodies = {body: outcome.probability for (body, _), outcome in recorded.law(SQUARE).items()}
     sums: dict[tuple[str, ...], object] = {}
-    for (body, _), outcome in full.law(degrees_broken.SQUARE).items():
+    for (body, _), outcome in full.law(SQUARE).items():
         known = tuple(line for line in body if not line.startswith("leaf:"))
         sums[known] = sums.get(known, 0) + outcome.probability
     assert sums == bodies
@@ -78,7 +77,7 @@ def test_full_enumeration_agrees_with_recorded_leaves() -> None:
 
 def test_a_bound_is_chosen_in_all_ways() -> None:
     """The enumeration reaches every candidate, whatever the graph."""
-    for graph in (((), ()), degrees_broken.SQUARE, degrees_broken.WITH_HUB):
+    for graph in (((), ()), SQUARE, WITH_HUB):
         thetas = {line for body, _ in Audit(degrees.CHOICE).law(graph) for line in body if line.startswith("theta")}
         assert thetas == {"theta 1", "theta 2", "theta 4"}
 

@@ -13,10 +13,10 @@ import pytest
 
 from cantle.audit import diffgen
 from cantle.audit.diffgen import DIFFGEN_CONFIGS, DiffGenConfig
-from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES
+from cantle.audit.enumerating import Enumerating, law
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit
+from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.noise.enumerating import Enumerating, law
 
 
 @pytest.mark.parametrize("config", DIFFGEN_CONFIGS, ids=lambda config: config.name)

@@ -11,14 +11,13 @@ from math import prod
 import numpy as np
 import pytest
 
-from cantle.audit import diffpart
-from cantle.audit.broken import Breakage
+from cantle.audit import diffpart, enumerating
 from cantle.audit.diffpart import DIFFPART_CONFIGS, SetConfig
-from cantle.audit.diffpart_broken import BASE, DIFFPART_BREAKAGES, SURPLUS, base
-from cantle.audit.exact import TIGHT, TOLERANCE, Audit, replaced
+from cantle.audit.enumerating import Enumerating, law
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage, replaced
+from cantle.lab.mutants.diffpart import BASE, DIFFPART_BREAKAGES, SURPLUS, base
 from cantle.trusted.geometry.item_partitions import Partitions
-from cantle.trusted.noise import Lanes, Rate, enumerating
-from cantle.trusted.noise.enumerating import Enumerating, law
+from cantle.trusted.noise import Lanes, Rate
 from tests.audit.test_audit_breakages import check_flaw
 
 ENOUGH = 8

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from cantle.audit import audit_exactly, rps
-from cantle.audit.broken import BREAKAGES
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config, agrees
 from cantle.audit.rps import CONFIGS
+from cantle.lab.mutants import BREAKAGES
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)

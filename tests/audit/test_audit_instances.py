@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cantle.audit.instances import INSTANCES
+from cantle.lab.mutants.instances import INSTANCES
 
 
 @pytest.mark.parametrize("name", INSTANCES)

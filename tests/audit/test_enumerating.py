@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cantle.trusted.noise import Enumerating, Lanes, Rate, law
+from cantle.audit.enumerating import Enumerating, law
+from cantle.trusted.noise import Lanes, Rate
 
 UNIT = Rate(10**9, 10**9)
 ONE = Lanes(0, np.arange(1))

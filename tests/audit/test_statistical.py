@@ -10,10 +10,23 @@ import pytest
 from scipy.stats import beta, binom
 
 from cantle._publish import METHODS
-from cantle.audit.black_box import UNLISTED, Event, Outcome, Step, Trial, choose_event, measure, run_statistical
+from cantle.audit.black_box import (
+    EXPECTED_RUNS,
+    MARGIN,
+    UNLISTED,
+    Event,
+    Outcome,
+    Step,
+    Trial,
+    best_of,
+    choose_event,
+    measure,
+    run_statistical,
+    sampled_instances,
+)
 from cantle.audit.confidence import ALPHA, at_least, at_most, epsilon_at_least
-from cantle.audit.sampled import MARGIN, RUNS, best_of, instances
-from cantle.audit.trials import all_trials, broken_methods, methods
+from cantle.audit.trials import methods
+from cantle.lab.mutants.trials import all_trials, broken_methods
 from cantle.trusted.noise import Lanes, Rate, Secure
 
 # ---- bounds ---------------------------------------------------------------------------------------------------------
@@ -138,7 +151,7 @@ def test_a_trial_may_say_how_many_runs_it_needs() -> None:
     assert ["of 60 " in rows[0].note, "of 90 " in rows[1].note] == [True, True]
 
 
-@pytest.mark.parametrize("trial", instances(), ids=lambda trial: trial.name)
+@pytest.mark.parametrize("trial", sampled_instances(), ids=lambda trial: trial.name)
 def test_instances_by_the_real_samplers(trial: Trial) -> None:
     assert trial.runs
     row = measure(trial, trial.runs)
@@ -158,7 +171,7 @@ def test_the_runs_suffice_to_catch_the_published_forms(
 ) -> None:
     """At the stated number of runs the bound is expected about at the claim; at four times as many it passes it even if
     both numbers of hits come out three standard deviations to the wrong side."""
-    runs = RUNS[instance]
+    runs = EXPECTED_RUNS[instance]
     assert epsilon_at_least(round(after * runs), round(before * runs), runs) == pytest.approx(claimed, rel=0.1)
     runs *= MARGIN
     few, many = binom.ppf(0.00135, runs, after), binom.ppf(0.99865, runs, before)

@@ -31,11 +31,11 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the audits find, and how they were asked."""
     found: dict[str, Any] = {"exact": list(SOUND), "sampled": list(SAMPLED), "asked": []}
 
-    def exact(_tell: Any, *, quick: bool) -> list[Row]:
+    def exact(_report: Any, *, quick: bool, **_handed: Any) -> list[Row]:
         found["asked"].append(("exact", quick))
         return list(found["exact"])
 
-    def sampled(_trials: Any, _tell: Any, *, runs: int) -> list[Row]:
+    def sampled(_trials: Any, _report: Any, *, runs: int) -> list[Row]:
         found["asked"].append(("sampled", runs))
         return list(found["sampled"])
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from cantle._publish import run
 from cantle.audit.diffpart import listening
+from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Shown, drawn_by, replaced
 from cantle.audit.exact import shown as shown_tree
 from cantle.data.graphs import read_graph
@@ -25,7 +26,6 @@ from cantle.schema.graph import GraphSchema
 from cantle.trusted import degree_queries
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.noise.enumerating import Enumerating
 
 OWNERS: Mapping[str, Any] = {"SCALE": degree_queries, "PUBLISHED": degrees}
 COUNTS = ("kept edges", "number of nodes", "degrees at most k", "degrees at least k", "sorted degrees", "leaf")

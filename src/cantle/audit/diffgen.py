@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from cantle._publish import run
+from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
@@ -29,7 +30,6 @@ from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.noise import Lanes
-from cantle.trusted.noise.enumerating import Enumerating
 
 OWNERS: Mapping[str, Any] = {
     "SCALE": scores, "WEIGHT": diffgen, "POINTS": diffgen, "ENOUGH": diffgen,

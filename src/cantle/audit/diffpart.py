@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from cantle._publish import run
+from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Record, Shown, Table, drawn_by, replaced
 from cantle.methods.diffpart import DiffPart
 from cantle.schema.sets import SetSchema
@@ -23,7 +24,6 @@ from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.noise.enumerating import Enumerating
 
 LEAVES = ("leaf partitions", "item sets")
 """The last questions of every path."""

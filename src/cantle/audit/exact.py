@@ -1,6 +1,6 @@
 """The exact law of what a run shows, for tiny tables, through the shipped curator, budget, engine and method.
 
-A run is replayed over every sequence of outcomes of its noise (`trusted.noise.enumerating`), in exact fractions and in
+A run is replayed over every sequence of outcomes of its noise (`audit.enumerating`), in exact fractions and in
 base 2: a "unit" of epsilon is 10^9 nano-units and weighs 2 where production weighs e. The proofs do not depend on
 the base. What leaves draw last is not enumerated: nothing depends on it, and its loss is sum of rate * |difference|
 (`agrees` checks this against a full enumeration).
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from cantle.audit.enumerating import Enumerating, law
 from cantle.methods.base import grow
 from cantle.methods.rps import RPS
 from cantle.schema.domain import Domain
@@ -28,7 +29,6 @@ from cantle.trusted.curator import Curator
 from cantle.trusted.engines.rows import CHUNK_CELLS, MemoryEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.noise.enumerating import Enumerating, law
 from cantle.trusted.stop_test import PrivTree
 
 Record = tuple[int, ...]
@@ -312,3 +312,33 @@ def _cell_law(count: int, rate: Fraction, window: tuple[int, int]) -> dict[int, 
     exact = Rate(rate.numerator, rate.denominator)
     lanes, counts = Lanes(0, np.arange(1)), np.array([count], dtype=np.int64)
     return law(lambda noise: int(noise.laplace(lanes, counts, exact)[0]), window=window)
+
+
+# ---- deliberate flaws ----------------------------------------------------------------------------------------------
+
+Patch = Callable[[], AbstractContextManager[None]]
+"""Changes shipped code inside a `with` block and undoes it at the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Breakage:
+    """A flaw, the pair that shows it, and the least loss it must show (in units)."""
+
+    name: str
+    breaks: str
+    """Which claim or condition of privacy.md it violates."""
+    config: Config
+    before: Table
+    joins: Record
+    least: float
+    patch: Patch
+    enumerate_leaves: bool = False
+
+    def find(self, *, broken: bool) -> Finding:
+        """The worst event of the pair, through the broken or the sound code."""
+        audit = Audit(self.config, self.enumerate_leaves)
+        after = with_records(self.before, self.joins)
+        if not broken:
+            return audit.compare(self.before, after)
+        with self.patch():
+            return audit.compare(self.before, after)

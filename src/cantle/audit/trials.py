@@ -1,4 +1,4 @@
-"""What the black-box audit runs: every method and preset through `publish`, and known flaws put into the shipped code.
+"""What the black-box audit runs: every method and preset through `publish`.
 
 Data sets are tiny, so that one unit weighs as much as it can. A run shows all noisy numbers of a release and its whole
 shape: records are drawn from these, and say no more.
@@ -14,14 +14,9 @@ import polars as pl
 
 from cantle._publish import publish
 from cantle.audit.black_box import Draw, Outcome, Trial
-from cantle.audit.broken import BREAKAGES, Patch, _doubled_laplace, instead
-from cantle.audit.degrees_broken import DEGREE_BREAKAGES
-from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_ENDS, _occupied_only
-from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
-from cantle.audit.sampled import instances
+from cantle.audit.exact import Patch
 from cantle.release import Release
 from cantle.schema.table import Schema
-from cantle.trusted.noise.samplers import Sampler
 
 Observation = Callable[[Release], Outcome]
 Data = Sequence[Any]
@@ -154,59 +149,3 @@ def methods() -> list[Trial]:
         options = {"epsilon": 2} | options
         trials.append(Trial(name, float(options["epsilon"]), published(schema, less, more, observe, **options)))
     return trials
-
-
-# ---- flaws ----------------------------------------------------------------------------------------------------------
-
-
-def _flaw(name: str) -> tuple[str, Patch]:
-    """What a known flaw breaks, and how it gets into the shipped code."""
-    every = (*BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
-    flaw = next(one for one in every if one.name == name)
-    return flaw.breaks, flaw.patch
-
-
-def broken_methods() -> list[Trial]:
-    """The same publisher with flaws of the exact audit put into it, and flaws of the samplers, which only this audit
-    can see."""
-    one, ten, classes = schema_of(3), schema_of(10), schema_of(4, classes=True)
-    plain = {"method": "rps", "attributes": "all", "depth": 1, "count_share": 0}
-    leaf = plain | {"depth": 0}
-    sized = leaf | {"summary": "depth", "count_share": "1/2"}
-    joint = {"rounds": 1, "records": 3, "count_share": 0, "cells": 9}
-    laplace = "2.2, Claim 14", instead(Sampler, "laplace", _doubled_laplace)
-    dropped = "4.2: all cells take part (I9)", instead(Sampler, "sparse", _occupied_only)
-    edges, hub = [(2 * i, 2 * i + 1) for i in range(6)], [(i, 12) for i in range(12)]
-    found: list[tuple[str, int, tuple[str, Patch], dict[str, Any], Any, Any, Observation, dict[str, Any]]] = [
-        ("rps: Laplace sampler at twice its rate", 400, laplace, one, table([]), table([0]), by_region, leaf),
-        ("rps: exact number of records released", 100, _flaw("exact number of records released"), one,
-         table([]), table([0]), by_total, sized),
-        ("rps: narrow judged on the data", 100, _flaw("narrow judged on the data"), one, table([0]), table([0, 1]),
-         by_region, plain),
-        ("rps: cuts from observed values", 300, _flaw("cuts from observed values"), ten, table([5]), table([5, 7]),
-         by_region, plain),
-        ("diffgen: empty groups dropped", 100, dropped, classes, table([], LABELLED), table([(0, "n")], LABELLED),
-         by_cell, joint | {"rounds": 0}),
-        ("diffgen: points from observed codes", 150, _flaw("DiffGen: points from observed codes"), classes,
-         table([(1, "n")], LABELLED), table([(1, "n"), (3, "p")], LABELLED), by_cell, joint),
-        ("diffgen paper: end runs missing", 150, _flaw(NO_ENDS), classes, table([(1, "n"), (2, "n")], LABELLED),
-         table([(1, "n"), (2, "n"), (3, "n")], LABELLED), by_cell, {"preset": "paper", "rounds": 1}),
-        ("diffpart: records cut by what others have", 400, _flaw("DiffPart: records cut by what others have"),
-         SETS | {"items": [1, 2]}, [[1, 2], [1, 2]], [[1, 2], [1, 2], [1]], by_cell,
-         LOW | {"cells": "tree", "eta": "off", "m": 1}),
-        ("degrees: the true maximum degree as bound", 100, _flaw("degrees: the true maximum degree as bound"), GRAPH,
-         [(1, 2)], [(1, 2), *STAR], by_cell, {}),
-        ("degrees: nodes of large degree pruned", 250, _flaw("degrees: nodes of large degree pruned"), GRAPH,
-         edges, [*edges, *hub], by_cell, {"theta": 1}),
-        ("degrees: a node as one record", 200, _flaw("degrees: a node as one record"), GRAPH, [],
-         [(0, i) for i in range(1, 9)], by_region, {"mode": "rps", "theta": 4}),
-    ]  # fmt: skip
-    return [
-        Trial(name, 1.0, published(schema, less, more, observe, patch, epsilon=1, **options), runs, breaks)
-        for name, runs, (breaks, patch), schema, less, more, observe, options in found
-    ]
-
-
-def all_trials() -> list[Trial]:
-    """Instances, methods, and what is broken on purpose."""
-    return [*instances(), *methods(), *broken_methods()]

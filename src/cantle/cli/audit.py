@@ -83,11 +83,12 @@ def audit_command(
 
 def _run(everything: bool, statistical: bool, runs: int | None, report: Callable[[str], None]) -> list[Row]:
     from cantle.audit import run_audits
+    from cantle.lab.mutants import BREAKAGES, INSTANCES
 
-    rows = run_audits(report, quick=not everything)
+    rows = run_audits(report, quick=not everything, instances=INSTANCES, breakages=BREAKAGES)
     if statistical:
         from cantle.audit.black_box import RUNS, run_statistical
-        from cantle.audit.trials import all_trials
+        from cantle.lab.mutants.trials import all_trials
 
         found = run_statistical(all_trials(), report, runs=runs or RUNS)
         rows += sorted(found, key=lambda row: row.kind != "sampled")

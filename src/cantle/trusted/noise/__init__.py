@@ -1,7 +1,6 @@
-"""All randomness that touches exact numbers: five verbs with exact laws, over three sources."""
+"""All randomness that touches exact numbers: five verbs with exact laws, over two sources."""
 
 from cantle.trusted.noise.base import Lanes, Noise, Rate, Runs
-from cantle.trusted.noise.enumerating import Enumerating, law
 from cantle.trusted.noise.sources import Secure, Seeded
 
-__all__ = ["Enumerating", "Lanes", "Noise", "Rate", "Runs", "Secure", "Seeded", "law"]
+__all__ = ["Lanes", "Noise", "Rate", "Runs", "Secure", "Seeded"]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from cantle.audit import diffgen as configs
-from cantle.audit.broken import INFINITE, Breakage, exact_of, inside, instead, leak
-from cantle.audit.exact import Table, replaced
+from cantle.audit.enumerating import Enumerating
+from cantle.audit.exact import Breakage, Table, replaced
+from cantle.lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
 from cantle.methods.diffgen import DiffGen
 from cantle.trusted import specialisations
 from cantle.trusted.answers import Pick
@@ -20,7 +21,6 @@ from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.keys import CodeTable, Sizes
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.noise.enumerating import Enumerating
 from cantle.trusted.queries import Cells
 from cantle.trusted.scores import Max, Quality
 from cantle.trusted.specialisations import JointSplits, ScoredSplits, SplitPoints
@@ -33,7 +33,7 @@ def _doubled(original: Any) -> Any:
 # ---- cells ----------------------------------------------------------------------------------------------------------
 
 
-def _occupied_only(original: Any) -> Any:
+def occupied_only(original: Any) -> Any:
     """Empty groups are dropped before the noise."""
 
     def sparse(
@@ -153,7 +153,7 @@ NO_EMPTY, NO_ENDS = "DiffGen: empty groups dropped", "DiffGen: end runs missing"
 
 DIFFGEN_BREAKAGES: tuple[Breakage, ...] = (
     Breakage(NO_EMPTY, "4.2: all cells take part (I9)", configs.TOP, (), (0, 0),
-             INFINITE, instead(Enumerating, "sparse", _occupied_only), enumerate_leaves=True),
+             INFINITE, instead(Enumerating, "sparse", occupied_only), enumerate_leaves=True),
     Breakage(NO_ENDS, "4.1: points cover the domain (I9)", configs.WIDE, ((3, 0), (5, 0)), (9, 0),
              INFINITE, instead(specialisations, "_runs", _no_end_runs)),
     Breakage("DiffGen: threshold from the number of occupied cells", "2.7: from the number of all cells",

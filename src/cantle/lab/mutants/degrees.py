@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from cantle.audit import degrees as configs
-from cantle.audit.broken import INFINITE, Breakage, inside, instead
 from cantle.audit.degrees import Drawing, GraphConfig
-from cantle.audit.exact import Audit, Finding
+from cantle.audit.exact import Audit, Breakage, Finding
+from cantle.lab.mutants.patches import INFINITE, inside, instead
 from cantle.methods.degrees import DegreeSequence
 from cantle.trusted.bounding.graph_arrays import Graph
 from cantle.trusted.budget import Unit

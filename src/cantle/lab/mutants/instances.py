@@ -8,45 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.audit import degrees, degrees_broken, diffpart_broken, rps
-from cantle.audit import diffpart as sets
-from cantle.audit.broken import BREAKAGES, Breakage
-from cantle.audit.degrees_broken import DEGREE_BREAKAGES, GraphBreakage
-from cantle.audit.diffgen_broken import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS
-from cantle.audit.diffpart_broken import DIFFPART_BREAKAGES
-from cantle.audit.exact import Audit, Shown, Table, base_two, with_records
+from cantle.audit import Number, degrees, diffpart, rps
+from cantle.audit.enumerating import law
+from cantle.audit.exact import Audit, Breakage, Shown, Table, base_two, with_records
+from cantle.lab.mutants.degrees import DEGREE_BREAKAGES, PRUNED, RECORD, GraphBreakage
+from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS
+from cantle.lab.mutants.diffpart import DIFFPART_BREAKAGES, ORDER, SEEN, TESTED
+from cantle.lab.mutants.rps import RPS_BREAKAGES
 from cantle.trusted import stop_test
 from cantle.trusted.budget import NANO
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.noise.enumerating import law
 from cantle.trusted.scores import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Number:
-    """A number of privacy.md and what was measured; `within` is half its last printed digit."""
-
-    what: str
-    claimed: float
-    measured: float
-    within: float = 5.1e-8
-
-    @property
-    def ok(self) -> bool:
-        return self.claimed == self.measured or abs(self.claimed - self.measured) <= self.within
-
-
 def _breakage(name: str) -> Breakage:
-    known = (*BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
+    known = (*RPS_BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
     return next(one for one in known if one.name == name)
 
 
@@ -247,17 +231,17 @@ def i11() -> tuple[Number, ...]:
             1e-12,
         ),
         Number("loss, leaves counted once", 1, loss((2 * root2, 1 / 6), (root2, 5 / 6)), 1e-12),
-        _flaw(diffpart_broken.TESTED, "loss in units through the shipped code (claims 6)", 8),
-        Number("worst loss in units, sound", 6, _breakage(diffpart_broken.TESTED).find(broken=False).loss, 1e-9),
+        _flaw(TESTED, "loss in units through the shipped code (claims 6)", 8),
+        Number("worst loss in units, sound", 6, _breakage(TESTED).find(broken=False).loss, 1e-9),
     )
 
 
 def i12() -> tuple[Number, ...]:
     """Three items, total 3 units, test 1, counts from 2 on; D = {}, D' = {{2}}."""
-    sound = Audit(sets.LISTED).compare((), ((1,),))
+    sound = Audit(diffpart.LISTED).compare((), ((1,),))
     return (
-        _flaw(diffpart_broken.ORDER, "loss, sets that occur listed first", math.inf),
-        _flaw(diffpart_broken.SEEN, "loss, universe from the data", math.inf),
+        _flaw(ORDER, "loss, sets that occur listed first", math.inf),
+        _flaw(SEEN, "loss, universe from the data", math.inf),
         Number("worst loss in units, sound", 3, sound.loss, 1e-9),
     )
 
@@ -308,7 +292,7 @@ def i14() -> tuple[Number, ...]:
 def i13_records() -> tuple[Number, ...]:
     """RPS on projected degrees, bound 2, a cut for 1 unit and leaves for 2, as if a node were one record: a 4-cycle
     loses a node, (2, 2, 2, 2) becomes (1, 1, 2). Cut at 2, counts cut to {0, 1} are 1 and 0."""
-    flaw, config = _breakage(degrees_broken.RECORD), degrees.CYCLE
+    flaw, config = _breakage(RECORD), degrees.CYCLE
     assert isinstance(flaw, GraphBreakage)
     small = degrees.GraphConfig("record budget", (), config.settings, 3, preset="paper", constants=config.constants)
     with flaw.patch():
@@ -323,7 +307,7 @@ def i13_records() -> tuple[Number, ...]:
 
 def i16() -> tuple[Number, ...]:
     """Three disjoint edges, and a node joined to all six ends; bound 1."""
-    flaw, config = _breakage(degrees_broken.PRUNED), degrees.STAR
+    flaw, config = _breakage(PRUNED), degrees.STAR
     assert isinstance(flaw, GraphBreakage)
 
     def change() -> int:
@@ -336,7 +320,7 @@ def i16() -> tuple[Number, ...]:
     return (
         Number("change of the histogram, nodes pruned", 6, pruned, 0),
         Number("change of the histogram, edges left out (at most 3)", 1, sound, 0),
-        _flaw(degrees_broken.PRUNED, "loss in units, nodes pruned (claims 2)", 6),
+        _flaw(PRUNED, "loss in units, nodes pruned (claims 2)", 6),
     )
 
 

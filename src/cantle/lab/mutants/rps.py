@@ -1,20 +1,17 @@
-"""NOT PRIVATE, on purpose: known ways to get the trusted code wrong, to show that the exact audit catches them.
-
-Each breakage changes shipped code inside a `with` block and undoes it at the end. Only the audit imports this
-module; nothing here can be reached from publishing.
-"""
+"""NOT PRIVATE, on purpose: known ways to get the trusted code and RPS wrong, to show that the audit catches them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cantle.audit import rps
-from cantle.audit.exact import Audit, Config, Finding, Record, Table, replaced, with_records
+from cantle.audit.enumerating import Enumerating
+from cantle.audit.exact import Breakage, Config, Record, Table, replaced
+from cantle.lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
 from cantle.methods.rps import RPS
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO, Budget
@@ -23,59 +20,14 @@ from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
 from cantle.trusted.keys import Classes, OneWays, Sizes
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.noise.enumerating import Enumerating
 from cantle.trusted.queries import Marginals, Size
 from cantle.trusted.scores import Mix
 from cantle.trusted.stop_test import PrivTree
-
-Patch = Callable[[], AbstractContextManager[None]]
-
-
-@dataclass(frozen=True, eq=False)
-class Breakage:
-    """A flaw, the pair that shows it, and the least loss it must show (in units)."""
-
-    name: str
-    breaks: str
-    """Which claim or condition of privacy.md it violates."""
-    config: Config
-    before: Table
-    joins: Record
-    least: float
-    patch: Patch
-    enumerate_leaves: bool = False
-
-    def find(self, *, broken: bool) -> Finding:
-        """The worst event of the pair, through the broken or the sound code."""
-        audit = Audit(self.config, self.enumerate_leaves)
-        after = with_records(self.before, self.joins)
-        if not broken:
-            return audit.compare(self.before, after)
-        with self.patch():
-            return audit.compare(self.before, after)
-
-
-# ---- how the flaws reach inside -----------------------------------------------------------------------------------
-
-
-def inside(curator: Curator, name: str) -> Any:
-    return getattr(curator, f"_Curator__{name}")
-
-
-def exact_of(curator: Curator, nodes: Frontier, key: Any) -> Ints:
-    """Exact counts of open regions, past the curator."""
-    positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
-    return np.concatenate([part for _, _, part in inside(curator, "engine").tally(positions, key)])
 
 
 def _codes(curator: Curator, nodes: Frontier, method: RPS) -> Ints:
     """Exact one-way tables of open regions."""
     return exact_of(curator, nodes, OneWays(tuple(range(len(method.sizes))), method.sizes, 1))
-
-
-def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
-    """A patch that puts make(original) in place of owner.name."""
-    return lambda: replaced(owner, name, make(owner.__dict__[name]))
 
 
 # ---- weights and rates --------------------------------------------------------------------------------------------
@@ -100,7 +52,7 @@ def _doubled_flip(original: Any) -> Any:
     return select
 
 
-def _doubled_laplace(original: Any) -> Any:
+def doubled_laplace(original: Any) -> Any:
     return lambda self, lanes, counts, rate: original(self, lanes, counts, Rate(2 * rate.num, rate.den))
 
 
@@ -173,11 +125,6 @@ def _parent_again() -> AbstractContextManager[None]:
         return children
 
     return replaced(Curator, "split", split_and_ask)
-
-
-def leak(noise: Any, values: list[int]) -> None:
-    """Values that the run shows although no question gave them away."""
-    noise.leaked = [*getattr(noise, "leaked", ()), *values]
 
 
 # ---- the data where only public values may be ---------------------------------------------------------------------
@@ -291,13 +238,12 @@ def _at_most(paid: int) -> Callable[[Any], Any]:
 
 # ---- the table ----------------------------------------------------------------------------------------------------
 
-INFINITE = float("inf")
 _EIGHT: Table = ((0, 0),) * 4 + ((1, 0),) * 4
 _SIX: Table = ((1, 0, 0),) * 3 + ((1, 1, 1),) * 3
 _FAR: Record = (4, 0)
 _SEEN = Config("cuts of ten values", (10,), rps.CHOICE.settings, 3)
 
-BREAKAGES: tuple[Breakage, ...] = (
+RPS_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("selection weight doubled", "2.1, Claim 13: exp(epsilon score / range)", rps.CHOICE, _EIGHT, (2, 0),
              4.99, instead(Mix, "scores", _doubled_scores)),
     Breakage("class-aware score with the range of balance", "2.1, Claim 2: range 3", rps.CLASSES, _SIX, (0, 1, 0),
@@ -305,7 +251,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     Breakage("permute-and-flip at twice its rate", "2.1, Claim 1", rps.PICK, ((0, 0, 0),), (1, 0, 0),
              5, instead(Enumerating, "select", _doubled_flip)),
     Breakage("Laplace noise at twice its rate", "2.2, Claim 14", rps.LEAF, (), (0, 0),
-             4, instead(Enumerating, "laplace", _doubled_laplace)),
+             4, instead(Enumerating, "laplace", doubled_laplace)),
     Breakage("one-way tables with the sensitivity of one", "Claim 9: one for each table", rps.ONE_WAYS,
              ((0, 0, 0),), (0, 1, 0), 7.3, instead(Marginals, "sensitivity", _one_table_only)),
     Breakage("split not charged", "2.3, Claim 11: every question is paid", rps.CHOICE, _EIGHT, (2, 0),

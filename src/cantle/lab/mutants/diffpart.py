@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from cantle.audit import diffpart as configs
-from cantle.audit.broken import INFINITE, Breakage, inside, instead, leak
+from cantle.audit import enumerating
 from cantle.audit.diffpart import SetConfig
-from cantle.audit.exact import Finding, Table, replaced
+from cantle.audit.enumerating import Enumerating
+from cantle.audit.exact import Breakage, Finding, Table, replaced
+from cantle.lab.mutants.patches import INFINITE, inside, instead, leak
 from cantle.methods import diffpart
 from cantle.methods.diffpart import DiffPart
 from cantle.postprocess.sets_tree import KeptPartitions
@@ -25,8 +27,7 @@ from cantle.trusted.engines import sets
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import Kept, Partitions, gather
-from cantle.trusted.noise import Lanes, Rate, enumerating
-from cantle.trusted.noise.enumerating import Enumerating
+from cantle.trusted.noise import Lanes, Rate
 from cantle.trusted.queries import ChildSets
 
 BASE = Fraction(11, 10)

@@ -1,0 +1,16 @@
+"""NOT PRIVATE, on purpose: known ways to get the shipped code wrong, and instances with known numbers.
+
+The command line and the tests hand them to the audit, which must catch every one. A breakage changes shipped code
+inside a `with` block and undoes it at the end; nothing here can be reached from publishing.
+"""
+
+from cantle.audit.exact import Breakage
+from cantle.lab.mutants.degrees import DEGREE_BREAKAGES
+from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
+from cantle.lab.mutants.diffpart import DIFFPART_BREAKAGES
+from cantle.lab.mutants.instances import INSTANCES
+from cantle.lab.mutants.rps import RPS_BREAKAGES
+
+BREAKAGES: tuple[Breakage, ...] = (*RPS_BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
+
+__all__ = ["BREAKAGES", "INSTANCES"]
