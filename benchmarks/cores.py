@@ -1,6 +1,6 @@
 """What a second core is good for: python benchmarks/cores.py TABLE.csv SCHEMA [--times K] [--method rps].
 
-Publishes and saves the table with and without threads (cantle.postprocess.together): wall and core-seconds, the best of
+Publishes and saves the table with and without threads (cantle.postprocess.records): wall and core-seconds, the best of
 K runs. Each run is a process of its own and has loaded the kernels before the clock is started.
 """
 
@@ -23,11 +23,11 @@ def measure(table: Path, schema: Path, method: str, threads: str) -> list[float]
     """Wall and core-seconds of publishing, then of saving, in this process."""
     import cantle
     from cantle import _fast
-    from cantle.postprocess import together
+    from cantle.postprocess import records
 
     _fast.FROM = 0
     if threads == "none":
-        together.pays = lambda _: False
+        records.worth_a_thread = lambda _: False
     with tempfile.TemporaryDirectory() as folder:
         head = Path(folder) / "head.csv"
         with table.open("rb") as lines:

@@ -63,11 +63,11 @@ def test_hostile_files_one_line_apart_are_neighbours(name: str) -> None:
 
 def test_neighbours_that_differ_by_more_are_unhandled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that loses what is left over of an odd number of sets."""
-    from cantle.data import sets as baskets
+    from cantle.data import sets
 
     def odd(data: Any, schema: Any) -> Any:
-        made = baskets.read_baskets(data, schema)
-        return made if len(made.starts) % 2 else baskets.read_baskets([], schema)
+        made = sets.read_baskets(data, schema)
+        return made if len(made.starts) % 2 else sets.read_baskets([], schema)
 
     monkeypatch.setattr("tests.neighbours.sets.read_baskets", odd)
     target = NEIGHBOURS["neighbours, sets, Python lists (memory)"]

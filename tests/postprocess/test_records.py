@@ -13,7 +13,7 @@ import pytest
 
 import cantle
 from cantle import _fast
-from cantle.postprocess import records as drawn
+from cantle.postprocess import records
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute
@@ -56,7 +56,7 @@ def attributes(*fields: dict[str, Any]) -> tuple[Attribute, ...]:
     return Schema.from_dict({"fields": list(fields or FIELDS), "missingValues": ["NA"]}).domain().attributes
 
 
-def records(kinds: tuple[Attribute, ...], n: int, seed: int = 0) -> Drawn:
+def some_records(kinds: tuple[Attribute, ...], n: int, seed: int = 0) -> Drawn:
     generator = np.random.default_rng(seed)
     codes = (generator.integers(0, kind.grid + kind.nullable, n) for kind in kinds)
     return Drawn.of(
@@ -75,7 +75,7 @@ def loaded(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
 @pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("n", [0, 1, 3, 16383, 16384, 16385, 40000])
 def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int) -> None:
-    made = records(attributes(), n)
+    made = some_records(attributes(), n)
     digest = made.write_csv(tmp_path / "ours.csv")
     made.frame().write_csv(tmp_path / "polars.csv")
     assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
@@ -87,7 +87,7 @@ def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int) -> None:
 def test_a_column_alone(tmp_path: Path, field: int) -> None:
     """Whose lines must not be empty: other readers would pass over them."""
     (kind,) = attributes(FIELDS[field])
-    made = Drawn.of([(kind, np.append(records((kind,), 500).codes[0], [kind.grid, kind.grid]))], 502)
+    made = Drawn.of([(kind, np.append(some_records((kind,), 500).codes[0], [kind.grid, kind.grid]))], 502)
     made.write_csv(tmp_path / "ours.csv")
     lines = (tmp_path / "ours.csv").read_text().splitlines()
     nulls = made.frame().to_series().null_count()
@@ -100,7 +100,7 @@ def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path) -> None:
     lines = {"name": "l", "type": "string", "categories": ["two\nlines", "one\rreturn", "plain"]}
     long = {"name": "s", "type": "string", "categories": ["x" * 70_000, "y"]}
     for field in (lines, long):
-        made = records(attributes(field, FIELDS[0]), 40)
+        made = some_records(attributes(field, FIELDS[0]), 40)
         made.write_csv(tmp_path / "ours.csv")
         made.frame().write_csv(tmp_path / "polars.csv")
         assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
@@ -109,14 +109,14 @@ def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path) -> None:
 def test_plain_values_are_really_written_by_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.setattr(_fast, "loaded", lambda: True)
-    monkeypatch.setattr(drawn, "LISTED", 1 << 20)  # the finest of the grids
-    made = records(attributes(), 50)
+    monkeypatch.setattr(records, "LISTED", 1 << 20)  # the finest of the grids
+    made = some_records(attributes(), 50)
     monkeypatch.setattr(Drawn, "frame", lambda _: pytest.fail("polars was asked"))
     made.write_csv(tmp_path / "ours.csv")
 
 
 def test_values_are_those_of_decoding() -> None:
-    made = records(attributes(), 2000)
+    made = some_records(attributes(), 2000)
     frame = made.frame()
     assert len(made) == len(frame) == 2000
     for kind, codes in zip(made.attributes, made.codes, strict=True):
@@ -128,7 +128,7 @@ SCHEMA: dict[str, Any] = {"missingValues": ["NA"], "fields": [FIELDS[0], FIELDS[
 
 
 def test_a_release_becomes_a_frame_when_it_is_looked_at(tmp_path: Path) -> None:
-    data = records(attributes(*SCHEMA["fields"][:2]), 300).frame()
+    data = some_records(attributes(*SCHEMA["fields"][:2]), 300).frame()
     data = data.with_columns(yes=pl.Series([True, False, None] * 100))
     for method in ("rps", "diffgen"):
         made = [cantle.publish(data, SCHEMA, epsilon=1, method=method, insecure_seed=3) for _ in range(3)]

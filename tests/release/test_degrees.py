@@ -16,7 +16,7 @@ import yaml
 
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
-from cantle.postprocess.drawable import MOST_DRAWN
+from cantle.postprocess.records import MOST_DRAWN
 from cantle.release.show import budget_lines, overview, tree_lines
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger

@@ -111,15 +111,15 @@ def demo(
     Example: cantle demo
     """
     from cantle._publish import publish
-    from cantle.cli import demo_data as made
+    from cantle.cli import demo_data
     from cantle.release import check_free
 
     folder = check_free(output) if output else _free_name("cantle-demo")
-    truth = made.population()
+    truth = demo_data.population()
     with progress():
-        release = publish(truth, made.SCHEMA, epsilon=epsilon, method="rps")
+        release = publish(truth, demo_data.SCHEMA, epsilon=epsilon, method="rps")
         release.save(folder)
-    rows = made.comparison(truth, release.records)
+    rows = demo_data.comparison(truth, release.records)
 
     def show() -> None:
         print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
@@ -157,8 +157,7 @@ def init(
 
     Example: cantle init baskets.dat --kind sets -o schema.yaml
     """
-    from cantle.data.blank_schemas import blank, kind_of
-    from cantle.data.draft_schema import draft, needs_header
+    from cantle.data.draft_schema import blank_schema, draft, kind_of, needs_header
     from cantle.errors import DataError, OutputError
 
     kind = kind_of(data, kind)
@@ -169,7 +168,7 @@ def init(
     if header is not None and not (kind == "table" and needs_header(data)):
         raise ParameterError("--header is for tables in CSV files; leave it out")
     if kind != "table":
-        text = blank(data, kind)
+        text = blank_schema(data, kind)
     else:
         text = draft(data, header=_has_header(data, header, as_json) if needs_header(data) else None, infer=infer)
     if output is None:

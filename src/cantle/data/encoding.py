@@ -1,8 +1,8 @@
 """From a source to the codes of a domain, batch by batch.
 
-The general way is `readers` and then the domain's `encode`. A large CSV file goes straight from lines to codes where
-its fields are plain (scan.py). The tables for that are made by asking the domain, and what is not plain is left to
-the general way, so that both give the same codes (tests/data/test_encoding.py).
+The general way is cantle.data.tables and then the domain's `encode`. A large CSV file goes straight from lines to codes
+where its fields are plain (cantle.data._scan_kernel). The tables for that are made by asking the domain, and the fields
+that the kernel cannot parse go the general way, so that both give the same codes (tests/data/test_encoding.py).
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class _Scanner:
     """Reads the lines of one file: plain columns by the kernel, the others and lines in doubt by the general way."""
 
     def __init__(self, domain: Domain, lines: Lines) -> None:
-        from cantle.data import _scan_kernel as scan
+        from cantle.data import _scan_kernel as kernel
 
-        self._domain, self._scan = domain, scan.scan
+        self._domain, self._scan = domain, kernel.scan
         self._columns = [*domain.attributes, *([domain.target] if domain.target else [])]
         place = {attribute.name: j for j, attribute in enumerate(self._columns)}
         last = max(lines.columns.index(name) for name in place)
@@ -140,9 +140,9 @@ class _Tables:
     """What the kernel must know of every column of the file; public."""
 
     def __init__(self, lines: Lines) -> None:
-        from cantle.data import _scan_kernel as scan
+        from cantle.data import _scan_kernel as kernel
 
-        self._scan, self._dialect = scan, lines.dialect
+        self._kernel, self._dialect = kernel, lines.dialect
         self._signs = [ord(lines.dialect.separator), int(lines.dialect.skip_initial_space)]
         self._kinds: list[int] = []
         self._infos: list[list[int]] = []
@@ -159,23 +159,23 @@ class _Tables:
 
     def add(self, attribute: Attribute | None, place: int) -> None:
         """The next column, whose code goes to this place."""
-        scan, info = self._scan, dict.fromkeys(range(10), 0)
-        kind = scan.SKIP if attribute is None or self._dialect.separator > "\x7f" else _kind(attribute)
-        if attribute is not None and kind != scan.SKIP:
+        kernel, info = self._kernel, dict.fromkeys(range(10), 0)
+        kind = kernel.SKIP if attribute is None or self._dialect.separator > "\x7f" else _kind(attribute)
+        if attribute is not None and kind != kernel.SKIP:
             self.plain.add(place)
             scale, texts = attribute.scale, list(attribute.scale.marks)
             if isinstance(scale, Labels):
                 texts += scale.texts
             else:
                 last, numbers = scale.first + (scale.grid - 1) * scale.step, list(filter(_WHOLE.fullmatch, texts))
-                info |= {scan.LEAST: scale.first, scan.MOST: last, scan.STEP: scale.step * attribute.width}
-                info |= {scan.MARKS: len(self._marks), scan.MARKED: len(self._marks) + len(numbers)}
+                info |= {kernel.LEAST: scale.first, kernel.MOST: last, kernel.STEP: scale.step * attribute.width}
+                info |= {kernel.MARKS: len(self._marks), kernel.MARKED: len(self._marks) + len(numbers)}
                 self._marks += [int(text) for text in numbers]
                 texts = [text for text in texts if text not in numbers]
             texts = [text for text in dict.fromkeys(texts) if text]
             empty, other, codes = _codes_of(attribute, texts)
-            info |= {scan.PLACE: place, scan.EMPTY: empty, scan.OTHER: scan.DOUBT if other is None else other}
-            info[scan.BASE], info[scan.MASK] = self._add_texts(texts, codes)
+            info |= {kernel.PLACE: place, kernel.EMPTY: empty, kernel.OTHER: kernel.DOUBT if other is None else other}
+            info[kernel.BASE], info[kernel.MASK] = self._add_texts(texts, codes)
         self._kinds.append(kind)
         self._infos.append(list(info.values()))
 
@@ -187,7 +187,7 @@ class _Tables:
             encoded = text.encode()
             padded = encoded.ljust(max(16, -(-len(encoded) // 8) * 8), b"\0")
             words = np.frombuffer(padded, dtype="<u8").tolist()
-            at = self._scan.hashed(words) & (size - 1)
+            at = self._kernel.hashed(words) & (size - 1)
             while table[at][0]:
                 at = (at + 1) & (size - 1)
             table[at] = (len(encoded), words[0], words[1], code % 2**64, len(self._pool))
@@ -213,13 +213,13 @@ def _codes_of(attribute: Attribute, texts: list[str]) -> tuple[int, int | None, 
 
 def _kind(attribute: Attribute) -> int:
     """How the kernel reads a column; SKIP if it does not."""
-    from cantle.data import _scan_kernel as scan
+    from cantle.data import _scan_kernel as kernel
 
     scale = attribute.scale
     if attribute.size >= 2**31:
-        return scan.SKIP
+        return kernel.SKIP
     if isinstance(scale, Labels):
-        return scan.TEXT if len(scale.texts) + len(scale.marks) <= MOST_TEXTS else scan.SKIP
+        return kernel.TEXT if len(scale.texts) + len(scale.marks) <= MOST_TEXTS else kernel.SKIP
     ends = scale.first, scale.first + (scale.grid - 1) * scale.step
     fits = scale.type == "integer" and ends[0] > -(2**62) and ends[1] < 2**62
-    return scan.WHOLE if fits else scan.SKIP
+    return kernel.WHOLE if fits else kernel.SKIP

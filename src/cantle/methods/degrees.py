@@ -15,9 +15,9 @@ from cantle.errors import ParameterError
 from cantle.methods.rps import RPS
 from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.drawable import require_drawable
 from cantle.postprocess.from_degrees import Answers, degree_results
 from cantle.postprocess.from_tree import summarise
+from cantle.postprocess.records import require_drawable
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema

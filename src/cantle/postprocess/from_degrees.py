@@ -8,7 +8,7 @@ import numpy as np
 
 from cantle.postprocess.counts import Floats, variance
 from cantle.postprocess.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
-from cantle.postprocess.drawable import require_drawable
+from cantle.postprocess.records import require_drawable
 from cantle.postprocess.results import Results
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.postprocess.counts import Dice, Floats
-from cantle.postprocess.drawable import require_drawable
+from cantle.postprocess.records import require_drawable
 from cantle.postprocess.results import Results
 from cantle.postprocess.sets_refill import ItemFrequencies, Ragged, refill
 from cantle.postprocess.sets_tree import Counted, KeptPartitions, agree

@@ -21,10 +21,9 @@ from cantle.postprocess.counts import (
     variance,
 )
 from cantle.postprocess.group_frames import groups_frame, marginals_frame, tree_frame
-from cantle.postprocess.leaves import Leaves
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
-from cantle.postprocess.tree import Tree
+from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints

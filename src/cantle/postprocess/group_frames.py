@@ -12,8 +12,7 @@ import numpy as np
 
 from cantle.errors import SchemaError
 from cantle.postprocess.counts import Floats, distinct_spans
-from cantle.postprocess.leaves import Leaves
-from cantle.postprocess.tree import Tree
+from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.trusted.geometry.boxes import Ints
 

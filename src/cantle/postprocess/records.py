@@ -1,35 +1,57 @@
-"""Records as they were drawn: a code a value. They become a data frame when someone looks, or go to a file as they are.
+"""Synthetic records as integer codes, one array per column; converted to a frame only when needed.
 
 Released values only. What is written is what polars would write of the frame (`csv_of`), byte for byte.
+
+Writing overlaps with encoding: `in_background` hashes and writes in a second thread, which releases the GIL, while the
+next records are encoded. Reading lines, scoring the next regions, moving rows and drawing records were tried the same
+way and gained too little on two cores, because one core must fetch what the other has just made. `benchmarks/cores.py`
+measures it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cantle import _fast
 from cantle.errors import MissingExtra, ParameterError, raise_alone
-from cantle.postprocess import together
 from cantle.schema.domain import Attribute, Labels
 
 if TYPE_CHECKING:
     import polars as pl
 
 Codes = npt.NDArray[Any]
+Item = TypeVar("Item")
 
 LISTED = 1 << 16
 """Values of a column that are put into words once, however few records there are."""
 
+LARGE = 1 << 18
+"""Records from which on a second thread repays being started."""
+
+MOST_DRAWN = 50_000_000
+"""Records (of sets: items) of one release that fit the memory of a usual machine."""
+
 _ROWS = 1 << 14  # records written together by the kernel
 _MANY = 1 << 18  # and as frames
 _FEW = 1 << 12  # whole numbers that are put into words one by one
+
+
+def require_drawable(number: float, what: str) -> None:
+    """Refuses to draw more: with a very small epsilon the noise alone may ask for billions of records."""
+    if number > MOST_DRAWN:
+        raise ParameterError(
+            f"the noisy counts ask for more than {MOST_DRAWN:,} {what}, as noise does where epsilon is very small; "
+            "raise epsilon"
+        )
 
 
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
@@ -138,7 +160,7 @@ class Drawn:
         text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
         longest = sum(table.longest for table in tables)
         # What is written over lies beyond; one room is filled while the other is written out.
-        apart = together.pays(self.records)
+        apart = worth_a_thread(self.records)
         rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2 if apart else 1)]
 
         def blocks() -> Iterator[Any]:
@@ -157,7 +179,7 @@ class Drawn:
                 file.write(made)
 
             if apart:
-                together.alongside(write, blocks())
+                in_background(write, blocks())
             else:
                 for made in blocks():
                     write(made)
@@ -241,3 +263,28 @@ def _unquoted(attribute: Attribute) -> list[bytes] | None:
     if scale.type != "integer" or scale.grid > _FEW:
         return None
     return [b"%d" % value for value in range(scale.first, scale.first + scale.grid * scale.step, scale.step)]
+
+
+# ---- a second thread ------------------------------------------------------------------------------------------------
+
+
+def worth_a_thread(records: int) -> bool:
+    """Whether a second thread pays off for this many records. The choice changes the running time, never a result."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores > 1 and records >= LARGE
+
+
+def in_background(work: Callable[[Item], None], items: Iterable[Item]) -> None:
+    """Calls work(item) for each item, in order, in a second thread.
+
+    When an item is requested, the work on all items but the latest is done, so two buffers used in turn suffice.
+    """
+    before: Future[None] | None = None
+    with ThreadPoolExecutor(1) as pool:
+        for item in items:
+            coming = pool.submit(work, item)
+            if before is not None:
+                before.result()
+            before = coming
+        if before is not None:
+            before.result()

@@ -1,4 +1,4 @@
-"""The public tree of a run as flat arrays: regions, cuts, noisy facts."""
+"""The public tree of a run as flat arrays: regions, cuts, noisy facts; and its leaves once they are summarised."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cantle.postprocess.counts import Floats
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 
@@ -62,3 +63,20 @@ class Tree:
 
     def leaf_path(self) -> Ints:
         return np.concatenate([path for _, _, path in self.leaves])
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The summarised leaves of a table, ascending by id. `noisy` and `rate_num` are empty where nothing was asked."""
+
+    ids: Ints
+    parent: Ints
+    depth: Ints
+    path: Ints
+    lo: Ints
+    hi: Ints
+    noisy: Ints
+    rate_num: Ints
+    rate_den: int
+    estimate: Floats
+    count: Ints

@@ -16,7 +16,7 @@ import rfc8785
 from cantle.errors import CantleError, VerifyError
 from cantle.postprocess.from_cells import listed_cells
 from cantle.postprocess.group_frames import leaves_from, span_columns
-from cantle.postprocess.leaves import Leaves
+from cantle.postprocess.tree import Leaves
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of, grid_and_domain, load, read_document, schema_of

@@ -36,7 +36,7 @@ from tests.trusted.engines.walks import grids, walk, whole
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
 from cantle.trusted.engines import duckdb as module  # noqa: E402
-from cantle.trusted.engines import packing as words  # noqa: E402
+from cantle.trusted.engines import packing  # noqa: E402
 from cantle.trusted.engines.duckdb import DuckEngine  # noqa: E402
 
 CANARY = "CanaryQx7"
@@ -65,7 +65,7 @@ def test_it_counts_like_the_naive_engine(slab_cells: int, data) -> None:
 def test_grids_are_counted_like_in_memory(fine: int, data) -> None:
     table = data.draw(tables(max_records=15))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "FINE", fine)
+        patch.setattr(packing, "FINE", fine)
         engine = opened(table)
         grids(data.draw, table, engine)
     engine.close()

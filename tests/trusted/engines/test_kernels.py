@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle import _fast
-from cantle.postprocess import counts as postprocess
+from cantle.postprocess import counts as counting
 from cantle.trusted.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.rows import MemoryEngine, open_rows
@@ -242,9 +242,9 @@ def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
             dice = np.random.default_rng(seed + 1)
-            one = postprocess.draw_codes(f, lo, hi, counts, dice)
-            other = postprocess.draw_uniform(lo, hi, row, size, dice)
-            wide = postprocess.draw_uniform(lo << 20, hi << 20, row, size << 20, dice)
+            one = counting.draw_codes(f, lo, hi, counts, dice)
+            other = counting.draw_uniform(lo, hi, row, size, dice)
+            wide = counting.draw_uniform(lo << 20, hi << 20, row, size << 20, dice)
             drawn.append((one.dtype, one.tolist(), other.dtype, other.tolist(), wide.dtype, wide.tolist()))
     assert drawn[0] == drawn[1]
 
@@ -262,7 +262,7 @@ def test_fitted_masses_are_those_of_the_plain_path_to_the_last_bit(seed: int) ->
     for loaded in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
-            fitted.append(postprocess.fit_values(target, lo, hi, weight).tobytes())
+            fitted.append(counting.fit_values(target, lo, hi, weight).tobytes())
     assert fitted[0] == fitted[1]
 
 

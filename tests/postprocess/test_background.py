@@ -11,7 +11,7 @@ import pytest
 
 import cantle
 from cantle import _fast
-from cantle.postprocess import records, together
+from cantle.postprocess import records
 from tests.release.people import SCHEMA, people
 
 
@@ -29,7 +29,7 @@ def test_an_item_is_made_when_all_but_the_last_is_done() -> None:
         done.append(item)
 
     caller = get_ident()
-    together.alongside(work, items())
+    records.in_background(work, items())
     assert done == list(range(20))
 
 
@@ -43,16 +43,16 @@ def test_what_goes_wrong_is_told_and_ends_it(where: int) -> None:
         done.append(item)
 
     with pytest.raises(OSError, match="full"):
-        together.alongside(work, iter(range(6)))
+        records.in_background(work, iter(range(6)))
     assert done[:where] == list(range(where))
     assert len(done) <= where + 1
 
 
 def test_a_thread_is_for_large_data_and_several_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
-    assert (together.pays(together.LARGE - 1), together.pays(together.LARGE)) == (False, True)
+    assert (records.worth_a_thread(records.LARGE - 1), records.worth_a_thread(records.LARGE)) == (False, True)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: [3], raising=False)
-    assert not together.pays(10**9)
+    assert not records.worth_a_thread(10**9)
 
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
@@ -63,7 +63,7 @@ def test_the_same_bytes_with_and_without_a_thread(tmp_path: Path, monkeypatch: p
     people(3000).write_csv(tmp_path / "people.csv")
     made = []
     for apart in (False, True):
-        monkeypatch.setattr(together, "pays", lambda _, apart=apart: apart)
+        monkeypatch.setattr(records, "worth_a_thread", lambda _, apart=apart: apart)
         release = cantle.publish(tmp_path / "people.csv", SCHEMA, epsilon=2, method=method, insecure_seed=5)
         folder = release.save(tmp_path / f"{method}{apart}")
         made.append({path.name: path.read_bytes() for path in folder.iterdir()})
