@@ -5,38 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.architecture.test_words import defined
+from tests.architecture.trusted_list import CLAIMS, HEAD, README, ROOT, Row, file_of, files, readme, rows
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
-HEAD = "## All claims\n"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the table of claims."""
-
-    number: int
-    symbol: str
-    proof: str
-    tests: tuple[str, ...]
-
-
-def rows(page: str) -> list[Row]:
-    """The table of claims; a line that is not of its form is not a claim."""
-    found = []
-    for line in page.split(HEAD)[1].split("\n## ")[0].splitlines():
-        if match := re.fullmatch(r"\| (\d+) \| [^|]+ \| `([\w.]+)` \| ([^|]+) \| ([^|]+) \|", line):
-            number, symbol, proof, tests = match.groups()
-            found.append(Row(int(number), symbol, proof, tuple(re.findall(r"`(tests/[\w./]+)`", tests))))
-    return found
+PAGE = CLAIMS.read_text(encoding="utf-8")
 
 
 def symbol_of(name: str) -> Any:
@@ -107,6 +84,8 @@ def problems(page: str) -> Iterator[str]:
     if [row.number for row in table] != sorted({number for number, _ in defined()} | {1}):
         yield "the claims made in the code are not those of the table"
     for row in table:
+        if not file_of(row.symbol):
+            yield f"Claim {row.number}: {row.symbol} is not in the trusted folder"
         if symbol_of(row.symbol) is None:
             yield f"Claim {row.number}: there is no {row.symbol}"
         elif not has_proof(row, page):
@@ -120,7 +99,23 @@ def test_every_claim_has_its_proof_its_symbol_and_its_test() -> None:
     assert len(rows(PAGE)) >= 40
 
 
+def test_the_list_of_what_is_trusted_is_that_of_the_folder_and_the_claims() -> None:
+    """If this fails: python -m tests.architecture.trusted_list."""
+    listed = README.read_text(encoding="utf-8")
+    assert listed == readme(PAGE)
+    assert [name for name in files() if f"`{name}`" not in listed] == []
+
+
+def test_other_pages_point_to_the_list_and_have_none_of_their_own() -> None:
+    for name in ("CONTRIBUTING.md", "SECURITY.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert "(src/cantle/trusted/README.md)" in text, name
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not re.search(r"\bTrusted[.:]", path.read_text(encoding="utf-8")), f"the folder says it, not {path.name}"
+
+
 @pytest.mark.parametrize(("old", "new", "lacks"), [
+    ("`trusted.scores.Max` | docstring |", "`methods.rps.RPS` | docstring |", "Claim 3: methods.rps.RPS is not in"),
     ("| 8 | a class", "| | a class", "not those of the table"),
     ("| 40 | of a person", "| 41 | of a person", "not those of the table"),
     ("`trusted.queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),

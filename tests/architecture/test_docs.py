@@ -17,6 +17,7 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "src/cantle/trusted/README.md",
     *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
 PARAMETERS = {*rps.RULES, *diffgen.RULES, *diffpart.RULES, *degrees.RULES}

@@ -21,11 +21,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.data import graph_pairs
 from cantle.data.graphs import Degrees, Graph, identifier_of, read_graph
 from cantle.errors import DataError, ParameterError
 from cantle.schema import identifier_lines
 from cantle.schema.graph import GraphSchema
+from cantle.trusted.bounding import graph_pairs
 from cantle.trusted.bounding.node_ids import number_keys, pair_keys, text_keys
 
 

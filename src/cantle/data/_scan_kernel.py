@@ -1,6 +1,6 @@
 """Lines of CSV straight into codes, compiled: what is plain is read here, what is not is left to the text path.
 
-Trusted: it stands for `readers` and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
+It stands for cantle.data.tables and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
 that the encoder was asked about before (declared categories, missing-value marks), any other text in a column where
 all of these mean the same, or a whole number of up to 18 digits. A line with any other field is in doubt, and is read
 again by those two. Lines hold no quotes and no carriage returns.

@@ -1,4 +1,4 @@
-"""The lenient grammar of CSV: what readers.py says of quotes, for texts in which parsers would not agree."""
+"""The lenient grammar of CSV: what cantle.data.tables says of quotes, for texts in which parsers would not agree."""
 
 from __future__ import annotations
 

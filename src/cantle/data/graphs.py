@@ -27,16 +27,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.data.graph_pairs import Declared, Pairs
 from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.graph import GraphSchema, NodeRange
-from cantle.schema.identifier_lines import Column, check_file, matrix_market, pieces, read_fields
+from cantle.schema.identifier_lines import check_file, matrix_market, pieces, read_fields
 from cantle.schema.values import text_of
 from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
-from cantle.trusted.bounding.node_ids import Identifier, identifier
+from cantle.trusted.bounding.graph_pairs import Declared, Pairs
+from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
 
 PARQUET = (".parquet", ".pq")
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts

@@ -19,7 +19,6 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 
 from cantle.errors import DataError, raise_alone
 from cantle.schema.text_encodings import without_marks
-from cantle.trusted.bounding.node_ids import Ints
+from cantle.trusted.bounding.node_ids import Column, Ints
 
 _PIECE = 1 << 23  # bytes taken apart together
 _OPEN: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
@@ -43,15 +42,6 @@ _COMMENT[list(b"#%")] = True
 _FIELD = re.compile(rb'[ \t\v\f]*(?:"((?:[^"]|"")*)"(?=[ \t\v\f,;]|\Z)|([^ \t\v\f,;]*))[ \t\v\f]*(,|;|\Z|(?=.))')
 _WIDTH = 8  # digits in a word
 _LONGEST = 2 * _WIDTH
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Column:
-    """One field of many records: `numbers`, and where `other` is set the next of `texts` instead; empty is missing."""
-
-    numbers: Ints
-    other: NDArray[np.bool_]
-    texts: list[bytes]
 
 
 # ------------------------------------------------------------------------------------------------------- files

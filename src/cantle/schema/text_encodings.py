@@ -1,6 +1,6 @@
 """Encodings of text files in which no record can change how later ones are read.
 
-Trusted: readers decode a file as one stream, so what a decoder remembers from one record would reach the next one
+Readers decode a file as one stream, so what a decoder remembers from one record would reach the next one
 (docs/privacy.md, cleaning). Three kinds are allowed.
 
 * UTF-8 and ASCII: a byte that is no text ends before the next line end, quote or delimiter.

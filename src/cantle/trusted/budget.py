@@ -1,4 +1,4 @@
-"""The budget of one run: exact integers along the paths of the tree. Trusted.
+"""The budget of one run: exact integers along the paths of the tree.
 
 epsilon is k nano-units, k a whole number (epsilon = k / 10^9). Every open region has a balance: epsilon less
 all charges on its path from the root. A charge goes to open regions and is refused, for all of them, if one

@@ -1,4 +1,4 @@
-"""The curator: the only place where records, budget and dice meet. Trusted.
+"""The curator: the only place where records, budget and dice meet.
 
 A method holds a curator and nothing else. Every question follows one order: charge the regions it is asked about,
 then look, then give away only the noisy answer. Exact counts (`exact_...`) live inside one call.

@@ -1,4 +1,4 @@
-"""Candidate sets: what competes in a noisy choice, and which cuts of regions may. Trusted.
+"""Candidate sets: what competes in a noisy choice, and which cuts of regions may.
 
 A candidate set is public; it knows how to ask an engine for the exact scores of its members (`exact_scores`) and how
 to name the one that was chosen (`answer`). Cuts are the grid points strictly inside each region, never observed

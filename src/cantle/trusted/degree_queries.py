@@ -1,4 +1,4 @@
-"""What may be asked of a graph, each with its L1 sensitivity and the proof of it. Trusted.
+"""What may be asked of a graph, each with its L1 sensitivity and the proof of it.
 
 A key says what is counted, over degrees after projection to theta (cantle.trusted.bounding.projection) or, for one
 edge, over true degrees. `listed` (public) says whether nodes without edges are known: removing a node from an edge list

@@ -1,4 +1,4 @@
-"""What may be counted, each with its L1 sensitivity and the proof of it. Trusted.
+"""What may be counted, each with its L1 sensitivity and the proof of it.
 
 `sensitivity(unit)` bounds how far the whole vector of a region's cells moves, in L1, when one unit (all the
 records of one protected person) is added or removed. tests/laws checks every bound by brute force. Counts are 64-bit

@@ -1,4 +1,4 @@
-"""What may be scored: integer scores of splits, each with its range and the proof of it. Trusted.
+"""What may be scored: integer scores of splits, each with its range and the proof of it.
 
 A split is scored from its table of counts: one array a child, shape (..., classes). Adding a record to the
 data adds 1 to exactly one cell of every candidate's table: the record has one class and falls into one child.

@@ -1,4 +1,4 @@
-"""Which specialisations compete in DiffGen, and how they are scored from exact counts. Trusted.
+"""Which specialisations compete in DiffGen, and how they are scored from exact counts.
 
 A candidate replaces one span v of one attribute's cut by its children: of a category the children of v in the
 taxonomy, of a number the two sides of a grid point strictly inside v. All are public.

@@ -1,4 +1,4 @@
-"""Stop tests whose price does not grow with the depth (PrivTree, integer form). Trusted.
+"""Stop tests whose price does not grow with the depth (PrivTree, integer form).
 
 Test number d = 0, 1, 2, ... on a path, true count c: b = max(theta - delta, c - d * delta); go on iff b + Z > theta,
 Z discrete Laplace of rate epsilon_t. Only the yes or no may be used; the noisy value is discarded.

@@ -1,4 +1,4 @@
-"""The scan of cantle.trusted.bounding.projection, compiled (the extra `fast`). Trusted.
+"""The scan of cantle.trusted.bounding.projection, compiled (the extra `fast`).
 
 Imported for large graphs only: loading and compiling takes longer than the projection of a small one. It is the
 definition itself, edge by edge; tests/laws/test_projection.py compares the two array by array.

@@ -1,4 +1,4 @@
-"""Identifiers of nodes: one canonical form, one public order, one public hash. Trusted.
+"""Identifiers of nodes: one canonical form, one public order, one public hash.
 
 An identifier is a whole number of 64 bits or a text. Decimal digits with or without a minus sign are the number they
 spell ("7", "007" and 7 are one node). Everything else is text, as its UTF-8 bytes. What other values are, a float or a
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,15 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _NUMBERS = np.uint64(0x6E6F6465206E756D)  # any constant would do; these are public
 _TEXTS = b"cantle node identifier"
 _PAIRS = np.uint64(0x6564676520706169)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """Identifiers of many records: `numbers`, or where `other` is set the next of `texts` instead; empty is missing."""
+
+    numbers: Ints
+    other: NDArray[np.bool_]
+    texts: list[bytes]
 
 
 def identifier(value: str | bytes | int) -> Identifier | None:

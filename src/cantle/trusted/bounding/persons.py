@@ -1,4 +1,4 @@
-"""Bounding what one person contributes: of each person at most so many records are used, by a public rule. Trusted.
+"""Bounding what one person contributes: of each person at most so many records are used, by a public rule.
 
 Claim 40. Of each person the records with the smallest public hash of their encoded values are kept, at most
 `max_records` of them; a record without a person is dropped. Which records of a person are kept depends on that person's

@@ -17,7 +17,7 @@ Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 * sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers.
 
 Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
-inside the curator call that asked. Trusted: a miscount costs privacy.
+inside the curator call that asked. A miscount costs privacy.
 """
 
 from __future__ import annotations

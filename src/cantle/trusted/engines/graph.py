@@ -1,4 +1,4 @@
-"""A graph in memory: exact degrees, true or projected. Trusted.
+"""A graph in memory: exact degrees, true or projected.
 
 The curator alone asks; every answer is exact and therefore secret. Lists of degrees come in ascending order, which says
 nothing of who has them.

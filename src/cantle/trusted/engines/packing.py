@@ -2,7 +2,7 @@
 
 A code needs as many bits as the size of its attribute says, and lies within one word; the class is the last field.
 Parts are batches of a table on disk (DuckDB) or partitions of a cluster (Spark): every part is counted by the same
-code, and counts of parts add up. Trusted, as all that counts.
+code, and counts of parts add up.
 """
 
 from __future__ import annotations

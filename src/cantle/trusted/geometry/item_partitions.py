@@ -1,4 +1,4 @@
-"""Public geometry of set-valued data: the taxonomy of items, and the partitions of one round of DiffPart. Trusted.
+"""Public geometry of set-valued data: the taxonomy of items, and the partitions of one round of DiffPart.
 
 Items are numbered 0, 1, ... in the public order, and nodes of a height by position, so a node's children are a span
 of the height below it. A partition is known by its hierarchy cut: every record in it has an item under each node of

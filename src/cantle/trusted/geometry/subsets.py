@@ -1,4 +1,4 @@
-"""Numbers for the non-empty subsets of up to 62 children: a bijection with 0, 1, 2, ... Trusted.
+"""Numbers for the non-empty subsets of up to 62 children: a bijection with 0, 1, 2, ...
 
 A subset is a 64-bit mask. If every subset may occur, mask - 1 is its number. If records hold at most so many items,
 only subsets of at most `most` children can; they are numbered by size, and within a size by the combinatorial number

@@ -1,4 +1,4 @@
-"""The first stage of Laplace noise and of the exponential mechanism, compiled: the arithmetic of samplers.py. Trusted.
+"""The first stage of Laplace noise and of the exponential mechanism, compiled: the arithmetic of samplers.py.
 
 Kernels are handed the words and say where they do not decide; they draw nothing.
 """

@@ -1,4 +1,4 @@
-"""The five verbs over random words: exact samplers in two stages. Trusted.
+"""The five verbs over random words: exact samplers in two stages.
 
 Claim 16. Given ideal words every verb has exactly the law stated in verbs.py.
 

@@ -1,4 +1,4 @@
-"""Pairs of identifiers as they were read, until they are a graph: cleaned, numbered, each edge once. Trusted.
+"""Pairs of identifiers as they were read, until they are a graph: cleaned, numbered, each edge once.
 
 A node without edges is a pair of the node with itself, and so is a loop: it gives its node and no edge. Cleaning is
 record by record: a pair with an identifier that is missing or not declared is dropped whole, and so is, where all nodes
@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.schema.identifier_lines import Column
 from cantle.trusted.bounding.graph_arrays import Ends, Graph
-from cantle.trusted.bounding.node_ids import Ints, Keys, identifier, number_keys, text_keys
+from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, number_keys, text_keys
 
 Bools = NDArray[np.bool_]
 
