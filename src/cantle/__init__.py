@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cantle.estimators import RPS as RPS
     from cantle.estimators import DiffGen as DiffGen
     from cantle.release import Release as Release
-    from cantle.schema.table import Schema as Schema
+    from cantle.schema import Schema as Schema
     from cantle.trusted.ledger import Ledger as Ledger
 
 __all__ = ["DiffGen", "Ledger", "RPS", "Release", "Schema", "publish"]
@@ -19,7 +19,7 @@ _HOMES = {
     "Ledger": "cantle.trusted.ledger",
     "RPS": "cantle.estimators",
     "Release": "cantle.release",
-    "Schema": "cantle.schema.table",
+    "Schema": "cantle.schema",
     "publish": "cantle._publish",
 }
 

@@ -1,111 +1,122 @@
-"""Opens private data as the engine a method asks: records become codes of the public domain, once."""
+"""Before the data is opened, and opening it: every refusal that costs nothing, then records behind an engine."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from cantle.data.encoding import read_codes
-from cantle.data.engines_for_tables import IN_MEMORY, EngineChoice, open_table
-from cantle.data.graphs import read_graph
-from cantle.data.sets import FIMI, read_baskets
-from cantle.data.spark_files import require_readable
-from cantle.data.tables import as_ids, read_batches
-from cantle.errors import DataError, ParameterError
-from cantle.methods.degrees import DegreeSequence
-from cantle.methods.diffgen import DiffGen
-from cantle.methods.diffpart import DiffPart
-from cantle.methods.rps import RPS
-from cantle.trusted.bounding.persons import person_numbers, within_bound
+from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Form
+from cantle.data.openers import OPENERS, choose_engine
+from cantle.errors import ParameterError
+from cantle.methods import make_method
+from cantle.methods.base import Method
+from cantle.release import check_free, check_writable
+from cantle.release.data_file import require_storable
+from cantle.schema import Schema, load_schema
+from cantle.trusted.budget import Unit, nano_of
 from cantle.trusted.engines.base import Engine
-from cantle.trusted.engines.columns import ColumnEngine
-from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.engines.rows import open_rows
-from cantle.trusted.engines.sets import SetEngine
-
-Plan = RPS | DiffGen | DiffPart | DegreeSequence
-Form = dict[str, str]
-"""The public form in which data came in, so that records can be given back in it."""
+from cantle.trusted.ledger import Ledger
 
 
-def require_fitting(data: Any, schema: Any, nodes: Any, choice: EngineChoice = IN_MEMORY) -> None:
-    """Refuses what shows without opening the data, so that it costs nothing: persons where the engine cannot bound
-    their records, a node list where none can be used, and FIMI lines that cannot hold the declared items."""
-    if schema.kind == "table" and schema.person is not None and choice.engine != "memory":
-        raise ParameterError(f"engine {choice.engine} cannot bound the records of a person yet; use engine memory")
-    if choice.engine == "spark":
-        require_readable(data, schema)
-    if nodes is not None:
-        if schema.kind != "graph":
-            raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
-        if schema.unit != "node":
-            rule = f"under `unit: {schema.unit}` the nodes are public"
-            raise ParameterError(f"nodes: {rule}; declare them in the schema, not with the data")
-        if isinstance(nodes, str | os.PathLike) and not os.path.exists(nodes):
-            raise DataError(f"there is no file {os.path.basename(nodes)!r}; check the path.")
-    if schema.kind == "sets" and isinstance(data, str | os.PathLike):
-        lines = schema.form is None and Path(data).suffix.lower() in FIMI
-        if schema.form == "fimi" or lines:
-            schema.universe.check_fimi()
+@dataclass(frozen=True)
+class Account:
+    """The ledger that pays, and the data set that is charged there."""
+
+    ledger: Ledger
+    dataset: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """A release that was asked for and passed every check that needs no data."""
+
+    data: Any
+    schema: Schema
+    epsilon_nano: int
+    method: Method
+    choice: EngineChoice
+    nodes: Any
+    insecure_seed: int | None
+    account: Account | None
+
+    @property
+    def unit(self) -> Unit:
+        """Whom the promise protects, as the schema says."""
+        return Unit(*self.schema.protects)
+
+    @property
+    def guarantee(self) -> str:
+        """What the release will promise."""
+        if self.insecure_seed is not None:
+            return "NOT PRIVATE: the noise came from a known seed"
+        return (
+            "no guarantee: the schema was read off the data"
+            if self.schema.inferred
+            else "pure epsilon-differential privacy"
+        )
+
+
+def preflight(
+    data: Any,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    epsilon: float | str | Fraction,
+    method: str = "auto",
+    preset: str = "default",
+    engine: str = "memory",
+    memory: str | int | None = None,
+    table: str | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    nodes: Any = None,
+    insecure_seed: int | None = None,
+    parameters: Mapping[str, object] | None = None,
+    output: Path | None = None,
+    stored_as: str | None = None,
+) -> Order:
+    """Refuses whatever can be refused before a charge: nothing is spent and no record is read.
+
+    `output` and `stored_as` are where and how the release will be saved, if that is known already.
+    """
+    if output is not None:
+        check_writable(check_free(output))
+    nano, public = nano_of(epsilon), _schema(schema)
+    require_storable(public, stored_as)
+    choice = choose_engine(public, engine, memory, table)
+    plan = make_method(public, method, preset, parameters or {})
+    OPENERS[public.kind].refuse_early(data, public, choice, nodes)
+    _check_seed(insecure_seed)
+    choice.require(data)  # a misspelt path must cost nothing
+    return Order(data, public, nano, plan, choice, nodes, insecure_seed, _account(ledger, dataset))
 
 
 def open_data(
-    data: Any, schema: Any, plan: Plan, nodes: Any = None, choice: EngineChoice = IN_MEMORY
+    data: Any, schema: Schema, method: Method, nodes: Any = None, choice: EngineChoice = IN_MEMORY
 ) -> tuple[Form, Engine]:
     """The data behind an engine, and the form it came in; `nodes` is the private node list of a graph."""
-    if isinstance(plan, DegreeSequence):
-        return {"frame": "polars"}, GraphEngine(read_graph(data, schema, nodes), nodes=schema.node_count)
-    if isinstance(plan, DiffPart):
-        baskets = read_baskets(data, schema)
-        return asdict(baskets.form), SetEngine(baskets.starts, baskets.items, tree=plan.tree, most=plan.most)
-    if schema.person is not None:
-        return _persons(data, schema, plan)
-    if choice.engine != "memory":
-        return {"frame": "polars"}, open_table(data, schema, plan, choice)
-    return _table(data, schema, plan)
+    return OPENERS[schema.kind].open_engine(data, schema, method, choice, nodes)
 
 
-def _table(data: Any, schema: Any, plan: RPS | DiffGen) -> tuple[Form, Engine]:
-    """Codes in the layout the method asks about."""
-    kind, parts = "", []
-    for kind, *part in read_codes(data, schema, plan.domain, plan.layout):  # noqa: B007 - all batches are of one kind
-        parts.append(part)
-    codes, classes = [part[0] for part in parts], np.concatenate([part[1] for part in parts])
-    if plan.layout == "columns":
-        return {"frame": kind}, _columns([np.concatenate(column) for column in zip(*codes, strict=True)], classes, plan)
-    return {"frame": kind}, _rows(np.concatenate(codes), classes, plan)
+def _schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
+    if isinstance(schema, Schema):
+        return schema
+    return Schema.from_dict(schema) if isinstance(schema, Mapping) else load_schema(schema)
 
 
-def _persons(data: Any, schema: Any, plan: RPS | DiffGen) -> tuple[Form, Engine]:
-    """The same, with the records of each person bounded (cantle.trusted.bounding.persons)."""
-    kind, parts, ids = "", [], []
-    attributes = [*plan.domain.attributes, *([plan.domain.target] if plan.domain.target else [])]
-    for batch in read_batches(data, schema):
-        kind, frame = batch.kind, batch.frame
-        ids.append(as_ids(frame[schema.person], schema.missing_values))
-        parts.append([attribute.encode(frame[attribute.name]) for attribute in attributes])
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    person = person_numbers(pl.concat(ids))
-    known = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]) & (person >= 0))
-    columns = [column[known] for column in columns]
-    used = within_bound(person[known], columns, schema.max_records)
-    columns = [column[used] for column in columns]
-    classes = columns.pop() if plan.domain.target else np.zeros(int(used.sum()), np.uint8)
-    if plan.layout == "columns":
-        return {"frame": kind}, _columns(columns, classes, plan)
-    width = np.min_scalar_type(max([1, *plan.sizes]))
-    rows = np.stack([column.astype(width) for column in columns], axis=1) if columns else np.zeros((len(classes), 0))
-    return {"frame": kind}, _rows(rows, classes, plan)
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**53):
+        raise ParameterError(
+            "insecure_seed must be a whole number from 0 to 2^53 - 1; leave it out for a private release"
+        )
 
 
-def _columns(columns: list[Any], classes: Any, plan: RPS | DiffGen) -> Engine:
-    return ColumnEngine(columns, classes, sizes=plan.sizes, class_count=plan.classes)
-
-
-def _rows(codes: Any, classes: Any, plan: RPS | DiffGen) -> Engine:
-    return open_rows(codes, classes, sizes=plan.sizes, class_count=plan.classes)
+def _account(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None) -> Account | None:
+    if ledger is None and dataset is None:
+        return None
+    if ledger is None or dataset is None:
+        raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
+    return Account(ledger if isinstance(ledger, Ledger) else Ledger(ledger), dataset)

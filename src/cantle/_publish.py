@@ -8,57 +8,53 @@ from __future__ import annotations
 import logging
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from cantle._open import Form, Plan, open_data, require_fitting
-from cantle.data.engines_for_tables import EngineChoice
-from cantle.errors import CHARGE_NOTE, LedgerError, OutputError, ParameterError, SchemaError
-from cantle.methods.degrees import DegreeSequence
-from cantle.methods.diffgen import DiffGen
-from cantle.methods.diffpart import DiffPart
-from cantle.methods.rps import RPS
+from cantle._open import Order, open_data, preflight
+from cantle.data.engine_choice import Form
+from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
+from cantle.methods.base import Method
 from cantle.postprocess.counts import fresh_seed, public_dice
-from cantle.postprocess.group_frames import check_names
 from cantle.postprocess.records import give_back
 from cantle.postprocess.results import Results
 from cantle.release import Release
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
-from cantle.schema.graph import GraphSchema
-from cantle.schema.sets import SetSchema
-from cantle.schema.table import Schema
-from cantle.trusted.budget import Budget, Unit, nano_of, words_of
+from cantle.schema import Schema
+from cantle.schema.table import TableSchema
+from cantle.trusted.budget import Budget, Unit, words_of
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
 from cantle.trusted.noise import Noise, Secure, Seeded
 
-METHODS: dict[str, Any] = {"rps": RPS, "diffgen": DiffGen, "diffpart": DiffPart, "degrees": DegreeSequence}
-KINDS = {"table": ("rps", "diffgen"), "sets": ("diffpart",), "graph": ("degrees",)}
-MOST_CLASSES = 1000
+MethodName = Literal["auto", "rps", "diffgen", "diffpart", "degrees"]
+EngineName = Literal["memory", "duckdb", "spark", "database"]
+PresetName = Literal["default", "paper"]
 
 
 def publish(
     data: Any,
-    schema: Schema | SetSchema | GraphSchema | dict[str, Any] | str | os.PathLike[str],
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
     *,
-    epsilon: Any,
-    method: str = "auto",
-    preset: str = "default",
-    engine: str = "memory",
+    epsilon: float | str | Fraction,
+    method: MethodName = "auto",
+    preset: PresetName = "default",
+    engine: EngineName = "memory",
     memory: str | int | None = None,
     table: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     nodes: Any = None,
     insecure_seed: int | None = None,
-    **parameters: Any,
+    **parameters: object,
 ) -> Release:
     """A private release of a table, of sets or of a graph's degrees, as the schema says: `data` is a path or any data
     frame (of a graph also a networkx graph, with `nodes` a private list of nodes that may have no edge), `epsilon` the
@@ -72,39 +68,49 @@ def publish(
     stays charged whatever happens then; saving the release notes its hash. `insecure_seed` makes the run repeatable and
     the release NOT PRIVATE: for tests only.
     """
-    nano, public = nano_of(epsilon), _schema(schema)
-    choice = EngineChoice.of(engine, memory, table, public.kind)
-    plan = make_method(public, method, preset, parameters)
-    require_fitting(data, public, nodes, choice)
-    noise, unit, started = _noise(insecure_seed), _unit(public), now()
-    guarantee = _guarantee(public, insecure_seed)
-    if ledger is not None:
-        choice.require(data)  # a misspelt path must cost nothing
-    ticket = _charge(ledger, dataset, nano, unit, plan, guarantee)
+    order = preflight(
+        data,
+        schema,
+        epsilon=epsilon,
+        method=method,
+        preset=preset,
+        engine=engine,
+        memory=memory,
+        table=table,
+        ledger=ledger,
+        dataset=dataset,
+        nodes=nodes,
+        insecure_seed=insecure_seed,
+        parameters=parameters,
+    )
+    return carry_out(order)
+
+
+def carry_out(order: Order) -> Release:
+    """Charges the ledger, opens the data, runs the method and builds the release."""
+    started, ticket = now(), _charge(order)
     log = logging.getLogger("cantle")
     log.info("reading")
     with noting_the_charge(ticket):
-        form, store = open_data(data, public, plan, nodes, choice)
-        receipt = run(plan, store, epsilon_nano=nano, unit=unit, noise=noise)
+        form, store = open_data(order.data, order.schema, order.method, order.nodes, order.choice)
+        receipt = run(order.method, store, epsilon_nano=order.epsilon_nano, unit=order.unit, noise=_noise(order))
         log.info("drawing records")
-        return _release(plan, public, receipt, form, insecure_seed, ticket, started)
+        return _release(order, receipt, form, ticket, started)
 
 
-def _charge(ledger: Any, dataset: str | None, nano: int, unit: Unit, plan: Plan, guarantee: str) -> Ticket | None:
+def _charge(order: Order) -> Ticket | None:
     """Pays for the run in the ledger, if there is one; everything that can be refused without the data was before."""
-    if ledger is None and dataset is None:
+    if order.account is None:
         return None
-    if ledger is None or dataset is None:
-        raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
-    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    dataset = order.account.dataset
     try:
-        return book.charge(
+        return order.account.ledger.charge(
             dataset,
-            epsilon_nano=nano,
-            unit=unit.describe(),
-            method=plan.name,
-            parameters=plan.parameters(),
-            guarantee=guarantee,
+            epsilon_nano=order.epsilon_nano,
+            unit=order.unit.describe(),
+            method=order.method.name,
+            parameters=order.method.parameters(),
+            guarantee=order.guarantee,
             software=f"cantle {version('cantle')}",
         )
     except (KeyboardInterrupt, SystemExit) as stop:
@@ -124,80 +130,31 @@ def noting_the_charge(ticket: Ticket | None) -> Iterator[None]:
         raise
 
 
-def make_method(schema: Any, method: str, preset: str, parameters: dict[str, Any]) -> Plan:
-    """The method by name with its settings checked; reads no data. `auto`: by the kind of data, and for a table a
-    target calls for diffgen, else rps."""
-    if method not in ("auto", *METHODS):
-        raise ParameterError(f"method {method!r} is not known; use one of auto, {', '.join(METHODS)}")
-    able = KINDS[schema.kind]
-    if method not in ("auto", *able):
-        raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
-    if schema.kind != "table":
-        return METHODS[able[0]](schema, preset=preset, **parameters)
-    domain = schema.domain()
-    name = ("diffgen" if domain.target else "rps") if method == "auto" else method
-    check_names(domain)
-    if domain.target and domain.target.size > MOST_CLASSES:
-        raise SchemaError(
-            f"field {domain.target.name}: a target has at most {MOST_CLASSES} classes, this one {domain.target.size}; "
-            "use a wider step or fewer categories, or drop role: target"
-        )
-    return METHODS[name](domain, preset=preset, **parameters)
-
-
-def _unit(schema: Any) -> Unit:
-    """Whom the promise protects, as the schema says."""
-    if schema.kind == "graph":
-        return Unit(kind=schema.unit)
-    person = schema.kind == "table" and schema.person is not None
-    return Unit(schema.max_records, "person") if person else Unit()
-
-
-def run(plan: Plan, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:
+def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:
     """Runs the method under a curator and gives the receipt; records and dice are gone when it returns."""
     with Curator(store, Budget(epsilon_nano, unit), noise) as curator:
-        plan.run(curator)
+        method.run(curator)
         return curator.seal()
 
 
-def _schema(schema: Any) -> Any:
-    if isinstance(schema, Schema | SetSchema | GraphSchema):
-        return schema
-    return Schema.from_dict(schema) if isinstance(schema, dict) else Schema.load(schema)
+def _noise(order: Order) -> Noise:
+    return Secure() if order.insecure_seed is None else Seeded(order.insecure_seed)
 
 
-def _noise(insecure_seed: int | None) -> Noise:
-    if insecure_seed is None:
-        return Secure()
-    if isinstance(insecure_seed, bool) or not isinstance(insecure_seed, int) or not 0 <= insecure_seed < 2**53:
-        raise ParameterError(
-            "insecure_seed must be a whole number from 0 to 2^53 - 1; leave it out for a private release"
-        )
-    return Seeded(insecure_seed)
-
-
-def _release(
-    plan: Plan,
-    schema: Any,
-    receipt: dict[str, Any],
-    form: Form,
-    insecure_seed: int | None,
-    ticket: Ticket | None,
-    started: str,
-) -> Release:
+def _release(order: Order, receipt: dict[str, Any], form: Form, ticket: Ticket | None, started: str) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
-    seed = fresh_seed() if insecure_seed is None else insecure_seed
-    results = plan.results(public_dice(seed))
+    seed = fresh_seed() if order.insecure_seed is None else order.insecure_seed
+    results = order.method.results(public_dice(seed))
     manifest = replace(
-        _manifest(plan, schema, Receipt.from_dict(receipt), insecure_seed, seed, results),
+        _manifest(order, Receipt.from_dict(receipt), seed, results),
         form={key: value for key, value in form.items() if key != "frame"},
-        created=None if insecure_seed is not None else started,
+        created=None if order.insecure_seed is not None else started,
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
     )
-    return Release(_given_back(results, form, plan), results.groups, results.frames, manifest, ticket)
+    return Release(_given_back(results, form, order.schema), results.groups, results.frames, manifest, ticket)
 
 
-def _given_back(results: Results, form: Form, plan: Plan) -> Any:
+def _given_back(results: Results, form: Form, schema: Schema) -> Any:
     """The records in the form and the kind of frame that came in."""
     if "form" in form:
         from cantle.postprocess.set_frames import give_back_sets
@@ -207,30 +164,22 @@ def _given_back(results: Results, form: Form, plan: Plan) -> Any:
     if form["frame"] == "polars":
         return results.drawn
     # The types of columns follow from the schema, not from what happened to be drawn.
-    nullable = [one.name for one in plan.domain.attributes if one.nullable] if isinstance(plan, RPS | DiffGen) else []
-    return give_back(results.records, form["frame"], nullable)
+    attributes = schema.domain().attributes if isinstance(schema, TableSchema) else ()
+    return give_back(results.records, form["frame"], [one.name for one in attributes if one.nullable])
 
 
-def _guarantee(schema: Any, insecure_seed: int | None) -> str:
-    if insecure_seed is not None:
-        return "NOT PRIVATE: the noise came from a known seed"
-    return "no guarantee: the schema was read off the data" if schema.inferred else "pure epsilon-differential privacy"
-
-
-def _manifest(
-    plan: Plan, schema: Any, receipt: Receipt, insecure_seed: int | None, seed: int, results: Results
-) -> Manifest:
+def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Manifest:
     return Manifest(
-        kind=schema.kind,
-        private=insecure_seed is None and not schema.inferred,
-        guarantee=_guarantee(schema, insecure_seed),
-        seeded=insecure_seed is not None,
+        kind=order.schema.kind,
+        private=order.insecure_seed is None and not order.schema.inferred,
+        guarantee=order.guarantee,
+        seeded=order.insecure_seed is not None,
         epsilon=words_of(receipt.epsilon_nano),
         unit=receipt.unit.describe(),
-        method=plan.name,
-        parameters=plan.parameters(),
-        schema=schema.to_dict(),
-        schema_sha256=schema.hash(),
+        method=order.method.name,
+        parameters=order.method.parameters(),
+        schema=order.schema.to_dict(),
+        schema_sha256=order.schema.hash(),
         receipt=receipt,
         postprocessing={"seed": seed},
         software={

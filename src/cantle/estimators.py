@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from cantle._publish import publish
+from cantle._publish import MethodName, publish
 from cantle.errors import ParameterError
 from cantle.release import Release
 
@@ -12,7 +12,7 @@ from cantle.release import Release
 class Publisher:
     """Publishes with one method; `release_` holds released values only."""
 
-    method: ClassVar[str]
+    method: ClassVar[MethodName]
 
     def __init__(self, epsilon: Any = 1.0, **parameters: Any) -> None:
         self.epsilon = epsilon
@@ -47,10 +47,10 @@ class Publisher:
 class RPS(Publisher):
     """Tables by balanced partitioning (Qardaji and Li 2012)."""
 
-    method = "rps"
+    method: ClassVar[MethodName] = "rps"
 
 
 class DiffGen(Publisher):
     """Tables that train classifiers (Mohammed et al. 2011)."""
 
-    method = "diffgen"
+    method: ClassVar[MethodName] = "diffgen"

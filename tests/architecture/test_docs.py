@@ -10,7 +10,7 @@ import yaml
 
 from cantle.cli.app import app
 from cantle.methods import degrees, diffgen, diffpart, rps
-from cantle.schema.table import Schema
+from cantle.schema import Schema
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -20,7 +20,7 @@ DOOR = "_publish _open estimators"
 ROOMS = {  # besides itself, `errors`, and the two helpers that choose and build kernels: `_fast`, `_jit`
     "trusted": "",
     "schema": "trusted.bounding.node_ids",
-    "data": "trusted.bounding trusted.engines schema",
+    "data": "trusted.bounding trusted.engines trusted.geometry schema",
     "postprocess": f"{VALUES} schema",
     "methods": f"{VALUES} {QUESTIONS} schema postprocess",
     "release": f"{VALUES} trusted.degree_queries trusted.ledger schema data postprocess",
@@ -93,7 +93,7 @@ def test_only_curator_front_door_and_audits_use_noise() -> None:
 
 
 def test_engines_are_opened_by_few() -> None:
-    openers = "_open _publish data.engines_for_tables data.spark_files audit lab"
+    openers = "_open _publish data audit lab"
     assert offenders("trusted.engines", f"trusted {openers}") == []
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from cantle._publish import METHODS
 from cantle.audit.black_box import (
     EXPECTED_RUNS,
     MARGIN,
@@ -27,6 +26,7 @@ from cantle.audit.black_box import (
 from cantle.audit.confidence import ALPHA, at_least, at_most, epsilon_at_least
 from cantle.audit.trials import methods
 from cantle.lab.mutants.trials import all_trials, broken_methods
+from cantle.methods import METHODS
 from cantle.trusted.noise import Lanes, Rate, Secure
 
 # ---- bounds ---------------------------------------------------------------------------------------------------------

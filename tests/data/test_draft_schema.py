@@ -11,7 +11,8 @@ import pytest
 from cantle.data.draft_schema import draft
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, ParameterError, SchemaError
-from cantle.schema.table import BLANK, Schema
+from cantle.schema import Schema
+from cantle.schema.table import BLANK
 
 FRAME = pl.DataFrame(
     {

@@ -16,8 +16,8 @@ from cantle.data import encoding
 from cantle.data.encoding import read_codes
 from cantle.data.tables import read_columns
 from cantle.errors import DataError
+from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
-from cantle.schema.table import Schema
 
 pytest.importorskip("numba")
 

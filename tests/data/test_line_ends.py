@@ -15,9 +15,10 @@ from cantle import _fast
 from cantle.data import encoding, fimi, tables
 from cantle.data.encoding import read_codes
 from cantle.data.tables import header, read_columns, read_lines
+from cantle.schema import Schema
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
-from cantle.schema.table import Dialect, Schema
+from cantle.schema.table import Dialect
 
 ENDS = ["\n", "\r\n", "\r"]
 MARK = "\ufeff"

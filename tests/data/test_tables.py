@@ -20,7 +20,8 @@ from cantle.data import tables
 from cantle.data.tables import header, read_columns
 from cantle.errors import DataError, ParameterError
 from cantle.postprocess.records import give_back
-from cantle.schema.table import Dialect, Schema
+from cantle.schema import Schema
+from cantle.schema.table import Dialect
 from cantle.schema.values import by_kind, label_text
 
 FIELDS = [

@@ -23,8 +23,8 @@ from cantle import _fast
 from cantle.data.draft_schema import draft
 from cantle.data.encoding import read_codes
 from cantle.errors import CantleError
+from cantle.schema import Schema
 from cantle.schema.hierarchy_files import load_hierarchy
-from cantle.schema.table import Schema
 from tests.fuzz.case import NUMBER, WORD, Target, published
 from tests.fuzz.mutations import TOKENS, YAML
 from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part

@@ -11,7 +11,7 @@ from cantle._publish import publish, run
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.diffgen import DiffGen
 from cantle.postprocess.from_cells import generalise
-from cantle.schema.table import Schema
+from cantle.schema import Schema
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.geometry.grid import Grid

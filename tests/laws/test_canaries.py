@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 import cantle
-from cantle import _open
+from cantle.data import graphs, sets
 from cantle.errors import CantleError, DataError
 from cantle.release.show import budget_lines, overview, tree_lines
 from cantle.trusted.curator import Curator
@@ -292,7 +292,7 @@ def test_a_talkative_reader_would_be_heard(
     def talkative(*_: object) -> None:
         raise DataError(f"the value {WORD} cannot be read")
 
-    monkeypatch.setattr(_open, "read_baskets", talkative)
-    monkeypatch.setattr(_open, "read_graph", talkative)
+    monkeypatch.setattr(sets, "read_baskets", talkative)
+    monkeypatch.setattr(graphs, "read_graph", talkative)
     with pytest.raises(AssertionError), listening(capsys) as heard:
         publish([[1, 2]], schema, {}, tmp_path / "out", heard)

@@ -16,8 +16,8 @@ import cantle
 from cantle.data.sets import read_baskets
 from cantle.data.tables import column_types, read_columns
 from cantle.errors import CantleError, DataError, raise_alone
+from cantle.schema import Schema
 from cantle.schema.identifier_lines import pieces
-from cantle.schema.table import Schema
 
 SOURCES = Path(cantle.__file__).parent
 TABLE = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})

@@ -20,10 +20,11 @@ from cantle._open import open_data
 from cantle.data.tables import read_columns
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffpart import DiffPart
+from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
-from cantle.schema.table import BLANK, Schema
+from cantle.schema.table import BLANK
 
 laws = settings(deadline=None, max_examples=60)
 

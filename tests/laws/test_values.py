@@ -23,9 +23,9 @@ from cantle.data.graphs import read_graph
 from cantle.data.objects import EXACT, column_of, meaning
 from cantle.data.sets import read_baskets
 from cantle.data.tables import as_ids, read_columns
+from cantle.schema import Schema
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
-from cantle.schema.table import Schema
 from cantle.schema.values import MIXED
 
 WORDS = ["1", "0", "1.0", "0.1", "true", "True", "2020-01-01", "2020-01-01T00:00:00", "9007199254740992", "1.5", "7"]

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from cantle.data.engines_for_tables import EngineChoice
+from cantle.data.engine_choice import EngineChoice
 from tests.neighbours.csvfiles import SAFE, csv_pair
 from tests.neighbours.frames import POLARS, WRITABLE, declared, in_parquet, polars_frame
 from tests.neighbours.law import Codes, Form, Pair, adds_at_most

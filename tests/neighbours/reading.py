@@ -12,10 +12,11 @@ from unittest.mock import patch
 import numpy as np
 
 from cantle import _fast
-from cantle._open import open_data, require_fitting
-from cantle.data.engines_for_tables import IN_MEMORY, EngineChoice
+from cantle._open import open_data
+from cantle.data.engine_choice import IN_MEMORY, EngineChoice
+from cantle.data.openers import OPENERS
+from cantle.schema import Schema
 from cantle.schema.domain import Domain
-from cantle.schema.table import Schema
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.engines.rows_compiled import CompiledEngine
@@ -55,7 +56,7 @@ def table(layout: str = "rows", *, compiled: bool = False, choice: EngineChoice 
 
     def read(document: dict[str, Any], data: Any) -> Codes:
         schema = schema_of(document)
-        require_fitting(data, schema, None, choice)
+        OPENERS[schema.kind].refuse_early(data, schema, choice, None)
         with patch.object(_fast, "FROM", 0 if compiled else _fast.FROM):
             _, engine = open_data(data, schema, Asked(schema.domain(), layout), choice=choice)  # type: ignore[arg-type]
         try:

@@ -14,7 +14,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from cantle._open import require_fitting
+from cantle.data.engine_choice import IN_MEMORY
+from cantle.data.openers import OPENERS
 from cantle.data.sets import read_baskets
 from tests.neighbours.csvfiles import ENDS, OTHERS, SAFE, STATEFUL
 from tests.neighbours.frames import arrow_table, polars_frame, write_parquet
@@ -31,7 +32,7 @@ PLAIN: list[Any] = [1, 2, 3, 7, "1", "Ash", "true", "é", "1.5", 1.5, 2.0, True]
 def read(document: dict[str, Any], data: Any) -> Codes:
     """The sets as tuples of the codes of their items."""
     schema = schema_of(document)
-    require_fitting(data, schema, None)
+    OPENERS[schema.kind].refuse_early(data, schema, IN_MEMORY, None)
     found = read_baskets(data, schema)
     ends = found.starts.tolist()
     items = found.items.tolist()

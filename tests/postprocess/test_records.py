@@ -16,8 +16,8 @@ from cantle import _fast
 from cantle.postprocess import records
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
+from cantle.schema import Schema
 from cantle.schema.domain import Attribute
-from cantle.schema.table import Schema
 
 AWKWARD = [
     "a",

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from cantle.errors import ParameterError
+from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Steps
-from cantle.schema.table import Schema
 from cantle.schema.taxonomy import Taxonomy
 
 

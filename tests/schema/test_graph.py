@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cantle.errors import SchemaError
+from cantle.schema import Schema
 from cantle.schema.graph import GraphSchema, NodeRange
-from cantle.schema.table import Schema
 
 RANGE = {"minimum": 0, "maximum": 99}
 

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError, SchemaError
+from cantle.schema import Schema
 from cantle.schema.items import MAX_INTEGER, Universe, parse_items
 from cantle.schema.sets import SetSchema
-from cantle.schema.table import Dialect, Schema
+from cantle.schema.table import Dialect
 
 STATIONS = {"minimum": 1, "maximum": 17}
 

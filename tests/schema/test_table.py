@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from cantle.errors import SchemaError
-from cantle.schema.table import Dialect, Schema
+from cantle.schema import Schema
+from cantle.schema.table import Dialect
 
 YAML = """
 title: A census

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle._open import open_data
-from cantle._publish import make_method
 from cantle.errors import DataError, ParameterError, SchemaError
+from cantle.methods import make_method
 from cantle.trusted.bounding.persons import person_numbers, within_bound
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.keys import OneWays

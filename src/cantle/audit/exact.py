@@ -22,7 +22,7 @@ from cantle.audit.enumerating import Enumerating, law
 from cantle.methods.base import grow
 from cantle.methods.rps import RPS
 from cantle.schema.domain import Domain
-from cantle.schema.table import Schema
+from cantle.schema.table import TableSchema
 from cantle.trusted import stop_test
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
@@ -77,7 +77,7 @@ class Config:
                 {"name": "y", "type": "string", "categories": labels, "unknown": "drop", "constraints": required}
                 | {"role": "target"}
             )
-        return Schema.from_dict({"fields": fields}).domain()
+        return TableSchema.from_dict({"fields": fields}).domain()
 
     def points(self) -> list[Record]:
         """Every record that can be."""

@@ -16,7 +16,7 @@ from cantle._publish import publish
 from cantle.audit.black_box import Draw, Outcome, Trial
 from cantle.audit.exact import Patch
 from cantle.release import Release
-from cantle.schema.table import Schema
+from cantle.schema import Schema
 
 Observation = Callable[[Release], Outcome]
 Data = Sequence[Any]

@@ -226,30 +226,33 @@ def publish_command(
 
     Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
     """
-    from cantle._publish import noting_the_charge, publish
-    from cantle.release import check_free, check_writable
-    from cantle.release.data_file import require_storable
-    from cantle.schema.table import Schema
+    from cantle._open import preflight
+    from cantle._publish import carry_out, noting_the_charge
 
-    check_writable(check_free(output))
-    declared = Schema.load(schema)
-    require_storable(declared, form)
     parameters = _settings(settings)
     own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
     reserved = (own | {"insecure_seed"}) & set(parameters)
     if reserved:
         raise ParameterError(f"--set {min(reserved)}: this is an option of its own, not a parameter of the method")
     with _stoppable(), progress():
-        options: dict[str, Any] = {
-            "engine": engine,
-            "memory": memory,
-            "table": table,
-            "ledger": ledger,
-            "dataset": dataset,
-            "nodes": nodes,
-            "insecure_seed": insecure_seed,
-        }
-        release = publish(data, declared, epsilon=epsilon, method=method, **options, **parameters)
+        order = preflight(
+            data,
+            schema,
+            epsilon=epsilon,
+            method=method,
+            preset=str(parameters.pop("preset", "default")),
+            engine=engine,
+            memory=memory,
+            table=table,
+            ledger=ledger,
+            dataset=dataset,
+            nodes=nodes,
+            insecure_seed=insecure_seed,
+            parameters=parameters,
+            output=output,
+            stored_as=form,
+        )
+        release = carry_out(order)
         with noting_the_charge(release.ticket):
             release.save(output, data=form)
     from cantle.release.show import overview

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from cantle.data.tables import PARQUET, column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
-from cantle.schema.table import BLANK, Dialect, Field, Schema
+from cantle.schema.table import BLANK, Dialect, Field, TableSchema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,7 +167,7 @@ def _inferred(path: Any, names: list[str], dialect: Dialect) -> tuple[list[Colum
     """Types and every blank filled from the values, and the missing-value marks that occur."""
     import polars as pl
 
-    schema = Schema(fields=tuple(Field(name=name) for name in names), dialect=dialect)
+    schema = TableSchema(fields=tuple(Field(name=name) for name in names), dialect=dialect)
     frame = read_columns(path, schema).frame
     texts = [series for series in frame if series.dtype == pl.String]
     marks = ["", *(mark for mark in _MARKS if any((series == mark).any() for series in texts))]

@@ -20,7 +20,7 @@ import polars as pl
 from cantle import _fast
 from cantle.data.tables import CSV, Lines, read_batches, read_lines
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, unsigned
-from cantle.schema.table import Schema
+from cantle.schema.table import TableSchema
 
 Codes = npt.NDArray[Any]
 
@@ -35,7 +35,7 @@ _PIECE = 1 << 18  # bytes read together: they stay close
 _ROWS = 1 << 12  # records whose codes stay close
 
 
-def read_codes(source: Any, schema: Schema, domain: Domain, layout: str) -> Iterator[tuple[str, Any, Codes]]:
+def read_codes(source: Any, schema: TableSchema, domain: Domain, layout: str) -> Iterator[tuple[str, Any, Codes]]:
     """Batches of (kind of frame, codes, classes), dropped records left out.
 
     Codes are one array an attribute in layout "columns", else one array (records, attributes).

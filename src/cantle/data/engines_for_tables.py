@@ -1,127 +1,145 @@
 """Where tables lie and which engine counts them: in memory, in DuckDB, in a Spark cluster, in their own database.
 
 One encoder serves all: `Domain.encode_columns` on batches of records, in this process or on Spark's workers; only a
-database encodes by itself (cantle.data.sql_encoding). `EngineChoice` refuses what can be
-refused without the data, before anything is charged.
+database encodes by itself (cantle.data.sql_encoding). What can be refused without the data is refused early, before
+anything is charged.
 """
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cantle import _fast
-from cantle.data.encoding import read_codes
-from cantle.data.spark_files import read_path
+from cantle.data.encoding import Codes, read_codes
+from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, files, refuse_nodes
+from cantle.data.spark_files import read_path, require_readable
 from cantle.data.sql_encoding import code_table, load_ibis
-from cantle.data.tables import CSV, PARQUET
+from cantle.data.tables import PARQUET, as_ids, read_batches
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
-from cantle.schema.domain import Domain
-from cantle.schema.table import Schema
+from cantle.schema.domain import Domain, Layout
+from cantle.schema.table import TableSchema
+from cantle.trusted.bounding.persons import person_numbers, within_bound
 from cantle.trusted.engines import database, duckdb, spark
-from cantle.trusted.engines.base import TableEngine
+from cantle.trusted.engines.base import Engine, TableEngine
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.rows import open_rows
 
-ENGINES = ("memory", "duckdb", "spark", "database")
+ENGINES = EVERY_ENGINE
 DUCKDB = (".duckdb", ".ddb", ".db")
-LEAST_MEMORY = 1 << 30
 BATCH = 1 << 18
 """Records of a Parquet file read together."""
 
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-_UNITS["TIB"] = 2**40
+
+class AsksTable(Protocol):
+    """What a method for tables says about the codes it wants counted."""
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain: one code per value, or per bin where the method coarsened it."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
+
+    @property
+    def classes(self) -> int: ...
 
 
-@dataclass(frozen=True)
-class EngineChoice:
-    """An engine by name, with what it must know beside the data."""
-
-    engine: str = "memory"
-    memory: int | None = None
-    table: str | None = None
-
-    @staticmethod
-    def of(engine: str, memory: Any, table: str | None, kind: str) -> EngineChoice:
-        """The engine for this kind of data, its limit of memory and its packages checked."""
-        if engine not in ENGINES:
-            raise ParameterError(f"engine {engine!r} is not known; use one of {', '.join(ENGINES)}")
-        if engine != "memory" and kind != "table":
-            raise ParameterError(f"engine {engine} is for tables; data of kind {kind} is held in memory")
-        if memory is not None and engine != "duckdb":
-            raise ParameterError(f"memory is a limit of engine duckdb; engine {engine} has none to set")
-        if table is not None and engine not in ("duckdb", "database"):
-            raise ParameterError(f"table names a table of a database; engine {engine} takes none")
-        if engine == "duckdb":
-            duckdb.load()
-        elif engine == "spark":
-            spark.load()
-        elif engine == "database":
-            load_ibis()
-        return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
-
-    def require(self, data: Any) -> None:
-        """Refuses files that are not there; what a cluster or a database holds shows when it is opened."""
-        if self.engine in ("memory", "duckdb") and isinstance(data, str | os.PathLike | list | tuple):
-            for path in files(data) if self.engine == "duckdb" else [data]:
-                if isinstance(path, str | os.PathLike) and not os.path.exists(path):
-                    raise DataError(f"there is no file {os.path.basename(path)!r}; check the path.")
+def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes: object) -> None:
+    """Refuses persons where the engine cannot bound their records, a list of nodes, and files Spark cannot read."""
+    if schema.person is not None and choice.engine != "memory":
+        raise ParameterError(f"engine {choice.engine} cannot bound the records of a person yet; use engine memory")
+    if choice.engine == "spark":
+        require_readable(data, schema)
+    refuse_nodes(nodes)
 
 
-IN_MEMORY = EngineChoice()
+def open_engine(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
+    """The table behind an engine, and the kind of frame it came in."""
+    if schema.person is not None:
+        return _persons(data, schema, method)
+    openers = {"memory": _open_memory, "duckdb": _open_duckdb, "spark": _open_spark, "database": _open_database}
+    return openers[choice.engine](data, schema, method, choice)
 
 
-def bytes_of(size: Any) -> int:
-    """A limit of memory in bytes.
-
-    >>> bytes_of("4GB"), bytes_of("1.5 GiB")
-    (4000000000, 1610612736)
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
-    if not found or found[2].upper() not in _UNITS:
-        raise ParameterError(f"memory takes a size such as 4GB or 900MB, got {size!r}")
-    made = int(float(found[1]) * _UNITS[found[2].upper()])
-    if made < LEAST_MEMORY:
-        raise ParameterError("memory must be at least 1GiB: reading and counting in batches needs that much")
-    return made
-
-
-def open_table(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:
-    """The table behind an engine other than memory."""
-    openers = {"duckdb": _open_duckdb, "spark": _open_spark, "database": _open_database}
-    return openers[choice.engine](data, schema, plan, choice)
-
-
-def _wanted(schema: Schema) -> list[str]:
+def _wanted(schema: TableSchema) -> list[str]:
     return [one.name for one in schema.fields if one.role != "identifier"]
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------
+
+
+def _open_memory(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+    """Codes in the layout the method asks about."""
+    frame, parts = "", []
+    for frame, *part in read_codes(data, schema, method.domain, method.layout):  # noqa: B007 - the same in all batches
+        parts.append(part)
+    codes, classes = [part[0] for part in parts], np.concatenate([part[1] for part in parts])
+    if method.layout == "columns":
+        return {"frame": frame}, _columns([np.concatenate(one) for one in zip(*codes, strict=True)], classes, method)
+    return {"frame": frame}, _rows(np.concatenate(codes), classes, method)
+
+
+def _persons(data: Any, schema: TableSchema, method: AsksTable) -> Opened:
+    """The same, with the records of each person bounded (cantle.trusted.bounding.persons)."""
+    frame, parts, ids = "", [], []
+    domain, person = method.domain, str(schema.person)
+    attributes = [*domain.attributes, *([domain.target] if domain.target else [])]
+    for batch in read_batches(data, schema):
+        frame = batch.kind
+        ids.append(as_ids(batch.frame[person], schema.missing_values))
+        parts.append([attribute.encode(batch.frame[attribute.name]) for attribute in attributes])
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    number = person_numbers(pl.concat(ids))
+    known = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]) & (number >= 0))
+    columns = [column[known] for column in columns]
+    used = within_bound(number[known], columns, schema.max_records)
+    columns = [column[used] for column in columns]
+    classes = columns.pop() if domain.target else np.zeros(int(used.sum()), np.uint8)
+    if method.layout == "columns":
+        return {"frame": frame}, _columns(columns, classes, method)
+    width = np.min_scalar_type(max([1, *method.sizes]))
+    rows = np.stack([column.astype(width) for column in columns], axis=1) if columns else np.zeros((len(classes), 0))
+    return {"frame": frame}, _rows(rows, classes, method)
+
+
+def _columns(columns: list[Codes], classes: Codes, method: AsksTable) -> Engine:
+    return ColumnEngine(columns, classes, sizes=method.sizes, class_count=method.classes)
+
+
+def _rows(codes: Codes, classes: Codes, method: AsksTable) -> Engine:
+    return open_rows(codes, classes, sizes=method.sizes, class_count=method.classes)
 
 
 # ---- DuckDB ---------------------------------------------------------------------------------------------------
 
 
-def _open_duckdb(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:
+def _open_duckdb(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
     memory, total = duckdb.MEMORY if choice.memory is None else choice.memory, 0
 
     def batches() -> Iterator[tuple[Any, Any]]:
         nonlocal total
-        for _, codes, classes in _batches(data, schema, plan.domain, choice):
+        for _, codes, classes in _batches(data, schema, method.domain, choice):
             total += len(classes)
             yield codes, classes
 
-    engine = duckdb.DuckEngine(batches(), sizes=plan.sizes, class_count=plan.classes, memory=memory)
+    engine = duckdb.DuckEngine(batches(), sizes=method.sizes, class_count=method.classes, memory=memory)
     if _fast.worth_loading(total):
         import cantle._jit  # noqa: F401 - the released records then go to a file without becoming a frame, which is large
-    return engine
+    return POLARS, engine
 
 
-def _batches(data: Any, schema: Schema, domain: Domain, choice: EngineChoice) -> Iterator[tuple[str, Any, Any]]:
+def _batches(data: Any, schema: TableSchema, domain: Domain, choice: EngineChoice) -> Iterator[tuple[str, Any, Any]]:
     """Batches of codes, from a frame, from CSV and Parquet files, or from a DuckDB database."""
     if not isinstance(data, str | os.PathLike | list | tuple):
         yield from read_codes(data, schema, domain, "columns")
@@ -138,22 +156,6 @@ def _batches(data: Any, schema: Schema, domain: Domain, choice: EngineChoice) ->
             continue
         for batch in found:
             yield from read_codes(_polars(batch), schema, domain, "columns")
-
-
-def files(data: Any) -> list[Path]:
-    """The files meant by a path, a pattern, a folder or a list of them, in the order of their names."""
-    if isinstance(data, list | tuple):
-        return [path for one in data for path in files(one)]
-    text, path = os.fspath(data), Path(data)
-    if os.path.isdir(path):
-        found = [one for one in sorted(path.iterdir()) if one.suffix.lower() in CSV + PARQUET and one.is_file()]
-    elif not os.path.exists(path) and any(mark in text for mark in "*?["):
-        found = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
-    else:
-        return [path]
-    if not found:
-        raise DataError(f"{path.name!r} holds or matches no CSV or Parquet file; check the path.")
-    return found
 
 
 def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
@@ -189,14 +191,14 @@ def _polars(batch: Any) -> pl.DataFrame:
 # ---- Spark ----------------------------------------------------------------------------------------------------
 
 
-def _open_spark(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:  # noqa: ARG001
+def _open_spark(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     own = not hasattr(data, "sparkSession") and not spark.is_running()
     frame = data if hasattr(data, "sparkSession") else _spark_frame(spark.session(), data, schema)
     try:
         frame = spark.select(frame, _wanted(schema))
-        list(read_codes(_polars(spark.nothing_of(frame)), schema, plan.domain, "columns"))  # judges the types
-        encode = _encoder(plan.domain)
-        return spark.SparkEngine(frame, encode, sizes=plan.sizes, class_count=plan.classes, own=own)
+        list(read_codes(_polars(spark.nothing_of(frame)), schema, method.domain, "columns"))  # judges the types
+        encode = _encoder(method.domain)
+        return POLARS, spark.SparkEngine(frame, encode, sizes=method.sizes, class_count=method.classes, own=own)
     except BaseException:
         if own:
             frame.sparkSession.stop()
@@ -207,7 +209,7 @@ def _encoder(domain: Domain) -> Callable[[Any], tuple[list[npt.NDArray[Any]], np
     return lambda batch: domain.encode_columns(_polars(batch))
 
 
-def _spark_frame(session: Any, data: Any, schema: Schema) -> Any:
+def _spark_frame(session: Any, data: Any, schema: TableSchema) -> Any:
     """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
@@ -221,9 +223,9 @@ def _spark_frame(session: Any, data: Any, schema: Schema) -> Any:
 # ---- databases ------------------------------------------------------------------------------------------------
 
 
-def _open_database(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -> TableEngine:  # noqa: ARG001
+def _open_database(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     if hasattr(data, "get_backend"):
-        return _database(data, plan, own=False)
+        return POLARS, _database(data, method, own=False)
     if not isinstance(data, str) or "://" not in data:
         raise ParameterError("the database engine takes the URL of a database or an ibis table")
     if choice.table is None:
@@ -233,7 +235,7 @@ def _open_database(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -
         backend = load_ibis().connect(data)
         *above, name = choice.table.split(".")
         table = backend.table(name, database=".".join(above) or None)
-        return _database(table, plan, own=True)
+        return POLARS, _database(table, method, own=True)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
         if backend is not None:
             backend.disconnect()
@@ -244,6 +246,6 @@ def _open_database(data: Any, schema: Schema, plan: Any, choice: EngineChoice) -
         )
 
 
-def _database(table: Any, plan: Any, *, own: bool) -> TableEngine:
-    codes = code_table(table, plan.domain)
-    return database.DatabaseEngine(codes, sizes=plan.sizes, class_count=plan.classes, own=own)
+def _database(table: Any, method: AsksTable, *, own: bool) -> TableEngine:
+    codes = code_table(table, method.domain)
+    return database.DatabaseEngine(codes, sizes=method.sizes, class_count=method.classes, own=own)

@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cantle.data.engine_choice import IN_MEMORY_ONLY, POLARS, EngineChoice, Opened
 from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
@@ -37,12 +38,30 @@ from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
 from cantle.trusted.bounding.graph_pairs import Declared, Pairs
 from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
+from cantle.trusted.engines.graph import GraphEngine
 
+ENGINES = IN_MEMORY_ONLY
 PARQUET = (".parquet", ".pq")
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 _MISSING_TEXTS = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
 _FLOATS = "identifiers of nodes are declared as floats, which round large numbers; store them as integers or text."
+
+
+def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
+    """Refuses a list of nodes where the nodes are public, or whose file is not there."""
+    if nodes is None:
+        return
+    if schema.unit != "node":
+        rule = f"under `unit: {schema.unit}` the nodes are public"
+        raise ParameterError(f"nodes: {rule}; declare them in the schema, not with the data")
+    if isinstance(nodes, str | os.PathLike) and not os.path.exists(nodes):
+        raise DataError(f"there is no file {os.path.basename(nodes)!r}; check the path.")
+
+
+def open_engine(data: Any, schema: GraphSchema, method: object, choice: EngineChoice, nodes: Any) -> Opened:  # noqa: ARG001
+    """The graph behind an engine; degrees are given back as a polars frame, whatever the edges came in."""
+    return POLARS, GraphEngine(read_graph(data, schema, nodes), nodes=schema.node_count)
 
 
 def read_graph(data: Any, schema: GraphSchema, nodes: Any = None) -> Graph | Degrees:

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
+from cantle.data.engine_choice import IN_MEMORY_ONLY, EngineChoice, Opened, refuse_nodes
 from cantle.data.fimi import Ints, read_tokens
 from cantle.data.objects import column_of
 from cantle.data.pandas_columns import is_declared
@@ -42,8 +43,11 @@ from cantle.errors import DataError, raise_alone
 from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
-from cantle.schema.table import Schema
+from cantle.schema.table import TableSchema
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry.item_partitions import ItemTree
 
+ENGINES = IN_MEMORY_ONLY
 FIMI = (".dat", ".txt")
 _PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
@@ -65,6 +69,33 @@ class Baskets:
 
     def __reduce__(self) -> str:
         raise TypeError("baskets are private and cannot be pickled")
+
+
+class AsksSets(Protocol):
+    """What a method for sets says about the records it wants counted."""
+
+    @property
+    def tree(self) -> ItemTree:
+        """The taxonomy of the items by which records are partitioned."""
+
+    @property
+    def most(self) -> int:
+        """How many items of a record are kept."""
+
+
+def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
+    """Refuses FIMI lines that cannot hold the declared items, and a list of nodes."""
+    refuse_nodes(nodes)
+    if isinstance(data, str | os.PathLike):
+        lines = schema.form is None and Path(data).suffix.lower() in FIMI
+        if schema.form == "fimi" or lines:
+            schema.universe.check_fimi()
+
+
+def open_engine(data: Any, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
+    """The sets behind an engine, and the form they came in."""
+    baskets = read_baskets(data, schema)
+    return asdict(baskets.form), SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most)
 
 
 def read_baskets(data: Any, schema: SetSchema) -> Baskets:
@@ -194,7 +225,7 @@ def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
 def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     """Rows (id, item) of a file or frame; batches are put together, as a record may have rows in all of them."""
     of, what = schema.id or "id", schema.item or "item"
-    table = Schema(fields=(Field(name=of), Field(name=what)), dialect=schema.dialect)
+    table = TableSchema(fields=(Field(name=of), Field(name=what)), dialect=schema.dialect)
     ids, codes, frame = [], [], "polars"
     for raw in read_batches(source, table, ids=(of,)):
         code, frame = schema.universe.encode(raw.frame[what]), raw.kind

@@ -19,14 +19,14 @@ from typing import Any
 from cantle.data.csv_grammar import CsvDialect, Grammar
 from cantle.data.tables import CSV, Lines, _check_columns, _csv_dialect, _split_header
 from cantle.errors import ParameterError
-from cantle.schema.table import Dialect, Schema
+from cantle.schema.table import Dialect, TableSchema
 from cantle.trusted.engines import spark
 
 ASCII = bytes(range(128))
 PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
-def require_readable(data: Any, schema: Schema) -> None:
+def require_readable(data: Any, schema: TableSchema) -> None:
     """Refuses a CSV path in an encoding whose lines Spark cannot find; needs no data."""
     if isinstance(data, str | os.PathLike) and _ending(os.fspath(data)) in CSV and not _keeps_ascii(schema.dialect):
         raise ParameterError(
@@ -42,7 +42,7 @@ def _ending(path: str) -> str:
     return Path(path.rstrip("/")).suffix.lower()
 
 
-def read_path(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any:
+def read_path(session: Any, path: str, schema: TableSchema, wanted: list[str]) -> Any:
     """A data frame over what Spark finds at a path, read by its ending: CSV, JSON, ORC, else Parquet."""
     ending = _ending(path)
     if ending in CSV:
@@ -73,7 +73,7 @@ def _folders_as_text(session: Any) -> Iterator[None]:
 # ---- CSV ------------------------------------------------------------------------------------------------------
 
 
-def _csv(session: Any, path: str, schema: Schema, wanted: list[str]) -> Any:
+def _csv(session: Any, path: str, schema: TableSchema, wanted: list[str]) -> Any:
     name, dialect = Path(path).name, _csv_dialect(Path(path.rstrip("/")), schema.dialect)
     with spark.reading(name):
         lines = session.read.text(path).selectExpr(

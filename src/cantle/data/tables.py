@@ -33,7 +33,7 @@ from cantle.schema.text_encodings import needs_no_decoding, without_marks
 from cantle.schema.values import MIXED, text_of
 
 if TYPE_CHECKING:
-    from cantle.schema.table import Dialect, Schema
+    from cantle.schema.table import Dialect, TableSchema
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".test")
 PARQUET = (".parquet", ".pq")
@@ -59,13 +59,13 @@ class Raw:
         raise TypeError("raw records are private and cannot be pickled")
 
 
-def read_columns(source: Any, schema: Schema) -> Raw:
+def read_columns(source: Any, schema: TableSchema) -> Raw:
     """The declared columns of a file or frame, identifiers left out."""
     batches = list(read_batches(source, schema))
     return Raw(pl.concat([batch.frame for batch in batches]), batches[0].kind)
 
 
-def read_batches(source: Any, schema: Schema, ids: tuple[str, ...] = ()) -> Iterator[Raw]:
+def read_batches(source: Any, schema: TableSchema, ids: tuple[str, ...] = ()) -> Iterator[Raw]:
     """The same, in one or more batches of records, so that a large file need not lie in memory as text.
 
     `ids` are columns to be read by `as_ids`, as the person of the schema is.
@@ -221,7 +221,7 @@ class Lines:
         return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
 
 
-def read_lines(path: Path, schema: Schema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
+def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
     """The file in batches: whole lines of each piece, and from the first quote on all the rest in one."""
     dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect.encoding, piece)
     names, first = [one.name for one in schema.fields], b""

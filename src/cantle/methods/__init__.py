@@ -1,1 +1,41 @@
-"""One paper a file. A method sees public regions and noisy answers; it imports neither noise nor engines."""
+"""One method per file. A method sees public regions and noisy answers; it imports neither noise nor engines.
+
+METHODS is the table of all methods, AUTOMATIC what `method="auto"` means for each kind of data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cantle.errors import ParameterError
+from cantle.methods.base import Method
+from cantle.methods.degrees import DegreeSequence
+from cantle.methods.diffgen import DiffGen
+from cantle.methods.diffpart import DiffPart
+from cantle.methods.rps import RPS
+from cantle.schema import Schema
+
+METHODS: dict[str, type[Method]] = {one.name: one for one in (RPS, DiffGen, DiffPart, DegreeSequence)}
+
+AUTOMATIC: dict[str, Callable[[Any], str]] = {
+    "table": lambda schema: "diffgen" if schema.domain().target else "rps",
+    "sets": lambda _: "diffpart",
+    "graph": lambda _: "degrees",
+}
+
+
+def methods_for(kind: str) -> list[str]:
+    """The names of the methods for a kind of data."""
+    return [name for name, method in METHODS.items() if method.kind == kind]
+
+
+def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[str, object]) -> Method:
+    """The method by name with its settings checked; reads no data. `auto` follows from the schema."""
+    if method not in ("auto", *METHODS):
+        raise ParameterError(f"method {method!r} is not known; use one of auto, {', '.join(METHODS)}")
+    able = methods_for(schema.kind)
+    if method not in ("auto", *able):
+        raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
+    name = AUTOMATIC[schema.kind](schema) if method == "auto" else method
+    return METHODS[name].for_schema(schema, preset=preset, **parameters)

@@ -1,19 +1,90 @@
-"""Recursive partitioning and summarisation, one level at a time (RPS 3.1, Algorithm 1)."""
+"""What a method is, and recursive partitioning and summarisation, one level at a time (RPS 3.1, Algorithm 1)."""
 
 from __future__ import annotations
 
 import logging
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self
 
-from cantle.schema.domain import Domain
+from cantle.errors import SchemaError
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.group_frames import check_names
+from cantle.postprocess.results import Results
+from cantle.schema.domain import Domain, Layout
+from cantle.schema.table import TableSchema
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 
+Echo = dict[str, Any]
+"""Settings as they stand in release.json."""
+
+MOST_CLASSES = 1000
+
 
 class Method(Protocol):
-    """What an algorithm supplies. It sees public regions and noisy answers, never a record."""
+    """One run of an algorithm: it sees public values and noisy answers, never a record.
 
+    A new method is one file with such a class and one line in METHODS. What its kind of data needs beside this is
+    named where the data is opened: cantle.data.engines_for_tables.AsksTable, cantle.data.sets.AsksSets.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    """The kind of data it is for, as schemas name it."""
+
+    @classmethod
+    def for_schema(cls, schema: Any, *, preset: str, **given: object) -> Self:
+        """The method with its settings checked; refuses whatever can be refused without the data."""
+
+    def parameters(self) -> Echo:
+        """Every keyword, given or defaulted; all public."""
+
+    def run(self, curator: Curator) -> None:
+        """Asks all questions; what it learns, the method keeps."""
+
+    def results(self, dice: Dice, /) -> Results:
+        """Records and groups, from the noisy answers alone."""
+
+
+class TableMethod:
+    """What methods for tables have in common: codes of a domain, and how they are laid out for counting.
+
+    `domain` says how fine the codes are: as the schema declares it there is one code per value, and
+    `Domain.coarsen` puts them into bins.
+    """
+
+    kind: ClassVar[str] = "table"
+    layout: ClassVar[Layout]
     domain: Domain
+
+    def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def for_schema(cls, schema: TableSchema, *, preset: str, **given: object) -> Self:
+        """The method for the domain that the schema declares."""
+        domain = schema.domain()
+        check_names(domain)
+        if domain.target and domain.target.size > MOST_CLASSES:
+            raise SchemaError(
+                f"field {domain.target.name}: a target has at most {MOST_CLASSES} classes, this one "
+                f"{domain.target.size}; use a wider step or fewer categories, or drop role: target"
+            )
+        return cls(domain, preset=preset, **given)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many codes each attribute has."""
+        return tuple(attribute.size for attribute in self.domain.attributes)
+
+    @cached_property
+    def classes(self) -> int:
+        """How many classes the target has; 1 without a target."""
+        return self.domain.target.size if self.domain.target else 1
+
+
+class Partitioning(Protocol):
+    """The three sub-routines of RPS 3.1, and what comes before them."""
 
     def begin(self, root: Frontier, curator: Curator) -> None:
         """Questions about the whole data, paid by every path."""
@@ -27,11 +98,8 @@ class Method(Protocol):
     def summarize(self, leaves: Frontier, curator: Curator) -> None:
         """Noisy summaries of the leaves, with all that is left on their paths."""
 
-    def parameters(self) -> dict[str, Any]:
-        """Every keyword, given or defaulted; all public."""
 
-
-def grow(method: Method, curator: Curator) -> None:
+def grow(method: Partitioning, curator: Curator) -> None:
     """Runs the method over the tree; what it learns, the method keeps."""
     nodes = curator.root()
     method.begin(nodes, curator)

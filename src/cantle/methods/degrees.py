@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from cantle.errors import ParameterError
 from cantle.methods.rps import RPS
@@ -63,7 +63,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class DegreeSequence:
     """One run: settings, the bound, and the noisy answers. All public."""
 
-    name = "degrees"
+    name: ClassVar[str] = "degrees"
+    kind: ClassVar[str] = "graph"
 
     def __init__(self, schema: GraphSchema, *, preset: str = "default", **given: Any) -> None:
         self.settings = read_settings("degrees", RULES, PRESETS, preset, given)
@@ -77,6 +78,10 @@ class DegreeSequence:
             raise ParameterError("degrees: mode rps and theta are for nodes; under unit: edge nothing is projected")
         self.answers = Answers(schema.unit, schema.node_count, schema.max_degree)
         self.inner: RPS | None = None
+
+    @classmethod
+    def for_schema(cls, schema: GraphSchema, *, preset: str, **given: object) -> Self:
+        return cls(schema, preset=preset, **given)
 
     def parameters(self) -> dict[str, Any]:
         return {"preset": self.preset, **echo(self.settings)}

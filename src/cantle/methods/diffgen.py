@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cantle.errors import ParameterError, SchemaError
+from cantle.methods.base import TableMethod
 from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_cells import cell_results
 from cantle.postprocess.results import Results
-from cantle.schema.domain import Domain, Labels
+from cantle.schema.domain import Attribute, Domain, Labels, Layout
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.answers import NoisyCells
 from cantle.trusted.budget import NANO
@@ -71,11 +72,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 LOCAL: Mapping[str, Quality] = {"max": Max(), "infogain": InfoGain(), "purity": Gini()}
 
 
-class DiffGen:
+class DiffGen(TableMethod):
     """One run: settings, the cuts as they are pushed down, and the noisy cells. All public."""
 
-    name = "diffgen"
-    layout = "columns"
+    name: ClassVar[str] = "diffgen"
+    layout: ClassVar[Layout] = "columns"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
         self.settings = read_settings("diffgen", RULES, PRESETS, preset, given)
@@ -84,8 +85,6 @@ class DiffGen:
             raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method rps")
         self._check()
         self.domain = domain
-        self.sizes = tuple(attribute.size for attribute in domain.attributes)
-        self.classes = domain.target.size
         self.taxonomies = [_taxonomy(attribute) for attribute in domain.attributes]
         self.grid = Grid.top(self.sizes)
         self.nano = NANO
@@ -304,7 +303,7 @@ def _prices(structure: int, rounds: int, score: Quality) -> list[int]:
     return [int(structure * part / whole) for part in parts]
 
 
-def _taxonomy(attribute: Any) -> Taxonomy | None:
+def _taxonomy(attribute: Attribute) -> Taxonomy | None:
     """The taxonomy of a category, given or by default; None for numbers."""
     if not isinstance(attribute.scale, Labels):
         return None

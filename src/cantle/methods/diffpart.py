@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -57,7 +57,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class DiffPart:
     """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All public."""
 
-    name = "diffpart"
+    name: ClassVar[str] = "diffpart"
+    kind: ClassVar[str] = "sets"
 
     def __init__(self, schema: SetSchema, *, preset: str = "default", **given: Any) -> None:
         self.settings = read_settings("diffpart", RULES, PRESETS, preset, given)
@@ -78,6 +79,10 @@ class DiffPart:
         self.kept_partitions = KeptPartitions()
         self.noisy: Noisy | None = None
         self.path = 0
+
+    @classmethod
+    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
+        return cls(schema, preset=preset, **given)
 
     def parameters(self) -> dict[str, Any]:
         return {"preset": self.preset, **echo(self.settings)}

@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
-from cantle.methods.base import grow
+from cantle.methods.base import TableMethod, grow
 from cantle.methods.settings import Rule, echo, flag, maybe, one_of, portion, read_settings, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_tree import tree_results
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Tree
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Domain, Layout
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.curator import Curator
@@ -114,11 +114,11 @@ _ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "unifor
 """Over the defaults when there is one attribute: there the leaves are the one-way table, and free cuts are best."""
 
 
-class RPS:
+class RPS(TableMethod):
     """One run: settings, the plan made from them, and the tree as it grows. All public."""
 
-    name = "rps"
-    layout = "rows"
+    name: ClassVar[str] = "rps"
+    layout: ClassVar[Layout] = "rows"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
         presets = dict(PRESETS)
@@ -133,8 +133,6 @@ class RPS:
         if self.settings["order"] == "random":
             domain = domain.with_orders(self.settings["order_seed"])
         self.domain = domain
-        self.sizes = tuple(attribute.size for attribute in domain.attributes)
-        self.classes = domain.target.size if domain.target else 1
         self.tests = (
             dict(w.split(":") for w in self.settings["stop"].split("+")) if self.settings["stop"] != "none" else {}
         )

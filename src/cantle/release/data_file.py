@@ -13,7 +13,7 @@ from cantle.postprocess.records import Drawn, csv_of
 from cantle.release.manifest import Manifest
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetForm
-from cantle.schema.table import Schema
+from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +99,7 @@ def _is_one_text(frame: pl.DataFrame) -> bool:
     return frame.schema.dtypes() == [pl.String()]
 
 
-def _types(schema: Schema, manifest: Manifest) -> dict[str, Any]:
+def _types(schema: TableSchema, manifest: Manifest) -> dict[str, Any]:
     import polars as pl
 
     domain = schema.domain()
@@ -235,7 +235,7 @@ def _types_of(manifest: Manifest) -> dict[str, Any]:
     import polars as pl
 
     if manifest.kind == "table":
-        return _types(Schema.from_dict(manifest.schema), manifest)
+        return _types(TableSchema.from_dict(manifest.schema), manifest)
     if manifest.kind == "graph":
         return {"degree": pl.Int64()}
     form, item = manifest.form, _item_type(manifest)

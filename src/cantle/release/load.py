@@ -20,8 +20,8 @@ from cantle.postprocess.group_frames import leaves_from, tables_from
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import as_polars, form_of, list_frame, read
 from cantle.release.manifest import FORMAT, Manifest
+from cantle.schema import Schema
 from cantle.schema.domain import Domain
-from cantle.schema.table import Schema
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 

@@ -1,1 +1,51 @@
-"""What is public: schema files, hierarchies, domains; value to code and back, one value at a time."""
+"""What is public: schema files, hierarchies, domains; value to code and back, one value at a time.
+
+A kind of data is a class of schemas in `kinds`. No other room reads the key `kind` of a document.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cantle.schema.base import Schema as Schema
+from cantle.schema.documents import fail, parse_document
+
+DEFAULT = "table"
+
+
+def kinds() -> dict[str, type[Schema]]:
+    """The class of schemas of each kind of data; imported when needed, for sets and graphs need numpy."""
+    from cantle.schema.graph import GraphSchema
+    from cantle.schema.sets import SetSchema
+    from cantle.schema.table import TableSchema
+
+    return {one.kind: one for one in (TableSchema, SetSchema, GraphSchema)}
+
+
+def load_schema(path: str | os.PathLike[str]) -> Schema:
+    """The schema in a YAML or JSON file, of the class that its `kind` names."""
+    where = f"schema {os.fspath(path)!r}"
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        fail(where, "there is no such file", "check the path, or write one with `cantle init DATA`")
+    except (OSError, ValueError):  # not UTF-8, or not a path
+        fail(where, "the file cannot be read as UTF-8 text", "check the path and its permissions")
+    document = parse_document(text, where, is_json=str(path).lower().endswith(".json"))
+    return Schema.from_dict(document, base_dir=Path(path).parent)
+
+
+def class_for(document: Any) -> type[Schema]:
+    """The class of schemas that a document declares; without `kind` it describes a table."""
+    kind, known = DEFAULT, kinds()
+    if isinstance(document, Mapping):
+        kind = document.get("kind", DEFAULT)
+    if not isinstance(kind, str) or kind not in known:
+        first, *others = known
+        listed = ", ".join(f"`{one}`" for one in others[:-1])
+        use = f"use `kind: {first}`, {listed} or `{others[-1]}`; without it: a table"
+        fail("schema", f"kind {kind!r} is not known", use)
+    return known[kind]

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,8 @@ from cantle.schema.taxonomy import Taxonomy
 from cantle.schema.values import WHOLE, Mask, by_kind, floats, label_text, truth_words
 
 Codes = NDArray[np.signedinteger[Any]]
+Layout = Literal["rows", "columns"]
+"""Codes as one array (records, attributes), or as one array per attribute."""
 
 MISSING, DROP = -1, -2  # what `locate` says of a value that has no place on the grid
 EPOCH = datetime(1970, 1, 1)

@@ -26,8 +26,6 @@ content of a node file in place of its path.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +33,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cantle.errors import DataError
+from cantle.schema.base import Schema, require_guarantee
 from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, check_values, fail
 from cantle.schema.fields import BLANK, Folder, check_keys, plain
 from cantle.schema.identifier_lines import pieces, read_fields
@@ -62,7 +61,7 @@ class NodeRange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphSchema:
+class GraphSchema(Schema):
     """What is public about a graph.
 
     >>> schema = GraphSchema.from_dict({"kind": "graph", "unit": "edge", "nodes": {"minimum": 1, "maximum": 40}})
@@ -93,7 +92,7 @@ class GraphSchema:
 
         A node file is looked for from `base_dir`, by default the current folder.
         """
-        if not isinstance(document, Mapping) or document.get("kind") != "graph":
+        if not isinstance(document, Mapping) or document.get("kind") != cls.kind:
             fail("schema", "it does not say `kind: graph`", "add that line, or leave it out for a table")
         check_values({key: value for key, value in document.items() if key != "nodes"}, "schema")
         check_keys("schema", document, _KEYS)
@@ -107,7 +106,7 @@ class GraphSchema:
             nodes=None if nodes is None else _nodes(unit, nodes, base_dir),
             form=form,
             max_degree=None if bound is None else _whole("max_degree", bound, 1, MOST_NODES),
-            inferred=document.get("guarantee") == "none",
+            inferred=require_guarantee(document),
             extra=plain({key: value for key, value in document.items() if key not in _OURS}),
         )
 
@@ -130,10 +129,9 @@ class GraphSchema:
         }
         return made | {key: value for key, value in named.items() if value is not None}
 
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    @property
+    def protects(self) -> tuple[int, str]:
+        return 1, self.unit
 
 
 def _refuse_what_is_not_for_graphs(document: Mapping[str, Any]) -> None:
@@ -143,8 +141,6 @@ def _refuse_what_is_not_for_graphs(document: Mapping[str, Any]) -> None:
     for key in _OURS:
         if document.get(key) == BLANK:
             fail("schema", f"`{key}` is still blank ({BLANK})", "fill it in, from what could occur, not from the data")
-    if document.get("guarantee") not in (None, "none"):
-        fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
 
 
 def _one_of(key: str, value: Any, known: tuple[str, ...]) -> str | None:

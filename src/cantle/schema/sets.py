@@ -15,12 +15,11 @@ public too: methods group neighbours. The canonical form has the content of an i
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from cantle.schema.base import Schema, require_guarantee
 from cantle.schema.documents import check_values, fail
 from cantle.schema.fields import Folder, check_keys, plain, texts
 from cantle.schema.items import DECLARE, Universe, parse_items
@@ -52,7 +51,7 @@ class SetForm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetSchema:
+class SetSchema(Schema):
     """What is public about set-valued data: the item universe, and how the file is written.
 
     >>> schema = SetSchema.from_dict({"kind": "sets", "items": ["bread", "milk"], "column": "basket"})
@@ -78,7 +77,7 @@ class SetSchema:
 
         An item file is looked for from `base_dir`, by default the current folder.
         """
-        if not isinstance(document, Mapping) or document.get("kind") != "sets":
+        if not isinstance(document, Mapping) or document.get("kind") != cls.kind:
             fail("schema", "it does not say `kind: sets`", "add that line, or leave set-valued keys out for a table")
         if document.get("items") is None:
             fail("schema", "it has no `items`", DECLARE)
@@ -92,7 +91,7 @@ class SetSchema:
             **names,
             missing_values=texts("schema", "missingValues", document.get("missingValues", [""])),
             dialect=_dialect(document),
-            inferred=document.get("guarantee") == "none",
+            inferred=require_guarantee(document),
             extra=plain({key: value for key, value in document.items() if key not in _OURS}),
         )
 
@@ -109,10 +108,9 @@ class SetSchema:
             made["guarantee"] = "none"
         return made
 
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    @property
+    def protects(self) -> tuple[int, str]:
+        return 1, "record"
 
 
 def _refuse_what_is_not_for_sets(document: Mapping[str, Any]) -> None:
@@ -123,8 +121,6 @@ def _refuse_what_is_not_for_sets(document: Mapping[str, Any]) -> None:
     if document.get("unit", "record") not in (None, "record"):
         rule = "contribution bounding (`unit` other than one record) is not available yet"
         fail("schema", rule, "leave `unit` out: the promise then protects one record, that is one set")
-    if document.get("guarantee") not in (None, "none"):
-        fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
 
 
 def _name(key: str, value: Any) -> str:

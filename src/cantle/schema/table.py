@@ -22,16 +22,13 @@ the canonical form has its content in place of the path.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from cantle.schema.documents import check_values, fail, parse_document
+from cantle.schema.base import Schema, require_guarantee
+from cantle.schema.documents import check_values, fail
 from cantle.schema.fields import BLANK as BLANK
 from cantle.schema.fields import Field as Field
 from cantle.schema.fields import Folder, check_keys, flag, parse_field, plain, repeated, texts
@@ -77,10 +74,10 @@ class Dialect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schema:
+class TableSchema(Schema):
     """What is public about a table: its columns, their values, how the file is written.
 
-    >>> schema = Schema.from_dict({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]})
+    >>> schema = TableSchema.from_dict({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]})
     >>> schema.domain().attributes[0].size
     3
     """
@@ -89,39 +86,17 @@ class Schema:
     missing_values: tuple[str, ...] = ("",)
     dialect: Dialect = field(default_factory=Dialect)
     inferred: bool = False
-    kind: str = "table"
     person: str | None = None
     max_records: int = 1
     extra: Mapping[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "table"
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Any:
-        """The schema in a YAML or JSON file: a Schema, or a SetSchema or GraphSchema by its `kind`."""
-        where = f"schema {os.fspath(path)!r}"
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            fail(where, "there is no such file", "check the path, or write one with `cantle init DATA`")
-        except (OSError, ValueError):  # not UTF-8, or not a path
-            fail(where, "the file cannot be read as UTF-8 text", "check the path and its permissions")
-        document = parse_document(text, where, is_json=str(path).lower().endswith(".json"))
-        return cls.from_dict(document, base_dir=Path(path).parent)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> Any:
+    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> TableSchema:
         """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming field, rule and fix.
 
-        The files of hierarchies are looked for from `base_dir`, by default the current folder. `kind: sets` gives a
-        SetSchema, `kind: graph` a GraphSchema.
+        The files of hierarchies are looked for from `base_dir`, by default the current folder.
         """
-        if isinstance(document, Mapping) and document.get("kind") == "sets":
-            from cantle.schema.sets import SetSchema
-
-            return SetSchema.from_dict(document, base_dir)
-        if isinstance(document, Mapping) and document.get("kind") == "graph":
-            from cantle.schema.graph import GraphSchema
-
-            return GraphSchema.from_dict(document, base_dir)
         if not isinstance(document, Mapping) or not isinstance(document.get("fields"), list | tuple):
             fail("schema", "it has no list of `fields`", "start from `cantle init DATA`")
         for number, entry in enumerate(document["fields"], 1):
@@ -129,19 +104,17 @@ class Schema:
             check_values(entry, f"field {name!r}" if isinstance(name, str) else f"field number {number}")
         check_values({key: value for key, value in document.items() if key != "fields"}, "schema")
         check_keys("schema", document, _SCHEMA_KEYS)
-        _check_kind(document)
         missing = texts("schema", "missingValues", document.get("missingValues", [""]))
         entries = enumerate(document["fields"], 1)
         fields = tuple(parse_field(entry, number, missing, base_dir) for number, entry in entries)
         _check_together(fields)
         person, most = _unit(document.get("unit"), fields)
-        if document.get("guarantee") not in (None, "none"):
-            fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
+        inferred = require_guarantee(document)
         return cls(
             fields=fields,
             missing_values=missing,
             dialect=_dialect(document),
-            inferred=document.get("guarantee") == "none",
+            inferred=inferred,
             person=person,
             max_records=most,
             extra=plain({key: value for key, value in document.items() if key not in _OURS}),
@@ -160,10 +133,9 @@ class Schema:
             made["unit"] = {"person": self.person, "max_records": self.max_records}
         return made
 
-    def hash(self) -> str:
-        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    @property
+    def protects(self) -> tuple[int, str]:
+        return (1, "record") if self.person is None else (self.max_records, "person")
 
     def domain(self) -> Domain:
         """The columns that may be published, as spans of codes."""
@@ -176,12 +148,6 @@ class Schema:
 
 
 # ---------------------------------------------------------------------------------------- whole document
-
-
-def _check_kind(document: Mapping[str, Any]) -> None:
-    kind = document.get("kind", "table")
-    if kind != "table":
-        fail("schema", f"kind {kind!r} is not known", "use `kind: table`, `sets` or `graph`; without it: a table")
 
 
 def _unit(unit: Any, fields: tuple[Field, ...]) -> tuple[str | None, int]:

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cantle
-from cantle.data.engines_for_tables import EngineChoice
+from cantle.data.engine_choice import EngineChoice
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
+from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
-from cantle.schema.table import Schema
 from cantle.trusted.keys import Sizes
 from tests.laws.strategies import Table, tables
 from tests.release.people import SCHEMA
@@ -333,7 +333,7 @@ def test_it_cannot_be_pickled_or_copied(backend: Any, duplicate: Any) -> None:
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ibis", None)
     with pytest.raises(MissingExtra, match=r"pip install 'cantle\[database\]'"):
-        EngineChoice.of("database", None, None, "table")
+        EngineChoice.of("database", None, None)
 
 
 def test_an_unknown_place_is_no_url() -> None:

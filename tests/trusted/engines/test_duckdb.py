@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 import cantle
 from cantle.cli.app import app
-from cantle.data.engines_for_tables import EngineChoice, bytes_of, files
+from cantle.data.engine_choice import EngineChoice, bytes_of, files
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import Sizes
@@ -291,7 +291,7 @@ def test_a_database_that_fails_is_told_in_our_words() -> None:
 def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=r"pip install 'cantle\[duckdb\]'"):
-        EngineChoice.of("duckdb", None, None, "table")
+        EngineChoice.of("duckdb", None, None)
 
 
 def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:

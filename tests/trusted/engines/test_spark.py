@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cantle
-from cantle.data.engines_for_tables import EngineChoice
+from cantle.data.engine_choice import EngineChoice
 from cantle.errors import CantleError, MissingExtra
 from cantle.trusted.engines import spark as module
 from cantle.trusted.engines.spark import SparkEngine
@@ -189,11 +189,11 @@ def test_sessions_of_spark_connect_are_refused() -> None:
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(MissingExtra, match=r"pip install 'cantle\[spark\]'"):
-        EngineChoice.of("spark", None, None, "table")
+        EngineChoice.of("spark", None, None)
 
 
 def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(MissingExtra, match="the spark engine needs Java 17 or later; install it, or correct JAVA_HOME"):
-        EngineChoice.of("spark", None, None, "table")
+        EngineChoice.of("spark", None, None)

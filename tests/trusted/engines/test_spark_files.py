@@ -12,7 +12,7 @@ import pytest
 import cantle
 from cantle.data.spark_files import read_path
 from cantle.errors import DataError, ParameterError
-from cantle.schema.table import Schema
+from cantle.schema import Schema
 from tests.trusted.engines.cluster import Cluster
 from tests.trusted.engines.test_all import saved
 

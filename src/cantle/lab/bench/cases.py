@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from cantle._publish import KINDS, METHODS
-from cantle.data.engines_for_tables import ENGINES, EngineChoice
+from cantle.data.engine_choice import EVERY_ENGINE, EngineChoice
 from cantle.errors import CantleError, ParameterError
+from cantle.methods import METHODS
 
 ATTRIBUTES, ITEMS = 14, 1_012
 """Of Adult (beside its class), and of STM (DiffPart, table 2)."""
 
 AXES = ("rows", "attributes", "universe")
 PRESETS = ("default", "paper")
-KIND_OF = {method: kind for kind, methods in KINDS.items() for method in methods}
+KIND_OF = {name: method.kind for name, method in METHODS.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def methods_of(text: str) -> list[tuple[str, str]]:
 
 def engines_of(text: str) -> list[str]:
     """Engines, whether they can run here or not."""
-    return words_of(text, ENGINES, "--engines")
+    return words_of(text, EVERY_ENGINE, "--engines")
 
 
 def available(engines: Sequence[str]) -> tuple[list[str], list[Skipped]]:
@@ -106,7 +106,7 @@ def available(engines: Sequence[str]) -> tuple[list[str], list[Skipped]]:
         try:
             if engine == "database":
                 raise ParameterError("it needs a server with a table of its own; see docs/engines.md")
-            EngineChoice.of(engine, None, None, "table")
+            EngineChoice.of(engine, None, None)
             able.append(engine)
         except CantleError as error:
             skipped.append(Skipped(f"engine {engine}", str(error)))

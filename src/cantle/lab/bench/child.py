@@ -28,17 +28,19 @@ def make(kind: str, records: int, width: int | None, stem: str, data: str | None
 def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, Any]:
     """Core-seconds of publishing and saving by pass, imports taken off; the peak; then what reading the file costs."""
     from cantle import _publish
-    from cantle.data.engines_for_tables import EngineChoice
+    from cantle._open import preflight
+    from cantle.data.engine_choice import EngineChoice
     from cantle.lab.bench.passes import PASSES, Stopwatch
     from cantle.lab.bench.usage import clock, peak
 
     spread = engine == "spark"  # the work is done by processes that Spark starts
-    EngineChoice.of(engine, None, None, "table")  # imports are no part of the run
+    EngineChoice.of(engine, None, None)  # imports are no part of the run
     now = clock(spread)
     watch, wall = Stopwatch(now), perf_counter()
     began = now()
     with watch.watching():
-        release = _publish.publish(table, schema, epsilon=EPSILON, method=method, preset=preset, engine=engine)
+        order = preflight(table, schema, epsilon=EPSILON, method=method, preset=preset, engine=engine)
+        release = _publish.carry_out(order)
     published = now()
     release.save(Path(folder) / "release")
     saved = now()

@@ -23,7 +23,7 @@ from cantle.lab.papers.diffp import DiffPC45
 from cantle.lab.papers.extras import need
 from cantle.lab.papers.harness import Options, Row, Schema, Setting
 from cantle.lab.papers.tds import tds
-from cantle.schema.table import Schema as PublicSchema
+from cantle.schema.table import TableSchema
 
 Scores = Mapping[str, float]
 
@@ -148,7 +148,7 @@ def stages(setting: Setting, data: Path, schema: Schema, options: Options, salt:
     Reading is timed on its own, once more, and taken from the time of publishing; the rest is anonymisation.
     """
     started = perf_counter()
-    read_columns(data, PublicSchema.from_dict(dict(schema)))
+    read_columns(data, TableSchema.from_dict(dict(schema)))
     reading = perf_counter() - started
     source: Any = data
     started = perf_counter()

@@ -1,0 +1,100 @@
+"""Which engine holds the data, and what is checked about it before the data is opened."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cantle.data.sql_encoding import load_ibis
+from cantle.data.tables import CSV, PARQUET
+from cantle.errors import DataError, ParameterError
+from cantle.trusted.engines import duckdb, spark
+from cantle.trusted.engines.base import Engine
+
+EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
+IN_MEMORY_ONLY = ("memory",)
+LEAST_MEMORY = 1 << 30
+
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_UNITS["TIB"] = 2**40
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """An engine by name, with what it must know beside the data."""
+
+    engine: str = "memory"
+    memory: int | None = None
+    table: str | None = None
+
+    @staticmethod
+    def of(engine: str, memory: str | int | None, table: str | None) -> EngineChoice:
+        """The engine by name, its limit of memory and its packages checked."""
+        if engine not in EVERY_ENGINE:
+            raise ParameterError(f"engine {engine!r} is not known; use one of {', '.join(EVERY_ENGINE)}")
+        if memory is not None and engine != "duckdb":
+            raise ParameterError(f"memory is a limit of engine duckdb; engine {engine} has none to set")
+        if table is not None and engine not in ("duckdb", "database"):
+            raise ParameterError(f"table names a table of a database; engine {engine} takes none")
+        if engine == "duckdb":
+            duckdb.load()
+        elif engine == "spark":
+            spark.load()
+        elif engine == "database":
+            load_ibis()
+        return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
+
+    def require(self, data: Any) -> None:
+        """Refuses files that are not there; what a cluster or a database holds shows when it is opened."""
+        if self.engine in ("memory", "duckdb") and isinstance(data, str | os.PathLike | list | tuple):
+            for path in files(data) if self.engine == "duckdb" else [data]:
+                if isinstance(path, str | os.PathLike) and not os.path.exists(path):
+                    raise DataError(f"there is no file {os.path.basename(path)!r}; check the path.")
+
+
+IN_MEMORY = EngineChoice()
+Form = dict[str, str]
+"""The public form in which data came in, so that records can be given back in it."""
+Opened = tuple[Form, Engine]
+POLARS: Form = {"frame": "polars"}
+
+
+def bytes_of(size: str | int) -> int:
+    """A limit of memory in bytes.
+
+    >>> bytes_of("4GB"), bytes_of("1.5 GiB")
+    (4000000000, 1610612736)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
+    if not found or found[2].upper() not in _UNITS:
+        raise ParameterError(f"memory takes a size such as 4GB or 900MB, got {size!r}")
+    made = int(float(found[1]) * _UNITS[found[2].upper()])
+    if made < LEAST_MEMORY:
+        raise ParameterError("memory must be at least 1GiB: reading and counting in batches needs that much")
+    return made
+
+
+def refuse_nodes(nodes: object) -> None:
+    """Refuses a list of nodes with data that has none."""
+    if nodes is not None:
+        raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
+
+
+def files(data: Any) -> list[Path]:
+    """The files meant by a path, a pattern, a folder or a list of them, in the order of their names."""
+    if isinstance(data, list | tuple):
+        return [path for one in data for path in files(one)]
+    text, path = os.fspath(data), Path(data)
+    if os.path.isdir(path):
+        found = [one for one in sorted(path.iterdir()) if one.suffix.lower() in CSV + PARQUET and one.is_file()]
+    elif not os.path.exists(path) and any(mark in text for mark in "*?["):
+        found = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
+    else:
+        return [path]
+    if not found:
+        raise DataError(f"{path.name!r} holds or matches no CSV or Parquet file; check the path.")
+    return found

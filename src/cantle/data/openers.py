@@ -1,0 +1,35 @@
+"""How each kind of data is opened: one module per kind, by the kind's name in the schema."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from cantle.data import engines_for_tables, graphs, sets
+from cantle.data.engine_choice import EngineChoice, Opened
+from cantle.errors import ParameterError
+from cantle.schema import Schema
+
+
+class Opener(Protocol):
+    """What a module says about its kind of data. The types of schema and method are those of its kind."""
+
+    @property
+    def ENGINES(self) -> tuple[str, ...]:  # noqa: N802 - a constant of the module
+        """The engines that can hold this kind of data."""
+
+    def refuse_early(self, data: Any, schema: Any, choice: EngineChoice, nodes: Any) -> None:
+        """Refuses what shows without opening the data, so that it costs nothing."""
+
+    def open_engine(self, data: Any, schema: Any, method: Any, choice: EngineChoice, nodes: Any) -> Opened:
+        """The data behind an engine, and the form it came in; `nodes` is the private list of a graph's nodes."""
+
+
+OPENERS: dict[str, Opener] = {"table": engines_for_tables, "sets": sets, "graph": graphs}
+
+
+def choose_engine(schema: Schema, engine: str, memory: str | int | None, table: str | None) -> EngineChoice:
+    """The engine by name, if it holds this kind of data."""
+    others = {name for opener in OPENERS.values() for name in opener.ENGINES} - {*OPENERS[schema.kind].ENGINES}
+    if engine in others:
+        raise ParameterError(f"engine {engine} is for tables; data of kind {schema.kind} is held in memory")
+    return EngineChoice.of(engine, memory, table)

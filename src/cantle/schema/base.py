@@ -1,0 +1,65 @@
+"""What every schema has, whatever the kind of data: a kind, a canonical form, a hash, and whom a release protects."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from cantle.schema.documents import fail
+from cantle.schema.fields import Folder
+
+
+class Schema(ABC):
+    """What is public about the data. `Schema.load` and `Schema.from_dict` give the class of the declared `kind`.
+
+    >>> schema = Schema.from_dict({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]})
+    >>> schema.kind, schema.inferred
+    ('table', False)
+    """
+
+    kind: ClassVar[str]
+    """table, sets or graph: the key of the tables in each room that say how this kind of data is treated."""
+    inferred: bool
+    """Whether the schema was read off the data, so that releases made with it carry no guarantee."""
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Schema:
+        """The schema in a YAML or JSON file."""
+        from cantle.schema import load_schema
+
+        return load_schema(path)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> Schema:
+        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming thing, rule and fix.
+
+        Files that the schema names are looked for from `base_dir`, by default the current folder.
+        """
+        from cantle.schema import class_for
+
+        return class_for(document).from_dict(document, base_dir)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+
+    @property
+    @abstractmethod
+    def protects(self) -> tuple[int, str]:
+        """Whom a release protects: so many records of one unit of this kind (record, person, node, edge, ...)."""
+
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def require_guarantee(document: Mapping[str, Any]) -> bool:
+    """Whether the schema says that it was read off the data (`guarantee: none`, which is all it can say)."""
+    if document.get("guarantee") not in (None, "none"):
+        fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
+    return document.get("guarantee") == "none"
