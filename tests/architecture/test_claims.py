@@ -117,7 +117,7 @@ def test_other_pages_point_to_the_list_and_have_none_of_their_own() -> None:
 @pytest.mark.parametrize(("old", "new", "lacks"), [
     ("`trusted.scores.Max` | docstring |", "`methods.rps.RPS` | docstring |", "Claim 3: methods.rps.RPS is not in"),
     ("| 8 | a class", "| | a class", "not those of the table"),
-    ("| 40 | of a person", "| 41 | of a person", "not those of the table"),
+    ("| 40 | at most", "| 41 | at most", "not those of the table"),
     ("`trusted.queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),
     ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` |  |", "not those of the table"),
     ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` | folklore |", "Claim 3: no proof"),
