@@ -2,15 +2,15 @@
 
 CantleError
 ├── SchemaError        the public schema is wrong
-├── DataError          the file is not what was promised (one fixed message, never a line or a value)
+├── DataError          the file as a whole is unusable (a fixed message, never a line or a value)
 ├── ParameterError     a keyword, epsilon, method or preset is wrong
 ├── BudgetExceeded     a path would spend more than epsilon
 ├── LedgerError        the ledger refuses a charge, or cannot be read or written
 │   └── CapExceeded    a data set would spend more than its cap
 ├── Sealed             the curator was asked after it was sealed
-├── EngineError        an engine cannot start or go on: no Java, no server, no room on the disk
+├── EngineError        an engine cannot start or continue: no Java, no server, no room on the disk
 ├── OutputError        the release folder exists or cannot be written
-├── VerifyError        a release does not add up
+├── VerifyError        a release is damaged, or does not add up
 └── MissingExtra       an optional dependency is not installed
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 CHARGE_NOTE = "the charge to data set"
-"""How the note begins that an exception gets when a ledger was charged before it."""
+"""Start of the note that is added to an exception raised after a ledger was charged."""
 
 
 class CantleError(Exception):
@@ -55,7 +55,7 @@ class Sealed(CantleError):
 
 
 class EngineError(CantleError):
-    """An engine cannot start or go on, for reasons outside the data."""
+    """An engine cannot start or continue, for reasons outside the data."""
 
 
 class OutputError(CantleError):
@@ -63,7 +63,7 @@ class OutputError(CantleError):
 
 
 class VerifyError(CantleError):
-    """A release does not add up."""
+    """A release is damaged, or does not add up."""
 
 
 class MissingExtra(CantleError):

@@ -68,7 +68,7 @@ def test_everything_and_the_black_box(rows: dict[str, Any]) -> None:
     done = run("--all", "--statistical")
     assert done.exit_code == 0
     assert rows["asked"] == [("exact", False), ("sampled", black_box.RUNS)]
-    assert done.output.index("Black box") < done.output.index("the black-box audit must measure more")
+    assert done.output.index("Black-box audits") < done.output.index("the black-box audit must measure more")
     assert "0.626" in done.output
     assert run("--statistical", "--runs", "70").exit_code == 0
     assert rows["asked"][-1] == ("sampled", 70)

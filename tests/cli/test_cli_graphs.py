@@ -34,12 +34,12 @@ def test_publish_show_verify_sample_graph(folder: Path, cantle: Cantle, unit: st
     done = cantle("publish", "friends.txt", "--schema", f"{unit}.yaml", "--epsilon", "2", "-o", "out")
     assert done.code == 0, done.err
     assert done.err == ""
-    assert "degrees, one a node" in done.out
+    assert "degrees, one per node" in done.out
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {
         "data.csv", "groups.parquet", "statement.md", "release.json", "registry.yaml", "datapackage.json"
     }  # fmt: skip
-    assert cantle("verify", "out").out == "out: adds up\n"
+    assert cantle("verify", "out").out == "out: verified\n"
     shown = cantle("show", "out").out
     assert "degrees at least k (measure, depth 0)" in shown
     assert "\nNodes by degree\ndegree 0: " in shown

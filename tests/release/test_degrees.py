@@ -61,7 +61,7 @@ def come_back(release: cantle.Release, folder: Path) -> None:
         assert len(again.sample(17, seed=1)) == (17 if len(release.records) else 0)
         assert list(budget_lines(again.manifest))
         assert sum(int(line.split(": ")[1]) for line in tree_lines(again)) == len(again.records)
-        assert dict(overview(again))["records"] == f"{len(again.records)} degrees, one a node"
+        assert dict(overview(again))["records"] == f"{len(again.records)} degrees, one per node"
 
 
 # -------------------------------------------------------------------------------------------------- round trips

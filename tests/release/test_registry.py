@@ -76,7 +76,7 @@ def test_it_says_what_the_release_says(tmp_path: Path) -> None:
     assert deployment["dp_variant"]["variant_name"] == "Pure DP"
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.5}
     assert deployment["privacy_loss"]["privacy_unit"] == "one record"
-    assert "one record more" in deployment["privacy_loss"]["privacy_unit_details"]
+    assert "one more record" in deployment["privacy_loss"]["privacy_unit_details"]
     assert deployment["deployment_model"]["release_type"] == "Many releases"
     assert "rps, epsilon 0.5, charged, no release recorded" in deployment["deployment_model"]["release_type_details"]
     assert "spend epsilon 1 together" in deployment["privacy_loss"]["privacy_parameters_details"]

@@ -445,7 +445,7 @@ def test_texts_speak_of_sets(way: str, fields: Any, tmp_path: Path) -> None:
     entry = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
     assert entry["dp_variant"]["data_domain"].endswith("items of a public universe (1 to 30).")
     assert "synthetic sets of items" in entry["basic"]["description"]
-    assert "one record (one set of items)" in entry["privacy_loss"]["privacy_unit_details"]
+    assert "(one set of items)" in entry["privacy_loss"]["privacy_unit_details"]
     assert "drawn" in entry["accounting"]["post_processing"]
     (resource,) = json.loads((folder / "datapackage.json").read_bytes())["resources"]
     assert resource["path"] == STORED[way]
@@ -461,7 +461,7 @@ def test_what_is_shown_of_sets() -> None:
     assert list(tree_lines(release))[0] == "{bread, milk}: 50"
     facts = dict(overview(release))
     assert facts["epsilon"] == "50 for one record"
-    assert facts["regions"] == "3 sets of items, 0 records drawn for pruned ones"
+    assert facts["regions"] == "3 sets of items with a count; 0 records filled in at random"
     many = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1000)
     lines = list(tree_lines(many))
     assert lines[-1] == f"… and {len(many.groups) - 20} more in groups.parquet"

@@ -94,7 +94,7 @@ def test_files_that_are_left_out(folder: Path, name: str) -> None:
 
 CHANGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda m: m["ledger"].update(spent_nano=10**9), "do not add up"),
-    (lambda m: m["ledger"]["earlier"].clear(), "numbered through"),
+    (lambda m: m["ledger"]["earlier"].clear(), "numbered"),
     (lambda m: m["ledger"]["earlier"][0].update(epsilon_nano=5), "do not add up"),
     (lambda m: m["ledger"].update(cap_nano=10**9), "more than its cap"),
     (lambda m: m["receipt"]["paths"][0]["charges"][0].update(epsilon_nano=1), "does not add up"),

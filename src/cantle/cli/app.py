@@ -1,4 +1,4 @@
-"""The command line. Heavy modules are imported by the command that needs them, so that --help is quick."""
+"""The commands demo, init, publish and reproduce, and the entry point. Commands import heavy modules only when run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ app = typer.Typer(
     help="Publish private data under pure differential privacy.",
     no_args_is_help=True,
     add_completion=False,
-    # Tracebacks with local variables would print records.
+    # Tracebacks with local variables could print records.
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
 def main() -> None:
-    """Runs a command; exit codes: 0 done, 1 refused or failed, 2 usage, 130 by Ctrl-C, 143 by SIGTERM."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that private folders are deleted
+    """Runs a command. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM."""
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # as an exception, so that temporary private folders are deleted
     speak_utf8()
     try:
         app()
@@ -43,7 +45,7 @@ def main() -> None:
         _complain(error, 1)
     except BrokenPipeError:
         sys.exit(1)
-    except Exception as error:  # noqa: BLE001 - whatever it says may quote a record, so it is not shown
+    except Exception as error:  # noqa: BLE001 - its text may quote a record, so it is not shown
         words = [f"unexpected {type(error).__name__}", "nothing was released", *_charge_notes(error)]
         print(f"error: {'; '.join(words)}", file=sys.stderr)
         sys.exit(1)
@@ -56,7 +58,7 @@ def _charge_notes(error: BaseException) -> list[str]:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Says what stands when a command is stopped; click would print "Aborted!" and no more."""
+    """Reports a charge that stands when a command is stopped; click would only print "Aborted!"."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -101,12 +103,13 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
 @app.command()
 def demo(
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where the release goes.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="The folder for the release. Default: cantle-demo."),
     ] = None,
     epsilon: Annotated[str, typer.Option(help="The privacy budget.")] = "1",
     as_json: Json = False,
 ) -> None:
-    """Make a small private population, publish it, and show what came out.
+    """Publish a small made-up population, and compare what went in with what came out.
 
     Example: cantle demo
     """
@@ -142,16 +145,27 @@ def _free_name(stem: str) -> Path:
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The file: a table, sets (FIMI, …), or edges.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: print it.")] = None,
-    kind: Annotated[str | None, typer.Option(help="table, sets or graph; default: by the file's name.")] = None,
-    header: Annotated[
-        str | None, typer.Option(metavar="yes|no", help="Of a CSV table: whether the first line holds column names.")
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
     ] = None,
-    infer: Annotated[bool, typer.Option(help="Of a table: read bounds and categories off it, no guarantee.")] = False,
+    kind: Annotated[str | None, typer.Option(help="table, sets or graph. Default: by the file's name.")] = None,
+    header: Annotated[
+        str | None, typer.Option(metavar="yes|no", help="CSV tables: whether the first line holds column names.")
+    ] = None,
+    infer: Annotated[
+        bool,
+        typer.Option(
+            help="Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a commented schema, of a table from its header and column types, with blanks for what only you know.
+    """Write a draft of a schema, with blanks (???) for what only you know.
+
+    For a table the draft lists the columns of its header, with the types that a Parquet file declares.
 
     Example: cantle init adult.csv --header yes -o schema.yaml
 
@@ -181,12 +195,12 @@ def init(
         raise_alone(OutputError(f"{output} exists already; choose another -o file"))
     except OSError as error:
         raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))
-    todo = "It was read off the data: NO GUARANTEE." if infer else "Fill the blanks (???), then: cantle publish"
+    todo = "It was inferred from the data: NO GUARANTEE." if infer else "Fill in the blanks (???), then: cantle publish"
     print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
 
 
 def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
-    """Whether the first line holds names, as given or asked for: a record taken for names would be published."""
+    """Whether the first line holds names: as given, or asked for. A record taken for names would be published."""
     if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
         given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
     answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
@@ -198,27 +212,36 @@ def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
 
 @app.command("publish")
 def publish_command(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets (FIMI, …), or edges.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges.")
+    ],
     schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
     epsilon: Annotated[str, typer.Option(help="The whole privacy budget of this release.")],
     method: Annotated[str, typer.Option(help="auto, rps, diffgen, diffpart or degrees.")] = "auto",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="A new folder.")] = Path("release"),
     engine: Annotated[str, typer.Option(help="memory, duckdb, spark or database.")] = "memory",
-    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Limit of engine duckdb, such as 4GB.")] = None,
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="Of a database: which table.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory limit of engine duckdb, such as 4GB.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="csv, parquet or fimi (sets); default: csv, sets as they came in.")
+        str | None,
+        typer.Option("--format", help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data."),
     ] = None,
     nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Of a graph: a private list of all nodes, one a line.")
+        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
     ] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
-    ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Charge epsilon there first: file or URL.")] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The ledger to charge first: a SQLite file or postgresql:// URL.")
+    ] = None,
     dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
-    insecure_seed: Annotated[int | None, typer.Option(help="Repeatable, and NOT PRIVATE: for tests.")] = None,
+    insecure_seed: Annotated[
+        int | None, typer.Option(help="Make the release repeatable and NOT PRIVATE, for tests.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a table, sets of items, or the degrees of a graph, as the schema says (kind: table, sets or graph).
+    """Make a private release of a table, of sets of items, or of the degrees of a graph.
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 -o release
 
@@ -277,16 +300,16 @@ app.command("apply")(apply_command)
 @app.command("reproduce")
 def reproduce_command(
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE...", help="Default: list them; or all.")
+        list[str] | None, typer.Argument(metavar="FIGURE...", help="Names of figures, or all. Default: list them.")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Where the data sets lie.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder with the data sets.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("figures"),
     repeats: Annotated[int, typer.Option(min=1, help="Repetitions of each point.")] = 5,
     quick: Annotated[bool, typer.Option(help="One repetition, few points.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Repeatable evaluation.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed, for repeatable figures.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Rebuild figures of the papers: a table, a CSV and a picture each.
+    """Rebuild figures of the papers: for each a table, a CSV file and a picture.
 
     Example: cantle reproduce rps-fig1 rps-fig2 rps-fig3 --data data/
     """

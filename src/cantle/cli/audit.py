@@ -14,48 +14,51 @@ from cantle.cli.output import Json, print_result, progress, table
 if TYPE_CHECKING:
     from cantle.audit import Row
 
-All = Annotated[bool, typer.Option("--all", help="All small data sets instead of the smallest: some minutes.")]
-Sampled = Annotated[bool, typer.Option("--statistical", help="Also run the publisher with its real noise: minutes.")]
-Runs = Annotated[int | None, typer.Option(min=50, metavar="N", help="Of --statistical: runs of each data set.")]
+All = Annotated[bool, typer.Option("--all", help="All small data sets instead of the smallest; takes minutes.")]
+Sampled = Annotated[
+    bool,
+    typer.Option("--statistical", help="Also audit the publisher from outside, with its real noise; takes minutes."),
+]
+Runs = Annotated[int | None, typer.Option(min=50, metavar="N", help="Runs per data set, with --statistical.")]
 
 _KINDS: dict[str, tuple[str, tuple[str, ...], tuple[str, str]]] = {
     "exact": (
-        "Exact laws of the shipped code: worst loss over small data sets and all their neighbours, epsilon in units "
-        "of ln 2",
+        "Exact audits of the shipped code: worst loss over small data sets and all their neighbours (epsilon in units "
+        "of ln 2)",
         ("claim", "epsilon", "measured", ""),
         ("holds", "DOES NOT HOLD"),
     ),
     "instance": (
-        "Known instances: numbers of the design, and as measured (units of ln 2; closed forms: natural)",
+        "Known instances: losses computed by hand, and as measured (units of ln 2; closed forms: natural units)",
         ("instance", "stated", "measured", ""),
         ("as stated", "DIFFERS"),
     ),
     "breakage": (
-        "Broken on purpose: the exact audit must measure more than the claim",
+        "Broken on purpose: the exact audit must measure more than is claimed",
         ("flaw", "epsilon", "measured", ""),
         ("caught", "NOT CAUGHT"),
     ),
     "sampled": (
-        "Black box, real samplers: what epsilon is at least (99.9 % sure), from runs on two neighbours",
+        "Black-box audits with real noise: lower bounds of epsilon (99.9 % confidence), from runs on two neighbours",
         ("claim", "epsilon", "at least", ""),
         ("holds", "DOES NOT HOLD"),
     ),
     "broken sampled": (
-        "Broken on purpose: the black-box audit must measure more than the claim",
+        "Broken on purpose: the black-box audit must measure more than is claimed",
         ("flaw", "epsilon", "at least", ""),
         ("caught", "NOT CAUGHT"),
     ),
 }
-"""By kind of row: title, columns, and what a good and a bad verdict are called."""
+"""For each kind of row: title, columns, and the words for a good and a bad verdict."""
 
 
 def audit_command(
     everything: All = False, statistical: Sampled = False, runs: Runs = None, as_json: Json = False
 ) -> None:
-    """Audit this installation: exact laws on tiny data, known instances, and flaws that must be caught.
+    """Audit this installation on tiny data: measured loss against claims, known values, and flaws that must be caught.
 
-    Ends with 1 if anything measured exceeds its claim or a flaw is not caught. Passing proves nothing about larger
-    data: the claims rest on their proofs (docs/privacy.md).
+    The exit code is 1 if a measured loss exceeds its claim or a flaw is not caught. Passing proves nothing about
+    larger data: the claims rest on their proofs (docs/privacy.md).
 
     Example: cantle audit
 
@@ -96,7 +99,7 @@ def _run(everything: bool, statistical: bool, runs: int | None, report: Callable
 
 
 def summary(rows: Iterable[Row]) -> list[str]:
-    """One line for each kind: how many there were, and which are not as they should be."""
+    """One line per kind of audit: how many there were, and how many passed."""
     lines = []
     for kind, words in (
         ("exact", "exact audits, measured at most the claim"),
@@ -130,7 +133,7 @@ def _words(loss: float) -> str:
 
 
 def _facts(row: Row) -> dict[str, Any]:
-    """A row as JSON has it, which knows no infinity."""
+    """A row for JSON, which has no number for infinity."""
 
     def number(loss: float) -> float | str:
         return "infinite" if math.isinf(loss) else loss

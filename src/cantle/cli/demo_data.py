@@ -1,4 +1,4 @@
-"""A made-up population for `cantle demo`: mixed types, correlations, nulls. Its dice are ordinary ones."""
+"""A made-up population for `cantle demo`: mixed types, correlations, nulls; drawn with an ordinary seed."""
 
 from __future__ import annotations
 

@@ -13,26 +13,28 @@ from cantle.cli.output import Json, print_result
 
 def bench_command(
     methods: Annotated[
-        str, typer.Option(metavar="LIST", help="Of rps, diffgen, diffpart, degrees; with a preset: rps:paper.")
+        str, typer.Option(metavar="LIST", help="Some of rps, diffgen, diffpart, degrees; with a preset: rps:paper.")
     ] = "rps,diffgen,diffpart,degrees",
-    rows: Annotated[str, typer.Option(metavar="LIST", help="Numbers of records; of a graph, of edges.")] = (
+    rows: Annotated[str, typer.Option(metavar="LIST", help="Numbers of records (graphs: of edges).")] = (
         "45222,1000000"
     ),
-    engines: Annotated[str, typer.Option(metavar="LIST", help="Of memory, duckdb, spark.")] = "memory",
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the best counts.")] = 3,
+    engines: Annotated[str, typer.Option(metavar="LIST", help="Some of memory, duckdb, spark.")] = "memory",
+    repeat: Annotated[int, typer.Option(min=1, help="Runs per case; the best one counts.")] = 3,
     grow: Annotated[
-        list[str], typer.Option(metavar="AXIS", help="rows, attributes or universe: how cost grows; may be repeated.")
+        list[str],
+        typer.Option(metavar="AXIS", help="Measure growth with rows, attributes or universe; may be repeated."),
     ] = [],  # noqa: B006
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="With adult/: tables are Adult blown up, not made up.")
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="A folder with adult/: enlarge Adult instead of making up tables."),
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("bench"),
     page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the numbers into this page, between its marks.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the numbers into this page, between its markers.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure speed and memory of whole runs, as ratios to reading the same file. Makes its own data.
+    """Measure speed and memory of whole runs, as ratios to reading the same file, on made-up data.
 
     Example: cantle bench --rows 45222,1000000 --engines memory,duckdb --grow rows
     """

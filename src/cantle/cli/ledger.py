@@ -1,4 +1,4 @@
-"""The commands `cantle ledger create | show | cap | history`."""
+"""The commands `cantle ledger create`, `show`, `cap` and `history`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cantle.trusted.ledger import Account
 
 ledger_app = typer.Typer(
-    help="What each data set has spent, across releases.", no_args_is_help=True, rich_markup_mode=None
+    help="Keep account of what each data set has spent, across releases.", no_args_is_help=True, rich_markup_mode=None
 )
 
 Where = Annotated[str, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
@@ -24,7 +24,7 @@ _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "not recorded"
 
 @ledger_app.command("create")
 def create_command(ledger: Where, as_json: Json = False) -> None:
-    """Make a ledger without caps; one that exists stays as it is. `publish` charges only a ledger that exists.
+    """Make a ledger without caps. An existing ledger stays as it is. `publish` charges only existing ledgers.
 
     Example: cantle ledger create --ledger ledger.db
     """
@@ -36,7 +36,7 @@ def create_command(ledger: Where, as_json: Json = False) -> None:
 
 @ledger_app.command("show")
 def show_command(ledger: Where, dataset: AnyName = None, as_json: Json = False) -> None:
-    """What data sets have spent, and what is left of their caps.
+    """Show what data sets have spent, and what is left of their caps.
 
     Example: cantle ledger show --ledger ledger.db
     """
@@ -50,12 +50,12 @@ def show_command(ledger: Where, dataset: AnyName = None, as_json: Json = False) 
 
 @ledger_app.command("cap")
 def cap_command(
-    epsilon: Annotated[str, typer.Argument(metavar="N", help="The most that the data set may ever spend.")],
+    epsilon: Annotated[str, typer.Argument(metavar="N", help="The largest total epsilon of the data set.")],
     ledger: Where,
     dataset: Name,
     as_json: Json = False,
 ) -> None:
-    """Set the most that a data set may ever spend; makes the ledger if it is not there yet.
+    """Set the largest total epsilon that a data set may ever spend. Makes the ledger if it does not exist.
 
     Example: cantle ledger cap 3 --ledger ledger.db --dataset patients
     """
@@ -67,7 +67,7 @@ def cap_command(
 
 @ledger_app.command("history")
 def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None:
-    """Every charge to a data set, what became of it, and every cap it was given.
+    """List every charge to a data set, what became of it, and every cap that was set.
 
     Example: cantle ledger history --ledger ledger.db --dataset patients
     """

@@ -1,4 +1,4 @@
-"""What commands print: facts as JSON or for people, tables, progress."""
+"""Output of commands: results as JSON or for people, tables, progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for ma
 
 
 def speak_utf8() -> None:
-    """What is printed is UTF-8, as all files are, whatever the locale: records and trees hold any character."""
+    """Prints UTF-8 whatever the locale is, as in all files: records and trees may hold any character."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
 
@@ -33,8 +33,8 @@ def print_result(as_json: bool, facts: dict[str, Any], text: Callable[[], None])
     except BrokenPipeError:
         raise
     except OSError as error:
-        sys.stdout = None  # or Python would try once more at the end, and fail
-        raise_alone(OutputError(f"cannot write to the standard output: {error.strerror}; all else is done"))
+        sys.stdout = None  # otherwise Python would try to flush it again at exit, and fail
+        raise_alone(OutputError(f"cannot write to the standard output: {error.strerror}; everything else is done"))
 
 
 def table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -51,7 +51,7 @@ def table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]])
 
 @contextmanager
 def progress() -> Iterator[None]:
-    """Phases and levels on stderr while it lasts; silent when stderr is not a terminal."""
+    """Shows phases and levels on stderr while a command runs; silent if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield
         return

@@ -19,10 +19,10 @@ ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folde
 
 def show_command(
     folder: ReleaseDir,
-    depth: Annotated[int, typer.Option(min=0, help="How deep the tree is drawn.")] = 3,
+    depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """The statement's main facts, the budget by path, and the tree of regions, the largest sets or the degrees.
+    """Show the main facts, where the budget went, and the regions, largest sets or degrees.
 
     Example: cantle show release
     """
@@ -45,7 +45,7 @@ def show_command(
 
 
 def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
-    """Re-add every path of the receipt, check hashes, schema, statement and counts.
+    """Check a release: the sums of its receipt, hashes, schema, statement and counts.
 
     Example: cantle verify release
     """
@@ -55,8 +55,8 @@ def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
 
     def show() -> None:
         for problem in found:
-            print(f"off: {problem}")
-        print(f"{folder}: {'does not add up' if found else 'adds up'}")
+            print(f"FAILED: {problem}")
+        print(f"{folder}: {'NOT verified' if found else 'verified'}")
 
     print_result(as_json, {"release": str(folder), "ok": not found, "problems": found}, show)
     if found:
@@ -65,14 +65,15 @@ def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
 
 def sample_command(
     folder: ReleaseDir,
-    n: Annotated[int, typer.Option("-n", min=0, help="How many records (of a graph: degrees).")],
+    n: Annotated[int, typer.Option("-n", min=0, help="Number of records (graphs: of degrees).")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A CSV, of sets FIMI lines; default: print.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="A new CSV file (sets: FIMI lines). Default: print."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Any; drawing from released counts costs nothing.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Sampling uses no privacy budget.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw more synthetic records from a release; post-processing, costs nothing.
+    """Draw more synthetic records from a release. This uses no privacy budget.
 
     Example: cantle sample release -n 1000 -o more.csv
     """
@@ -81,7 +82,9 @@ def sample_command(
     from cantle.release.data_file import as_text, number_of
 
     if output is not None and output.suffix.lower() in (".parquet", ".pq"):
-        raise ParameterError(f"sample writes text: CSV, of sets FIMI lines; name it so, got {output.name!r}")
+        raise ParameterError(
+            f"sample writes CSV (sets: FIMI lines), not Parquet; choose another name than {output.name!r}"
+        )
     release = Release.load(folder)
     _warn_unless_private(release)
     target = None if output is None else _marked(output, release)
@@ -99,7 +102,7 @@ def sample_command(
 
 
 def _marked(output: Path, release: Release) -> Path:
-    """The new file for what is made from a release, named NOT-PRIVATE as the release's own files are."""
+    """The path of a file made from a release; marked NOT-PRIVATE if the release's own files are."""
     from cantle.errors import OutputError
     from cantle.release import mark_of
 
@@ -111,7 +114,7 @@ def _marked(output: Path, release: Release) -> Path:
 
 
 def _warn_unless_private(release: Release) -> None:
-    """Says on stderr that what is drawn carries no promise, since lines printed as CSV cannot say it."""
+    """Warns on stderr that drawn records have no guarantee, because printed CSV lines cannot carry the mark."""
     if not release.private:
         print(f"{release.manifest.guarantee}; this holds for what is drawn from it too", file=sys.stderr)
 
@@ -119,10 +122,10 @@ def _warn_unless_private(release: Release) -> None:
 def graph_command(
     folder: ReleaseDir,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="A new edge list.")],
-    seed: Annotated[int | None, typer.Option(min=0, help="Any; the degrees are already public.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed. The degrees are already public.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Regenerate a graph from a released degree sequence. Its degrees are those released; its clustering is not.
+    """Make a random graph with the released degrees. Who is connected to whom, and clustering, are made up.
 
     Example: cantle graph release -o graph.txt
     """
@@ -133,7 +136,9 @@ def graph_command(
 
     release = Release.load(folder)
     if release.manifest.method != "degrees":
-        raise ParameterError("only a degrees release can be made a graph; this one is by another method")
+        raise ParameterError(
+            "only a release by method degrees can be turned into a graph; this one was made by another method"
+        )
     target = _marked(output, release)
     _warn_unless_private(release)
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
@@ -143,7 +148,7 @@ def graph_command(
         write_edges(edges, target, nodes=len(degrees), warning=warning)
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
-    note = "degrees as released (made graphical); who is joined with whom, and clustering, are made up"
+    note = "degrees as released (adjusted so that such a graph exists); edges and clustering are made up"
     facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
     facts |= {"private": release.private, "guarantee": release.manifest.guarantee}
     print_result(as_json, facts, lambda: print(f"wrote {target}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
@@ -151,8 +156,10 @@ def graph_command(
 
 def apply_command(
     folder: ReleaseDir,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table of the same schema.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Named *.internal.csv.")] = None,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table with the same schema.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file named *.internal.csv.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Generalise another file (a test set, next year's data) with the cuts of a diffgen release. NOT PRIVATE.
@@ -169,7 +176,7 @@ def apply_command(
         raise OutputError(f"{target} exists already; choose another -o file")
     if folder.resolve() in target.resolve().parents:
         raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
-    print("NOT PRIVATE: made from the records of the data without noise; for internal use", file=sys.stderr)
+    print("NOT PRIVATE: made from the records without noise, for internal use only", file=sys.stderr)
     table = Release.load(folder).generalise(data)
     try:
         table.write_csv(target)

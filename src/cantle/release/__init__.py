@@ -1,4 +1,4 @@
-"""A release: records anyone may have, the groups behind them, a receipt that adds up. Holds released values only."""
+"""A release: synthetic records, the groups they were drawn from, and the receipt. It holds released values only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cantle.trusted.ledger import Ticket
 
 MARK = "NOT-PRIVATE."
-"""Before the name of every file that carries no promise: a known seed, or a schema read off the data."""
+"""Prefix of the names of all files without a guarantee: made with a known seed, or with an inferred schema."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,9 @@ class Release:
     frames: dict[str, pl.DataFrame]
     manifest: Manifest
     ticket: Ticket | None = field(default=None, repr=False)
-    """The charge in a ledger that paid for it. It is not pickled: the ledger's URL may be a secret."""
+    """The charge in a ledger that paid for this release. It is not pickled: the ledger's URL may be a secret."""
     folder: Path | None = field(default=None, repr=False)
-    """Where it was loaded from."""
+    """The folder that the release was loaded from."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self) | {"ticket": None, "folder": None}
@@ -59,15 +59,15 @@ class Release:
 
     @property
     def private(self) -> bool:
-        """Whether the promise holds: noise from the operating system and a schema not read off the data."""
+        """Whether the promise holds: noise from the operating system, and a schema that was not inferred."""
         return self.manifest.private
 
     # ---- saving -------------------------------------------------------------------------------------------
 
     def save(self, folder: str | os.PathLike[str], *, data: str | None = None) -> Path:
-        """Writes the release as a new folder: everything aside and onto the disk first, then one rename.
+        """Writes the release as a new folder: all files into a temporary folder and onto the disk, then one rename.
 
-        A release that was charged in a ledger is noted there once its folder is in place, by the hash of release.json.
+        Once the folder is in place, the ledger that was charged (if any) records the hash of release.json.
         """
         data = choose(self.manifest, data)
         target = check_free(folder)
@@ -83,7 +83,7 @@ class Release:
             aside.chmod(0o755)
             _to_disk(*aside.iterdir(), aside)
             os.rename(aside, target)
-            with suppress(OSError):  # from here on the release is there
+            with suppress(OSError):  # from here on the release exists
                 _to_disk(target.parent)
         except (OSError, pl.exceptions.PolarsError) as error:
             why = getattr(error, "strerror", None) or "the disk refused, perhaps because it is full"
@@ -99,7 +99,7 @@ class Release:
         return target
 
     def _write(self, folder: Path, data: str) -> str:
-        """Writes all files; gives the hash that the release is known by."""
+        """Writes all files; returns the hash of release.json, by which the release is known."""
         prefix = mark_of(self.manifest)
         names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
         meta = {"cantle": self.manifest.guarantee}
@@ -123,14 +123,16 @@ class Release:
 
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Release:
-        """Reads a saved release; `verify` says whether it adds up."""
+        """Reads a saved release, without checking it: call `verify` for that."""
         from cantle.release.load import load
 
         return load(Path(folder))
 
     def verify(self) -> None:
-        """Re-adds every path of the receipt and recounts the records, and checks the files that it was loaded from;
-        raises VerifyError with all that is off."""
+        """Adds up every path of the receipt, recounts the records, and checks the files it was loaded from.
+
+        Raises VerifyError with a list of all problems.
+        """
         from cantle.release.verify import file_problems, problems
 
         found = (file_problems(self.folder) if self.folder is not None else []) + problems(self)
@@ -138,7 +140,7 @@ class Release:
             raise VerifyError("; ".join(found))
 
     def generalised(self) -> pl.DataFrame:
-        """The generalised records: a label an attribute, the target, and how many (diffgen)."""
+        """The generalised records: one label per attribute, the target, and the number of such records (diffgen)."""
         from cantle.release.load import grid_and_domain
 
         domain, grid = grid_and_domain(self)
@@ -147,13 +149,13 @@ class Release:
         return generalised(domain, grid, self.groups)
 
     def generalise(self, data: Any) -> pl.DataFrame:
-        """Another table with the released cuts (diffgen). NOT PRIVATE: derived from `data` without noise."""
+        """Another table, generalised with the released cuts (diffgen). NOT PRIVATE: made from `data` without noise."""
         from cantle.release.load import generalise
 
         return generalise(self, data)
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
-        """More synthetic records, from the release alone; costs nothing."""
+        """More synthetic records, drawn from the release alone; this uses no budget."""
         from cantle.release.load import sample
 
         return sample(self, n, seed)
@@ -171,7 +173,7 @@ FILES = {
 
 
 def mark_of(manifest: Manifest) -> str:
-    """What the names of a release's files start with, and of files made from it."""
+    """Prefix of the names of a release's files, and of files made from it: empty, or NOT-PRIVATE."""
     return "" if manifest.private else MARK
 
 
@@ -180,13 +182,13 @@ def sha256(content: bytes) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """The hash of a file, read piece by piece."""
+    """The SHA-256 of a file, read in pieces."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_free(folder: str | os.PathLike[str]) -> Path:
-    """The folder's path, if nothing is there yet."""
+    """The path of a folder that does not exist yet; OutputError if it does."""
     target = Path(folder)
     if "\0" in str(target):
         raise OutputError("a folder cannot have a null character in its name: choose another -o folder")
@@ -196,7 +198,7 @@ def check_free(folder: str | os.PathLike[str]) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Refuses a folder that could not be made, before anything is spent on what would go there."""
+    """Refuses a folder that could not be made, before any budget is spent."""
     there = next(parent for parent in folder.absolute().parents if os.path.exists(parent))
     try:
         os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=there))
@@ -205,7 +207,7 @@ def check_writable(folder: Path) -> None:
 
 
 def _to_disk(*paths: Path) -> None:
-    """Waits until files and the names in folders are on the disk, so that a power cut leaves all of them or none."""
+    """Waits until all files and folder entries are on the disk, so that a power cut leaves all of them or none."""
     for path in paths:
         if path.is_dir() and os.name == "nt":
             continue  # folders cannot be opened there

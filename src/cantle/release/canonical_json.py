@@ -1,7 +1,7 @@
-"""Canonical JSON (RFC 8785): one text a value, so that a hash of it means something.
+"""Canonical JSON (RFC 8785): exactly one text per value, so that equal values have equal hashes.
 
-Most of what a release states is texts, whole numbers, lists and mappings with plain keys, which Python's own encoder
-writes the same way and much sooner. Anything else, floats above all, is left to rfc8785.
+Python's own encoder writes texts, whole numbers, lists and mappings with plain keys in the same way, and much faster.
+The library rfc8785 writes everything else, above all floats.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the records of a release are stored: one file `data.<ending>`, by the kind of data. Released values only."""
+"""The data file of a release, `data.<ending>`: written and read for each kind of data. Released values only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
 
 
 def choose(manifest: Manifest, asked: str | None) -> str:
-    """The way the records are stored: as asked, else in the form that came in."""
+    """The format of the data file: as requested, otherwise the form that came in."""
     if asked is None:
         return _OF_FORM[manifest.form["form"]] if manifest.kind == "sets" else "csv"
     _require_known(manifest.kind, asked)
@@ -32,7 +32,7 @@ def choose(manifest: Manifest, asked: str | None) -> str:
 
 
 def require_storable(schema: Any, asked: str | None) -> None:
-    """Refuses a way of storing that the kind of data, or its items, do not allow; before anything is spent."""
+    """Refuses a format that the kind of data, or its items, do not allow, before any budget is spent."""
     if asked is not None:
         _require_known(schema.kind, asked)
     if asked == "fimi":
@@ -48,7 +48,7 @@ def _require_known(kind: str, asked: str) -> None:
 def write(records: Any, path: Path, data: str, manifest: Manifest) -> str | None:
     """Writes the records; sets as FIMI lines, as a long table (csv) or as a column of lists (parquet).
 
-    Gives the hash of the file where it was made on the way.
+    Returns the hash of the file if it was computed while writing.
     """
     meta = {"cantle": manifest.guarantee}
     if isinstance(records, Drawn):
@@ -89,7 +89,7 @@ def read(folder: Path, prefix: str, manifest: Manifest, schema: Any) -> pl.DataF
     if manifest.kind == "graph":
         return pl.read_csv(path, schema=_types_of(manifest))
     frame = pl.read_csv(path, schema=_types(schema, manifest))
-    # A pair of quotes, which polars takes for a text of no letters, is null: no category is empty.
+    # polars reads a pair of quotes as an empty text; here it is null, because no category is empty.
     return frame.with_columns(frame.to_series().replace("", None)) if _is_one_text(frame) else frame
 
 
@@ -156,7 +156,7 @@ def form_of(manifest: Manifest) -> SetForm:
 
 
 def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
-    """Released sets as one column of lists `items`, whatever form they were given back in."""
+    """Released sets as one column of lists `items`, whatever form they were returned in."""
     import polars as pl
 
     form = manifest.form
@@ -182,7 +182,7 @@ def _lists(long: pl.DataFrame) -> pl.DataFrame:
 
 
 def as_text(records: Any, manifest: Manifest) -> str:
-    """Records as lines to print: CSV, or FIMI lines for sets that did not come as a long table and can be so told."""
+    """Records as lines to print: CSV; FIMI lines for sets that were not a long table and whose items allow it."""
     frame = as_polars(records, manifest)
     if manifest.kind != "sets" or manifest.form["form"] == "long":
         return csv_of(frame)
@@ -199,16 +199,16 @@ def as_text(records: Any, manifest: Manifest) -> str:
 
 
 def number_of(records: Any, manifest: Manifest) -> int:
-    """How many records there are; in a long table they have a row for every item."""
+    """The number of records; in a long table each record has one row per item."""
     if manifest.kind == "sets" and manifest.form["form"] == "long":
         return as_polars(records, manifest)[manifest.form["id"]].n_unique()
     return len(records)
 
 
 def as_polars(records: Any, manifest: Manifest) -> pl.DataFrame:
-    """The records as a polars frame, whatever kind they were given back in.
+    """The records as a polars frame, whatever kind of frame they were returned in.
 
-    pandas has no type for days, and none for lists: there the types are those that the schema gives.
+    pandas has no type for days or lists, so the types are taken from the schema.
     """
     import narwhals as nw
     import polars as pl
@@ -221,7 +221,7 @@ def as_polars(records: Any, manifest: Manifest) -> pl.DataFrame:
 
 
 def _typed(series: Any, kind: Any) -> pl.Series:
-    """A column of pandas as one of this type; NaN is what pandas has for a number that is missing."""
+    """A pandas column converted to this type; pandas writes a missing number as NaN."""
     import polars as pl
 
     if isinstance(kind, pl.List):

@@ -1,4 +1,4 @@
-"""A saved release read back, and more records drawn from it. Touches released values only."""
+"""Saved releases: reading them back, and drawing more records from them. Released values only."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_document(folder: Path) -> dict[str, Any]:
 
 
 def schema_of(manifest: Manifest) -> Any:
-    """The schema of a release, which holds its hierarchies inline: a path would make us open a file of its choice."""
+    """The schema of a release. Hierarchies must be inline: a path would make cantle open a file the release chose."""
     fields = manifest.schema.get("fields", [])
     inline = manifest.schema.get("items"), manifest.schema.get("nodes")
     if any(isinstance(one, str) for one in inline):
@@ -99,14 +99,14 @@ def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
 
 
 def generalise(release: Release, data: Any) -> pl.DataFrame:
-    """Another table in the words of the release."""
+    """Another table, generalised to the labels of the release."""
     domain, grid = grid_and_domain(release)
     schema = schema_of(release.manifest)
     return from_cells.generalise(domain, grid, read_columns(data, schema).frame)
 
 
 def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
-    """n records in the proportions of the released counts."""
+    """n records, drawn in proportion to the released counts."""
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
@@ -143,10 +143,10 @@ def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
 
 
 def _scaled(count: Ints, n: int, generator: Dice) -> Ints:
-    """Counts that add up to n, each in the mean n times its share; all shares are equal if all counts are 0.
+    """Counts that add up to n, each on average n times its share; all shares are equal if all counts are 0.
 
-    Systematic: the shares laid side by side, and a tick every n-th of the whole from a random start on. So every count
-    is its share but for less than one record, and the counts themselves come back if n is their sum.
+    Systematic sampling: the shares lie side by side on a line, and n evenly spaced ticks start at a random point. Every
+    count differs from n times its share by less than one, and the counts come back unchanged if n is their sum.
     """
     if not len(count):
         return count.astype(np.int64)

@@ -1,8 +1,8 @@
 """registry.yaml: the release as an entry of tier 3 for the public registry of differential-privacy deployments.
 
-Made from the manifest alone, so that `verify` can make it again; the YAML is written here, letter by letter, so that no
-library's next version changes a byte. What only the curator knows stands there as a blank: empty text where the
-registry's schema wants text, a comment where it wants one of a list.
+It is made from the manifest alone, so that `verify` can make it again, and without a YAML library, so that no new
+version of one changes a byte. What only the curator knows is left blank: an empty text where the registry's schema
+expects text, a comment where it expects one of a list.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ def _variant(m: Manifest) -> list[str]:
 
 
 def _domain(m: Manifest) -> str:
-    """The data sets that could have been, as the schema declares them."""
+    """All data sets that the schema allows."""
     if m.kind == "sets":
-        return f"All collections of any number of sets, none too, of items of a public universe ({_named(m, 'items')})."
+        return f"Collections of any number of sets (also zero) of items of a public universe ({_named(m, 'items')})."
     if m.kind == "graph":
         return f"All undirected graphs without loops on public names of nodes ({_named(m, 'nodes')})."
     fields = [one for one in m.schema["fields"] if one.get("role") != "identifier"]
     listed = "\n".join(f"- {_printable(one['name'])}: {_values(one)}" for one in fields)
-    return f"All data sets of any number of records, none too, with these public fields:\n{listed}"
+    return f"Data sets of any number of records (also zero) with these public fields:\n{listed}"
 
 
 def _named(m: Manifest, what: str) -> str:
@@ -170,7 +170,7 @@ def _became(entry: EarlierRelease) -> str:
 
 def _accounting(m: Manifest) -> list[str]:
     paths = len(m.receipt.paths)
-    drawn = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
+    drawn = "counts are made consistent and rounded, and records are drawn from them; release.json has the seed"
     made = fitted(m) or drawn
     return [
         _field(2, "post_processing", f"{made[0].upper()}{made[1:]}. All of it happens after the data is closed."),
@@ -217,7 +217,7 @@ def _implementation(m: Manifest) -> list[str]:
 
 def _administrative(m: Manifest) -> list[str]:
     return [
-        _field(2, "sources", "", "where the release can be had: " + CURATOR),
+        _field(2, "sources", "", "where the release can be downloaded: " + CURATOR),
         _field(2, "notes", f"Made by cantle {m.software['cantle']}. {m.guarantee}."),
         _field(2, "registry_authors", [""], CURATOR),
     ]
@@ -227,7 +227,7 @@ def _administrative(m: Manifest) -> list[str]:
 
 
 def _field(level: int, key: str, value: Any, note: str = "") -> str:
-    """One field: text, a whole number or a list of texts, and a comment behind it."""
+    """One field (a text, a whole number or a list of texts) and a comment after it."""
     lead = f"{_INDENT * level}{key}:"
     comment = f"  # {note}" if note else ""
     if isinstance(value, int):
@@ -241,7 +241,7 @@ def _field(level: int, key: str, value: Any, note: str = "") -> str:
 
 
 def _blank(level: int, key: str, choices: str) -> str:
-    """A field that has no empty value in the registry's schema: there as a comment, to be written by the curator."""
+    """A field that may not be empty in the registry's schema, written as a comment for the curator to fill in."""
     return f"{_INDENT * level}# {key}:  # {choices}"
 
 

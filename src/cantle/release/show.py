@@ -1,4 +1,4 @@
-"""A release as text: what is promised, what each kind of path paid, and the tree of regions."""
+"""A release as text for people: the promise, the charges on each kind of path, and the tree of regions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cantle.release.load import domain_of, grid_and_domain
 from cantle.release.manifest import Manifest
 from cantle.trusted.budget import Charge, words_of
 
-_WORDS = {"sets": "sets (synthetic)", "graph": "degrees, one a node"}
+_WORDS = {"sets": "sets (synthetic)", "graph": "degrees, one per node"}
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -44,17 +44,17 @@ def regions(manifest: Manifest) -> str:
     """How many regions the records were drawn from."""
     s = manifest.summary
     if manifest.method == "diffpart":
-        return f"{s['leaves']} sets of items, {s['refilled']} records drawn for pruned ones"
+        return f"{s['leaves']} sets of items with a count; {s['refilled']} records filled in at random"
     if manifest.method == "degrees":
         bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
         return f"{bound}, {s['leaves']} ranges" if "leaves" in s else bound
     if manifest.method == "diffgen":
-        return f"{s['listed']} of {s['cells']} cells listed, {s['rounds']} specialisations"
+        return f"{s['cells']} groups, of which {s['listed']} have a released count; {s['rounds']} specialisations"
     return f"{s['leaves']} leaves, depth {s['depth']}"
 
 
 def budget_lines(manifest: Manifest, most: int = 12) -> Iterator[str]:
-    """Each kind of path with its charges; runs of equal charges on successive levels are drawn together."""
+    """Each kind of path with its charges; equal charges on successive levels share a line."""
     paths = manifest.receipt.paths
     for path in paths[:most]:
         yield f"path {path.path}: epsilon {words_of(path.epsilon_nano)}"
@@ -92,7 +92,7 @@ def cut_lines(release: Release) -> Iterator[str]:
 
 
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
-    """The tree down to a depth: each region by the span that its cut left it, with its released count."""
+    """The tree down to a depth: for each region the span that its last cut left, and its released count."""
     if release.manifest.kind != "table":
         yield from _set_lines(release) if release.manifest.kind == "sets" else _degree_lines(release)
         return

@@ -1,4 +1,4 @@
-"""The statement for people and the data package for tools, both made from the manifest alone."""
+"""statement.md for people and datapackage.json for tools, both made from the manifest alone."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def statement(manifest: Manifest) -> str:
 
 Whatever anyone concludes from this release, they would have concluded with nearly the same probability had {who}
 been left out: the odds of any outcome change {odds(epsilon)}. This holds whatever else they know, and however much
-they compute. Someone who put even chances (50 %) on {who} being in the data may, having seen the release, put
-at least {_chance(-epsilon)} and at most {_chance(epsilon)} on it. For replacing {who} by another{_fixed(m)}, read
-2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.
+they compute. For example: somebody thinks that the chance of {who} being in the data is 50 %. After seeing
+the release, that chance is at least {_chance(-epsilon)} and at most {_chance(epsilon)}. If {who} is replaced by
+another{_fixed(m)}, the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.
 
 ## What is not protected
 
 * {_public(m)}
-* Facts about a group or a population that hold whether or not any one person took part.
+* Facts about a group or a population, which can be learned whether or not any one person took part.
 * {beyond(m)}
-* Running time, memory use and messages about the file as a whole, seen by whoever runs the program.
+* Running time, memory use and messages about the file as a whole. Only whoever runs the program sees them.
 * {_others(m)}
 
 {_earlier(m)}## Where the budget went
@@ -96,12 +96,12 @@ def beyond(manifest: Manifest) -> str:
 
 def noise(manifest: Manifest) -> str:
     """How the noise was made."""
-    source = "a known seed, so that anyone can take it off" if manifest.seeded else "the operating system's entropy"
+    source = "a known seed, so anyone can remove it" if manifest.seeded else "the operating system's entropy"
     return f"exact discrete Laplace noise and exact selections, from {source}"
 
 
 def fitted(manifest: Manifest) -> str:
-    """How degrees follow from the noisy counts, where nothing is drawn at random; else nothing."""
+    """How degrees follow from the noisy counts, if nothing is drawn at random; otherwise an empty text."""
     ranges, settings = "leaves" in manifest.summary, manifest.parameters
     if manifest.kind != "graph" or (ranges and settings["preset"] != "paper"):
         return ""
@@ -118,39 +118,39 @@ def _kind(manifest: Manifest) -> str:
 
 
 def _unit(manifest: Manifest) -> str:
-    """Whom it protects, as in the manifest; of sets also what a record is."""
+    """Whom the release protects, as in the manifest; for sets it adds what a record is."""
     return protected(manifest) if _kind(manifest) == "set" else manifest.unit
 
 
 _UNITS = {
     "record": (
         "one record",
-        "two data sets of which one has one record more than the other",
+        "two data sets that are equal except that one has one more record",
         "People with more records than the unit covers, and records of different people that are correlated.",
     ),
     "set": (
         "one record (one set of items)",
-        "two data sets of which one has one record (one set of items) more than the other",
+        "two data sets that are equal except that one has one more record (one set of items)",
         "People with more than one set, and sets of different people that are correlated.",
     ),
     "person": (
         "one person",
-        "two data sets of which one has all records of one person more than the other, of each at most {k} used",
+        "two data sets that are equal except for all records of one person; at most {k} records per person are used",
         "People who are known under several identifiers, and records of different people that are correlated.",
     ),
     "node": (
         "one node with all its edges",
-        "two graphs of which one is the other without one node and its edges",
-        "People who are several nodes, and what the edges of other people say about a person.",
+        "two graphs that are equal except for one node and its edges",
+        "People who appear as several nodes, and what the edges of other people reveal about a person.",
     ),
     "node-isolate": (
         "the edges of one node",
-        "two graphs on the same public nodes, of which one is the other without the edges of one node",
+        "two graphs on the same public nodes that are equal except for the edges of one node",
         "Who is in the graph: the nodes and their number are public.",
     ),
     "edge": (
         "one edge",
-        "two graphs on the same public nodes, of which one has one edge more than the other",
+        "two graphs on the same public nodes that are equal except that one has one more edge",
         "Who is in the graph (the nodes and their number are public), and facts that rest on many edges of a person.",
     ),
 }
@@ -165,7 +165,7 @@ _SIZES = {
 _DECLARED = {
     "record": "the number of records is public: it was declared as {n}",
     "set": "the number of records is public: it was declared as {n}",
-    "person": "the number of people is private, that of records is public: it was declared as {n}",
+    "person": "the number of people is private; the number of records is public: it was declared as {n}",
 }
 
 
@@ -180,10 +180,10 @@ def _ledger_rows(manifest: Manifest) -> str:
 
 
 def _others(manifest: Manifest) -> str:
-    """The last limit: releases from the same data that this one cannot know of."""
+    """Releases from the same data that this one does not know of."""
     if manifest.ledger:
-        return "Releases from the same data that are not in the ledger, and later ones: all their epsilons add up."
-    return "Other releases from the same data: their epsilons add up. Earlier releases: not recorded here."
+        return "Later releases from the same data, and releases that are not in the ledger: all epsilons add up."
+    return "Other releases from the same data: all epsilons add up. Earlier ones are not recorded here."
 
 
 def _earlier(manifest: Manifest) -> str:
@@ -200,7 +200,7 @@ def _earlier(manifest: Manifest) -> str:
     void = not all(told.startswith("pure") for told in [manifest.guarantee, *(e.guarantee for e in line.earlier)])
     means = f"To someone who has all of these releases, the odds of any outcome change\n{odds(spent / NANO)}."
     if void:
-        means = "One of these\nreleases has no guarantee: if it is out, the sum promises nothing."
+        means = "One of these\nreleases has no guarantee: if it was made public, the sum promises nothing."
     first = "None: this is the first release in the ledger of this data set."
     listed = "\n".join(table) if rows else f"{first}\n"
     return f"""## Earlier releases from the same data
@@ -220,7 +220,7 @@ def _became(entry: EarlierRelease) -> str:
 
 
 def _chance(epsilon: float) -> str:
-    """What even chances become when their odds change by e^epsilon.
+    """What a chance of 50 % becomes when its odds change by e^epsilon.
 
     >>> _chance(1.0), _chance(-1.0), _chance(20.0)
     ('73.1 %', '26.9 %', 'nearly 100 %')
@@ -230,12 +230,10 @@ def _chance(epsilon: float) -> str:
 
 
 def _public(manifest: Manifest) -> str:
-    """What is public input, and so not protected at all."""
-    text = (
-        "The schema: names, bounds, categories and their order are public input, and so are epsilon and all parameters"
-    )
+    """The public input, which is not protected at all."""
+    text = "The schema (names, bounds, categories and their order), epsilon and all parameters: they are public input"
     number = declared_records(manifest)
-    return f"{text}." if number is None else f"{text},\n  among them the number of records, declared as {number}."
+    return f"{text}." if number is None else f"{text}.\n  So is the number of records, declared as {number}."
 
 
 def _fixed(manifest: Manifest) -> str:
@@ -251,7 +249,7 @@ def _outcome(manifest: Manifest) -> str:
         return f"{counts}: {how}.\nNo edge is released."
     kind = "sets" if manifest.kind == "sets" else "records"
     drawn = f"{records} synthetic {kind}, drawn from the noisy counts of {_regions(manifest)};"
-    return f"{drawn}\nnone of them is a record of a person."
+    return f"{drawn}\na drawn {kind[:-1]} may happen to equal a real one, which says nothing about anyone."
 
 
 def _regions(manifest: Manifest) -> str:
@@ -259,14 +257,16 @@ def _regions(manifest: Manifest) -> str:
     if manifest.method == "degrees":
         return "nodes by degree" if "leaves" not in s else f"{s['leaves']} ranges of degrees"
     if manifest.method == "diffpart":
-        return f"{s['leaves']} sets of items" + (" and, for pruned ones, of their partitions" if s["refilled"] else "")
+        return f"{s['leaves']} sets of items" + (
+            " and of the groups of items that were too small to cut further" if s["refilled"] else ""
+        )
     if manifest.method != "diffgen":
         return f"{s['leaves']} regions"
     return f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"
 
 
 def _receipt_table(receipt: Receipt) -> str:
-    """Charges by reason, over all kinds of paths; the dearest path of each reason."""
+    """The charges by reason; for each reason, the largest sum on any kind of path."""
     worst: dict[str, int] = {}
     for path in receipt.paths:
         spent: dict[str, int] = {}

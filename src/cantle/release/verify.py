@@ -1,6 +1,6 @@
-"""Does a release add up? Re-adds every path, recomputes every rate, recounts the records, checks every hash.
+"""Verification of a release: adds up every path, recomputes every rate, recounts the records, checks every hash.
 
-It promises integrity, not authorship: whoever can rewrite the whole folder can rewrite the hashes.
+It shows integrity, not authorship: whoever can rewrite the whole folder can rewrite the hashes.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 def verify_folder(folder: Path) -> list[str]:
-    """All that is off with a saved release; empty when it adds up."""
+    """All problems of a saved release; empty if it is verified."""
     return file_problems(folder) or _found(lambda: problems(load(folder)))
 
 
 def file_problems(folder: Path) -> list[str]:
-    """All that is off with the files of a saved release."""
+    """All problems with the files of a saved release."""
     return _found(lambda: list(_files(folder, read_document(folder))))
 
 
 def problems(release: Release) -> list[str]:
-    """All that is off inside a release."""
+    """All problems inside a release."""
     return _found(lambda: list(_checks(release)))
 
 
@@ -55,8 +55,8 @@ def _checks(release: Release) -> Iterator[str]:
 
 
 def _found(look: Callable[[], list[str]]) -> list[str]:
-    """What a look finds. That a release cannot be looked at is a finding, whatever the libraries make of it: polars
-    has errors of its own for columns that are not there, and panics on some damaged files."""
+    """The problems that a check finds. A release that cannot be read is a problem too, whatever the libraries raise:
+    polars has errors of its own for missing columns, and panics on some damaged files."""
     from polars.exceptions import PanicException, PolarsError
 
     try:
@@ -92,9 +92,9 @@ def _files(folder: Path, document: dict[str, Any]) -> Iterator[str]:
 
 
 def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> Iterator[str]:
-    """The statement, the registry's entry and the data package say what the manifest says.
+    """Checks that the statement, the registry's entry and the data package agree with the manifest.
 
-    Another version may have worded them otherwise; then their hashes must do.
+    Another version of cantle may word them differently; then their hashes must suffice.
     """
     if manifest.software.get("cantle") != version("cantle"):
         return
@@ -109,7 +109,7 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
 
 
 def _receipt(receipt: Receipt) -> Iterator[str]:
-    """Every kind of path re-added, none above epsilon."""
+    """Adds up every kind of path; none may exceed epsilon."""
     for path in receipt.paths:
         spent = sum(charge.epsilon_nano for charge in path.charges)
         if spent != path.epsilon_nano:
@@ -119,12 +119,12 @@ def _receipt(receipt: Receipt) -> Iterator[str]:
 
 
 def _ledger(manifest: Manifest) -> Iterator[str]:
-    """The releases before this one are numbered through, and with it add up to what the data set has spent."""
+    """Checks that earlier releases are numbered without gaps, and add up with this one to what the data set spent."""
     line = manifest.ledger
     if line is None:
         return
     if [entry.sequence for entry in line.earlier] != list(range(1, line.sequence)):
-        yield "the earlier releases are not numbered through"
+        yield "the earlier releases are not numbered without gaps"
     spent = [entry.epsilon_nano for entry in line.earlier] + [manifest.receipt.epsilon_nano]
     if min(spent) < 1 or sum(spent) != line.spent_nano:
         yield "the releases in the ledger do not add up to what is spent"
@@ -143,7 +143,7 @@ def _schema(manifest: Manifest) -> Iterator[str]:
 
 
 def _leaves(release: Release) -> Iterator[str]:
-    """Leaves cover the domain once, pay as the receipt says, and hold the records that were released."""
+    """Checks that leaves cover the domain once, have the noise of the receipt, and hold the released records."""
     manifest = release.manifest
     if manifest.kind != "table":
         yield from set_problems(release) if manifest.kind == "sets" else degree_problems(release)
@@ -164,7 +164,7 @@ def _leaves(release: Release) -> Iterator[str]:
 
 
 def _cells(release: Release) -> Iterator[str]:
-    """Cells have the spans of the released cuts, pay as the receipt says, and hold the records that were released."""
+    """Checks that cells have the spans of the released cuts, the noise of the receipt, and the released records."""
     manifest, groups = release.manifest, release.groups
     domain, grid = grid_and_domain(release)
     if not grid.fits(tuple(a.size for a in domain.attributes)):
@@ -206,7 +206,7 @@ def _recount_cells(release: Release, listed: Ints, count: Ints) -> Iterator[str]
 
 
 def _rates(receipt: Receipt, leaves: Leaves) -> Iterator[str]:
-    """Each leaf's noise is what its path paid last, over the sensitivity paid for."""
+    """Checks that each leaf's noise rate is the last charge on its path divided by the sensitivity."""
     paths = {path.path: path.charges for path in receipt.paths}
     if not set(leaves.path.tolist()) <= set(paths):
         yield "a leaf points to a path that is not in the receipt"

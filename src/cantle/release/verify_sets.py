@@ -1,4 +1,4 @@
-"""Does a release of sets, or of degrees, add up? Rates against the receipt, records against the groups."""
+"""Verification of releases of sets and degrees: rates against the receipt, records against the groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COLUMNS = {
 
 
 def set_problems(release: Release) -> Iterator[str]:
-    """Groups are sets of declared items, each once and in order, paid for; and the records hold their counts."""
+    """Checks that groups are sets of declared items, each once and in order and paid for, and hold the records."""
     manifest, groups = release.manifest, release.groups
     universe = schema_of(manifest).universe
     if not _has_columns(groups, "sets", integers=universe.integers):
@@ -58,7 +58,7 @@ def set_problems(release: Release) -> Iterator[str]:
 
 
 def _has_columns(groups: pl.DataFrame, which: str, *, integers: bool = True) -> bool:
-    """Whether the groups have these columns, of these types, without a gap."""
+    """Whether the groups have these columns, of these types, without nulls."""
     import polars as pl
 
     kinds: dict[str, Any] = {"items": pl.List(pl.Int64 if integers else pl.String), "question": pl.String}
@@ -68,14 +68,14 @@ def _has_columns(groups: pl.DataFrame, which: str, *, integers: bool = True) -> 
 
 
 def _as_counted(manifest: Manifest) -> bool:
-    """Whether leaves are released as they were counted: a taxonomy was expanded, and nothing filled in."""
+    """Whether leaves are released as they were counted: by a tree of groups, with nothing filled in."""
     settings = manifest.parameters
     whys = {charge.why for charge in manifest.receipt.charges()}
     return not settings["fill"] and "item sets" not in whys
 
 
 def _paid(receipt: Receipt, groups: pl.DataFrame) -> Iterator[str]:
-    """Each group's noise is what its path paid last, over the sensitivity paid for."""
+    """Checks that each group's noise rate is the last charge on its path divided by the sensitivity."""
     paths = {path.path: path.charges for path in receipt.paths}
     for path, num, den in groups.select("path", "rate_num", "rate_den").unique().sort("path").rows():
         if path not in paths or not paths[path]:
@@ -103,7 +103,7 @@ def _are_sets(starts: Ints, codes: Ints) -> bool:
 
 
 def _recount(groups: pl.DataFrame, records: pl.Series, *, exact: bool) -> Iterator[str]:
-    """Every listed set is in the records as often as its count says; more often where pruned mass was refilled."""
+    """Checks that each listed set occurs as often as its count, or more often if records were filled in."""
     import polars as pl
 
     held = records.alias("items").to_frame().group_by("items").agg(pl.len().cast(pl.Int64).alias("held"))
@@ -114,7 +114,7 @@ def _recount(groups: pl.DataFrame, records: pl.Series, *, exact: bool) -> Iterat
 
 
 def degree_problems(release: Release) -> Iterator[str]:
-    """The sequence is what the noisy numbers make of it; under mode rps, it has the counts of the leaves."""
+    """Checks that degrees follow from the noisy numbers; under mode rps, that they have the counts of the leaves."""
     manifest, groups = release.manifest, release.groups
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     if len(degrees) != manifest.summary["records"] or (np.diff(degrees, prepend=0) < 0).any():
@@ -136,13 +136,13 @@ def degree_problems(release: Release) -> Iterator[str]:
     if not again.groups.drop("estimate").equals(groups.drop("estimate")) or again.summary != manifest.summary:
         yield "the noisy numbers are not in order, or not those of the stated bound and summary"
     elif not np.array_equal(again.records["degree"].to_numpy(), degrees):
-        yield "the degrees are not what the noisy numbers make of them"
+        yield "the degrees do not follow from the noisy numbers"
     elif not np.allclose(again.groups["estimate"].to_numpy(), groups["estimate"].to_numpy()):
         yield "the estimates are not those of the degrees"
 
 
 def _questions(manifest: Manifest, groups: pl.DataFrame) -> Iterator[str]:
-    """Every question has the noise that the receipt's one path paid for it, and none that was paid is left out."""
+    """Checks that each question has the noise that the receipt paid for, and that no paid question is missing."""
     (path,) = manifest.receipt.paths
     paid = {charge.why: rate_paid(charge) for charge in path.charges if charge.verb == "measure"}
     for number, question, *rate in groups.select("path", "question", "rate_num", "rate_den").unique().rows():
@@ -154,7 +154,7 @@ def _questions(manifest: Manifest, groups: pl.DataFrame) -> Iterator[str]:
 
 
 def _sizes(manifest: Manifest) -> Iterator[tuple[str, int]]:
-    """How many numbers each question has, where it is asked."""
+    """The number of answers of each question that was asked."""
     summary, schema = manifest.summary, schema_of(manifest)
     most = summary["theta"]
     if schema.unit == "edge":
@@ -182,14 +182,14 @@ def _answers(manifest: Manifest, groups: pl.DataFrame) -> Answers:
         noisy = Noisy(rows["noisy"].to_numpy().reshape(1, -1), rate, int(rows["rate_den"][0]))
         answers.add(question, noisy, int(rows["k"][0]))
     if schema.unit == "edge":
-        if not answers.has("sorted"):  # a list of no degrees
+        if not answers.has("sorted"):  # an empty list of degrees
             answers.add("sorted", Noisy(np.zeros((1, 0), np.int64), np.ones(1, np.int64), 1), 0)
         answers.nodes = len(answers.values("sorted"))
     return answers
 
 
 def _leaf_degrees(release: Release, degrees: Ints) -> Iterator[str]:
-    """The leaves cover the degrees from 0 to the bound, cut where the tree says, and have the released counts."""
+    """Checks that leaves cover the degrees up to the bound, follow the tree's cuts, and have the released counts."""
     groups, summary = release.groups, release.manifest.summary
     lo, hi = groups["degree.lo"].to_numpy(), groups["degree.hi"].to_numpy()
     tree = release.frames["tree"]
