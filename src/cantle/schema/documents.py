@@ -1,6 +1,6 @@
-"""YAML and JSON texts, read so that no text, however hostile, does worse than a SchemaError.
+"""Parsers for YAML and JSON texts; even a hostile text causes nothing worse than a SchemaError.
 
-Schemas and hierarchy files come through here. They are public, so messages may quote them.
+They read schemas and hierarchy files, which are public, so messages may quote them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from cantle.errors import SchemaError
 from cantle.schema.taxonomy import MAX_DEPTH
 
-MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group of a taxonomy in a list takes two
+MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group inside a list takes two
 MAX_SIZE = 10_000_000  # values
 MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its schema
 
@@ -28,16 +28,16 @@ def fail(where: str, rule: str, fix: str) -> NoReturn:
 
 
 def parse_document(text: str, where: str, is_json: bool) -> Any:
-    """The document in a YAML or JSON text; it is public, so the message may say where it breaks.
+    """The document in a YAML or JSON text, of a size in proportion to the text; otherwise SchemaError.
 
-    Whatever the text: a document whose size is in proportion, or SchemaError.
+    The text is public, so the message may quote the line that is wrong.
     """
     try:
         return _from_json(text, where) if is_json else _from_yaml(text, where)
     except RecursionError:
         _refuse_depth(where)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # what converters of scalars raise
-        fail(where, "a value in it is not what its tag or its digits say", "put numbers and odd texts in quotes")
+        fail(where, "a value in it does not fit its tag or its digits", "put numbers and odd texts in quotes")
 
 
 def _from_json(text: str, where: str) -> Any:
@@ -102,19 +102,21 @@ def check_values(value: Any, where: str, depth: int = 0) -> int:
 
 
 def _check_scalar(value: Any, where: str) -> None:
-    """Refuse what canonical JSON cannot hold: a release states its schema, and is written when the budget is spent."""
+    """Refuse what canonical JSON cannot hold: a release contains its schema, and is written after the budget is spent."""
     if isinstance(value, str):
         check_text(value, where)
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
         fail(
-            where, "a whole number in it has an amount of 2**53 or more", "narrow it, or put it in quotes if it is text"
+            where,
+            "a whole number in it is 2**53 or larger (or -2**53 or smaller)",
+            "narrow it, or put it in quotes if it is text",
         )
     elif isinstance(value, float) and not math.isfinite(value):
-        fail(where, "nan and infinity are not a number in JSON", "write a finite number")
+        fail(where, "JSON has no nan and no infinity", "write a finite number")
 
 
 def check_text(text: str, where: str) -> None:
-    """Refuse a text that has no UTF-8."""
+    """Refuse a text that cannot be written in UTF-8."""
     try:
         text.isascii() or text.encode()
     except UnicodeEncodeError:
@@ -126,7 +128,7 @@ def _refuse_depth(where: str) -> NoReturn:
 
 
 def _yaml_loader() -> Any:
-    """A safe loader for what JSON has too, in which only true/false, plain numbers and null are not text.
+    """A safe YAML loader for the types of JSON, in which everything but true/false, plain numbers and null is text.
 
     YAML 1.1 would turn the categories `yes` and `no` into booleans, 010 into 8 and 12:30 into 750.
     """

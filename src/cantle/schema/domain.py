@@ -1,13 +1,13 @@
 """The public domain: every column as a span of small integer codes.
 
 On loading, each value becomes a code on a public grid: numbers and dates by steps, categories by their
-place in the declared list, null last. Everything in this file is public except the series handed to
+place in the declared list, null last. Everything in this file is public except the series passed to
 `encode`, and `encode` maps each value by itself, whatever the other records hold (docs/privacy.md, cleaning):
-out-of-range numbers are clamped, numbers between two grid points go to the lower one, what cannot be read
-is missing. It never raises, warns or logs because of a value.
+out-of-range numbers are clamped, numbers between two grid points go to the lower one, and unreadable values
+are missing. It never raises, warns or logs because of a value.
 
-Dates are whole days. Datetimes are whole seconds without a time zone; a value that carries an offset is
-turned into UTC first.
+Dates are whole days. Datetimes are whole seconds without a time zone; a value with an offset is
+converted to UTC first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Codes = NDArray[np.signedinteger[Any]]
 Layout = Literal["rows", "columns"]
 """Codes as one array (records, attributes), or as one array per attribute."""
 
-MISSING, DROP = -1, -2  # what `locate` says of a value that has no place on the grid
+MISSING, DROP = -1, -2  # what `locate` returns for a value that has no place on the grid
 EPOCH = datetime(1970, 1, 1)
 _SHOWN = 8  # labels written out in full by `describe`
 
@@ -99,12 +99,12 @@ class Steps:
         return np.where(missing, MISSING, k)
 
     def _floats(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
-        # both parts are below 1e15 (the schema sees to it), so the quotient is the float nearest to the decimal
+        # both parts are below 1e15 (the schema ensures it), so the quotient is the float nearest to the decimal
         return (self.first + k * self.step) / np.float64(self.scale)
 
     def values(self, k: NDArray[Any]) -> pl.Series:
         """Grid values k as a series of the natural type, null where k is one past the grid."""
-        if len(k) > 4 * self.grid:  # few values, many times: each is made once
+        if len(k) > 4 * self.grid:  # few distinct values occur many times: each is converted once
             return self.values(np.arange(self.grid + 1)).gather(k)
         null = k >= self.grid
         inside = np.where(null, 0, k).astype(np.int64)
@@ -179,7 +179,7 @@ class Labels:
         if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
             text = text.replace(self._truth_words)
         dictionary, table = self._lookup
-        # an Enum as a *cast* maps each text by one hash look-up and gives null for the rest
+        # casting to an Enum maps each text by one hash look-up and gives null for the rest
         rank = text.cast(dictionary, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
         codes = rank.copy() if table is None else np.where(rank < 0, np.int32(MISSING), table[rank])
         if self.unknown != MISSING:
@@ -188,7 +188,7 @@ class Labels:
         return codes
 
     def place(self, text: str) -> int:
-        """What `locate` gives for one text; not of integers, which have many spellings.
+        """What `locate` returns for one text. Not for integers, which have many spellings.
 
         >>> Labels(type="string", labels=("a", "b"), unknown=DROP, marks=("?",)).place("c") == DROP
         True
@@ -255,7 +255,7 @@ class Attribute:
     def coarsen(self, codes: int) -> Attribute:
         """The attribute with at most `codes` codes, null included: equal bins, only the last may be shorter.
 
-        Bins do not follow the nodes of a taxonomy, so where they get wider it goes.
+        Bins do not follow the nodes of a taxonomy, so an attribute whose bins get wider loses its taxonomy.
         """
         if codes < 1 + self.nullable:
             least = 1 + self.nullable
@@ -303,7 +303,7 @@ class Attribute:
 
     @cached_property
     def rooms(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of each bin, and of null behind them: its first place on the grid, and how many it has."""
+        """For each bin, and for null after them: its first place on the grid, and its number of places."""
         start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)
         return start, np.append(np.diff(start), 1)
 
@@ -319,7 +319,7 @@ class Attribute:
         return self.scale.value(min(code * self.width, self.grid))
 
     def describe(self, lo: int, hi: int) -> str:
-        """Text of the codes lo, …, hi - 1: of a node of the taxonomy its name."""
+        """Text for the codes lo, …, hi - 1: the name of the node, if they are a node of the taxonomy."""
         last = min(hi, self.bins)
         parts = [self._describe_values(lo, last)] if lo < last else []
         return " or ".join([*parts, "null"] if hi > self.bins else parts)
@@ -338,7 +338,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a table, without identifiers and with the target apart; `columns` is the schema's order."""
+    """The attributes of a table without identifiers, the target kept separately; `columns` is the schema's order."""
 
     attributes: tuple[Attribute, ...]
     target: Attribute | None
@@ -354,7 +354,7 @@ class Domain:
         return replace(self, attributes=tuple(shuffled))
 
     def encode(self, frame: pl.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type; dropped records are gone."""
+        """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type, without dropped records."""
         n = frame.height
         keep = np.ones(n, dtype=bool)
         codes = np.empty((n, len(self.attributes)), dtype=unsigned(max((a.size for a in self.attributes), default=1)))
@@ -364,9 +364,9 @@ class Domain:
         return (codes, classes) if keep.all() else (codes[keep], classes[keep])
 
     def encode_columns(self, frame: pl.DataFrame) -> tuple[list[NDArray[Any]], NDArray[Any]]:
-        """The codes of `encode` as an array for every attribute, each in its own smallest unsigned type, and classes.
+        """The codes of `encode` as one array per attribute, each in its own smallest unsigned type, and the classes.
 
-        Beyond the result it needs the memory of one column.
+        It needs the memory of one column in addition to the result.
         """
         keep = np.ones(frame.height, dtype=bool)
         columns = [
@@ -376,7 +376,7 @@ class Domain:
         classes = self._classes(frame, keep)
         if keep.all():
             return columns, classes
-        for j, column in enumerate(columns):  # one at a time, so that the old ones can go
+        for j, column in enumerate(columns):  # one at a time, so that the old ones can be freed
             columns[j] = column[keep]
         return columns, classes[keep]
 
@@ -395,7 +395,7 @@ class Domain:
 
 
 def _kept(codes: Codes, keep: Mask) -> Codes:
-    """The codes, with `keep` cleared (in place) where one says that its record is dropped."""
+    """The codes; `keep` is cleared (in place) where a code means that the record is dropped."""
     np.logical_and(keep, codes >= 0, out=keep)
     return codes
 

@@ -1,4 +1,4 @@
-"""One declared column: what a field of the schema may say, checked, and the span of codes it makes.
+"""Declared columns: the checked content of a schema's field, and the span of codes that it makes.
 
 Every check raises a SchemaError that names the field, the rule and the fix; a schema is public, so messages
 may quote it.
@@ -30,7 +30,7 @@ Folder = str | os.PathLike[str] | None
 TYPES = ("integer", "number", "string", "boolean", "date", "datetime")
 BLANK = "???"  # what `cantle init` leaves for people to fill in
 MAX_GRID = 2**53
-_MAX_DIGITS = 10**15  # numbers up to 15 digits survive the trip through a float
+_MAX_DIGITS = 10**15  # numbers of up to 15 digits are not changed by a float
 
 _OURS = {"name", "type", "role", "format", "constraints", "categories", "categoriesOrdered", "unknown", "step"}
 _OURS |= {"hierarchy", "trueValues", "falseValues", "missingValues"}
@@ -114,7 +114,7 @@ class Field:
             spoken = usual | dict.fromkeys(self.true_values, True) | dict.fromkeys(self.false_values, False)
             spellings = list(spoken.items())
         unknown: Any = MISSING if self.unknown is None else DROP if self.unknown == "drop" else ("label", self.unknown)
-        # an undeclared value that becomes null is dropped by a required field: `nullable` says so
+        # a required field drops undeclared values that become null: see `nullable`
         return Labels(
             type=self.type,
             labels=labels,
@@ -136,7 +136,7 @@ class Field:
 
 
 def parse_field(entry: Any, number: int, missing: tuple[str, ...], base_dir: Folder = None) -> Field:
-    """A checked field; the file of a hierarchy is looked for from `base_dir`."""
+    """A checked field; the path of a hierarchy file is relative to `base_dir`."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
         fail(f"field number {number}", "it has no name", "give it `name:` as the column is called (in quotes)")
     where, constraints = f"field {entry['name']!r}", entry.get("constraints") or {}
@@ -177,7 +177,7 @@ def parse_field(entry: Any, number: int, missing: tuple[str, ...], base_dir: Fol
 
 
 def _refuse_ignored(where: str, given: Mapping[str, Any]) -> None:
-    """Refuses what would change how values are read or which may occur, and is not heeded here."""
+    """Refuses unsupported keys that would change how values are read, or which values may occur."""
     for key, plain_value in (("decimalChar", "."), ("groupChar", None), ("bareNumber", True)):
         if given.get(key, plain_value) != plain_value:
             fail(where, f"`{key}: {given[key]}` is not supported", "write numbers as 1234.5 and take it out")
@@ -294,7 +294,7 @@ def _step(where: str, kind: str, value: Any) -> Any:
 
 def _format(where: str, kind: str, value: Any) -> str | None:
     if kind not in ("date", "datetime"):
-        return None if value is None else str(value)  # somebody else's business, kept as it is
+        return None if value is None else str(value)  # a format for other types, kept as it is
     if value in (None, "default"):
         return None
     # always a full date, and only what the parser knows: a wrong pattern would make every value missing
@@ -331,7 +331,7 @@ def _check_grid(where: str, one: Field) -> None:
 
 
 def check_keys(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse a misspelt key; keys that resemble none of ours are somebody else's and are kept."""
+    """Refuse a misspelt key; keys that resemble none of ours belong to other tools and are kept."""
     for key in given:
         if key not in known:
             close = difflib.get_close_matches(str(key), known, 1, 0.75)
@@ -396,7 +396,7 @@ def _day(where: str, key: str, value: Any) -> date:
 
 
 def _moment(where: str, key: str, value: Any) -> datetime:
-    """A datetime in whole seconds without zone; one with an offset is turned into UTC."""
+    """A datetime in whole seconds without a zone; one with an offset is converted to UTC."""
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if isinstance(value, str):

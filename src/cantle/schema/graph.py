@@ -2,26 +2,26 @@
 
     kind: graph
     unit: node                         # node (default) | node-isolate | edge
-    nodes: {minimum: 0, maximum: 999}  # which whole numbers can be identifiers; or a file with one identifier a line
-    form: edges                        # edges | degrees | matrix-market; by default told by the kind of file
+    nodes: {minimum: 0, maximum: 999}  # which whole numbers can be identifiers; or a file with one identifier per line
+    form: edges                        # edges | degrees | matrix-market; by default recognised by the kind of file
     max_degree: 500                    # a public bound on the number of edges of a node
 
     kind: graph
     unit: edge
     nodes: 18163                       # a public number of nodes, whatever their identifiers
 
-What is protected: `node`, one node with all its edges, the number of nodes being private; `node-isolate`, all edges of
-one node; `edge`, one edge. Under the last two the number of nodes is public and must be declared: a number, bounds
-(every number in them is a node) or a list. Under `node` it is private, and bounds or a list only say which identifiers
-could occur. Edges of others are dropped, record by record.
+`unit` says what is protected: `node`, one node with all its edges, while the number of nodes is private;
+`node-isolate`, all edges of one node; `edge`, one edge. Under the last two the number of nodes is public and must be
+declared: a number, bounds (every number in them is a node) or a list. Under `node` it is private, and bounds or a list
+only declare which identifiers could occur. Edges of other nodes are dropped, record by record.
 
-An identifier must stay with its node, whoever else is in the data: numbers that are given out anew when a node leaves
-do not protect that node.
+An identifier must stay with its node, whoever else is in the data: if nodes are renumbered when one of them leaves,
+that node is not protected.
 
 A list of degrees has no edges and so can only be published under `edge`; its number of lines is public.
 
-Everything in it is public and must have been written without looking at the private data. The canonical form has the
-content of a node file in place of its path.
+Everything in a schema is public and must have been written without looking at the private data. The canonical form
+contains the content of a node file in place of its path.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST_NODES = 2**31 - 1  # nodes are numbered by 32 bits
 _OURS = {"kind", "unit", "nodes", "form", "max_degree", "guarantee"}
 _KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
 _TABLES = ("fields", "missingValues", "dialect", "hierarchy", "items")
-_DECLARE = "give their number, {minimum: …, maximum: …}, or a file with one identifier a line"
+_DECLARE = "give their number, {minimum: …, maximum: …}, or a file with one identifier per line"
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class GraphSchema(Schema):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> GraphSchema:
-        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming the rule and the fix.
+        """The schema in a dictionary as read from JSON or YAML; raises SchemaError naming the rule and the fix.
 
-        A node file is looked for from `base_dir`, by default the current folder.
+        The path of a node file is relative to `base_dir`, by default the current folder.
         """
         if not isinstance(document, Mapping) or document.get("kind") != cls.kind:
             fail("schema", "it does not say `kind: graph`", "add that line, or leave it out for a table")

@@ -1,13 +1,13 @@
-"""Taxonomies as people have them: nested lists, ARX files, indented text, braces; and rules that make them.
+"""Readers of taxonomies: nested lists, ARX files, indented text, braces; and rules that generate them.
 
-`load_hierarchy` reads what stands under `hierarchy:` in the schema:
+`load_hierarchy` reads the value of `hierarchy:` in the schema:
 
     hierarchy: {Professional: [Engineer, Lawyer], Artist: [Dancer, Writer]}   # or nested lists, without names
     hierarchy: job.csv                  # ARX: job;group;wider group;*    no header, from the value upwards
     hierarchy: job.txt                  # indented by spaces or tabs; or {Any {Artist {Dancer} {Writer}} …}
     hierarchy: all.hchy#job             # the tree headed `job:` of several; by default the column's own name
     hierarchy: job.yaml                 # nested lists in a file of their own; .json too
-    hierarchy: job.hrc                  # tau-Argus: one @ for every level
+    hierarchy: job.hrc                  # tau-Argus: one @ per level
     hierarchy: {fanout: 4}              # equal parts of the declared order
     hierarchy: {prefixes: [1, 3]}       # codes (ICD, postcodes) by their first character, then the first three
     hierarchy: {bands: [5, 20]}         # integers in bands of 5 within bands of 20, at multiples of them
@@ -15,9 +15,9 @@
 
 To name a group like one of the rules, put the mapping in a list: `[{bands: [Beatles, Stones]}]`.
 
-The leaves must be the declared categories, no more and no fewer. Nested lists, indented text and braces keep
-the written order, the other forms follow the declared order as far as their groups allow (bands and dates
-their natural order). A taxonomy is public: messages quote it, and name the column.
+The leaves must be exactly the declared categories. Nested lists, indented text and braces keep the written
+order; the other forms follow the declared order as far as their groups allow, and bands and dates their
+natural order. A taxonomy is public: messages quote it and name the column.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def parse_indented(text: str, categories: Sequence[Any], attribute: str) -> Taxo
 
 
 def parse_braces(text: str, categories: Sequence[Any], attribute: str, section: str | None = None) -> Taxonomy:
-    """The taxonomy in braces, `{Group {leaf} {leaf}}`; of several headed `name:` that of the section or column.
+    """The taxonomy in braces, `{Group {leaf} {leaf}}`; of several with a head `name:`, that of the section or column.
 
     >>> parse_braces("letter:discrete | comment\\n{Any {A {a} {b}} {c}}", ("a", "b", "c"), "letter").to_nested()
     {'Any': [{'A': ['a', 'b']}, 'c']}
@@ -213,12 +213,12 @@ def _indented_rows(text: str, where: str) -> Iterator[Row]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text; str.splitlines would also break at signs that may stand in a label."""
+    """The lines of a text; str.splitlines would also break at characters that may occur in a label."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _section(text: str, section: str | None, attribute: str, where: str) -> str:
-    """The tree headed by the section or else the attribute; without a section, a tree alone may have any head."""
+    """The tree headed by the section or the attribute's name; without a section, a single tree may have any head."""
     parts: dict[str, list[str]] = {"": []}
     current = parts[""]
     for line in _lines(text):
@@ -241,7 +241,7 @@ def _section(text: str, section: str | None, attribute: str, where: str) -> str:
 
 def _brace_rows(text: str, where: str) -> Iterator[Row]:
     """The outline in a text with braces."""
-    depth, fresh = 0, False  # fresh: the last brace opened a node, whose label may come
+    depth, fresh = 0, False  # fresh: the last brace opened a node, and its label may follow
     for found in re.finditer(r"[{}]|[^{}]+", text):
         token = found[0]
         label = " ".join(token.split())
@@ -332,7 +332,7 @@ def _bands(widths: list[int], categories: tuple[Any, ...], where: str) -> Taxono
             refuse(where, f"bands of {small} do not fit into bands of {large}", "let each width divide the next")
     for label in categories:
         if isinstance(label, bool) or not re.fullmatch(r"-?[0-9]{1,19}", text_of(label)):
-            refuse(where, f"bands are for integers, the category {quote(label)} is none", "use another rule")
+            refuse(where, f"bands are for integers, and the category {quote(label)} is not one", "use another rule")
 
     def path(value: int) -> list[str]:
         starts = ((value // width * width, width) for width in reversed(widths))

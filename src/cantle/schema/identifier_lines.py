@@ -1,13 +1,13 @@
-"""Text files of edges, nodes or degrees, taken apart line by line; knows no schema and no graph.
+"""A reader for text files of edges, nodes or degrees, line by line, independent of schema and graph.
 
 A line is a record. Its first fields count, the rest is ignored. Fields are separated by blanks (spaces, tabs), or by
 one comma or semicolon with or without blanks around it, so that two commas have an empty field between them. A field
-may stand in double quotes, with a quote inside doubled; a quote that is not closed before the next separator or the
+may be in double quotes, with a quote inside doubled; a quote that is not closed before the next separator or the
 end of its line is an ordinary character. Lines whose first character is # or % are comments. A line with fewer fields,
-or with an empty one among them, is dropped, silently like all cleaning of records (docs/privacy.md).
+or with an empty one among them, is dropped without a message, like all cleaning of records (docs/privacy.md).
 
-Numbers are read eight digits at a time, in all lines of a piece of the file at once; fields that are no plain number
-of up to 16 digits are given as bytes.
+Numbers are parsed eight digits at a time, for all lines of a piece of the file at once; fields that are not a plain
+number of up to 16 digits are returned as bytes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LONGEST = 2 * _WIDTH
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is not there; what cannot be a path, too long a name say, is not there either."""
+    """Refuse a path that is not a file; a text that cannot be a path, such as too long a name, is no file either."""
     if os.path.isdir(path):
         raise DataError(f"{path.name!r} is a folder; give one file.")
     if not os.path.exists(path):
@@ -107,7 +107,7 @@ def _no_matrix(source: str | os.PathLike[str]) -> DataError:
 
 
 def _take_apart(piece: bytes, many: int) -> list[Column]:
-    data = b"\n" * _LONGEST + piece + b"\n"  # so that a word before the end of every field exists
+    data = b"\n" * _LONGEST + piece + b"\n"  # so that eight bytes before the end of every field exist
     codes = np.frombuffer(data, dtype=np.uint8)
     kinds = _KIND[codes]
     ends = np.flatnonzero(kinds == _END)[_LONGEST - 1 :]
@@ -172,7 +172,7 @@ def _quoted_records(lines: list[bytes], many: int) -> list[bytes]:
 
 
 def _read_numbers(data: bytes, starts: Ints, stops: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """The numbers in these places, and where there is something else: a sign, a letter, more than 16 digits."""
+    """The numbers at these places, and a mask of what is not a number: a sign, a letter, more than 16 digits."""
     words = np.ndarray(len(data) - _WIDTH + 1, dtype="<u8", buffer=data, strides=(1,))  # one at every byte
     lengths = stops - starts
     numbers, wrong = _read_word(words[stops - _WIDTH], lengths)
@@ -185,10 +185,10 @@ def _read_numbers(data: bytes, starts: Ints, stops: Ints) -> tuple[Ints, NDArray
 
 
 def _read_word(words: NDArray[np.uint64], digits: Ints) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """The number that the last `digits` characters (at most eight) of each word spell, and where they are no digits.
+    """The number in the last `digits` characters (at most eight) of each word, and a mask of words with non-digits.
 
-    The first character is the lowest byte. Two neighbours make a number below 100, two of these one below 10,000, two
-    of these the whole: three multiplications for eight digits.
+    The first character is the lowest byte. Two neighbouring digits make a number below 100, two of these one below
+    10,000, two of these the whole: three multiplications for eight digits.
     """
     shift = (np.maximum(_WIDTH - digits, 0) * 8).astype(np.uint64)
     shift = np.minimum(shift, np.uint64(63))

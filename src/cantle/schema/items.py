@@ -1,12 +1,12 @@
 """The item universe of set-valued data: every item that could occur, in a public order.
 
 An item's code is its place in that order. Items are integers (a range, which needs no table, or a list) or texts.
-Everything in this file is public except the series handed to `encode`, and `encode` maps each value by itself,
-silently: what is no declared item is -1 (docs/privacy.md, cleaning).
+Everything in this file is public except the series passed to `encode`, and `encode` maps each value by itself, without
+messages: a value that is not a declared item becomes -1 (docs/privacy.md, cleaning).
 
-An integer is written in one way only: `3`, never `03`, `+3`, `3.0` or `-0`; in text these are unknown. In a column of
-numbers 3.0 is the item 3. Items that are texts are compared as they are, and a whole number stands for its decimal
-text; so codes with leading zeros are declared in quotes, as texts.
+An integer is written in one way only: `3`, never `03`, `+3`, `3.0` or `-0`; in text these are unknown items. In a
+column of numbers 3.0 is the item 3. Items that are texts are compared as they are, and a whole number means its decimal
+text; so declare codes with leading zeros in quotes, as texts.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Codes = NDArray[np.int32]
 MAX_ITEMS = 10_000_000
 _MAX_BYTES = 1 << 30
 _TABLE = 1 << 24  # integers within such a span are looked up in a table of that many places
-SPACE = "[\\x00-\\x20\ufeff\\s]"  # what separates items in FIMI lines, for other readers as well as ours
+SPACE = "[\\x00-\\x20\ufeff\\s]"  # the separators of items in FIMI lines, in other readers as well as ours
 _DECIMAL = re.compile(r"0|-?[1-9][0-9]*")
-DECLARE = "declare every item that could occur: `items: {minimum: 1, maximum: 17}`, a list, or a file with one a line"
+DECLARE = "declare every item that could occur: `items: {minimum: 1, maximum: 17}`, a list, or a file with one per line"
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +73,7 @@ class Universe:
         return self._labels.gather(pl.Series(codes.astype(np.uint32)))
 
     def encode(self, series: pl.Series) -> Codes:
-        """Codes of a column of values, each by itself; -1 for what is no declared item."""
+        """Codes of a column of values, each by itself; -1 for a value that is not a declared item."""
         return by_kind(series, self._encode)
 
     def _encode(self, series: pl.Series) -> Codes:
@@ -115,7 +115,7 @@ class Universe:
         return int(ends[0]), int(ends[1])
 
     def check_fimi(self) -> None:
-        """Refuses a universe whose items cannot be told apart in FIMI lines, which are separated by spaces."""
+        """Refuses a universe with items that contain spaces, which separate items in FIMI lines."""
         bad = None if self.integers else next((one for one in self.items if re.search(SPACE, str(one))), None)
         if bad is not None:
             raise ParameterError(
@@ -124,7 +124,7 @@ class Universe:
             )
 
     def to_plain(self) -> Any:
-        """What stands under `items:` in the canonical schema."""
+        """The value of `items:` in the canonical schema."""
         if isinstance(self.items, range):
             return {"minimum": self.items[0], "maximum": self.items[-1]}
         return list(self.items)
@@ -164,7 +164,7 @@ def _whole(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     if not ((series.dtype.is_numeric() or series.dtype == pl.Boolean) or series.dtype == pl.String):
         return np.zeros(len(series), dtype=np.int64), np.zeros(len(series), dtype=bool)
     whole = series.cast(pl.Int64, strict=False)
-    # there and back again: what was rounded, or is text written otherwise, differs
+    # converted back, a rounded number or another spelling differs
     known = (whole.cast(series.dtype, strict=False) == series) & whole.is_not_null()
     return whole.fill_null(0).to_numpy(), known.fill_null(False).to_numpy()
 
@@ -173,7 +173,7 @@ def _whole(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 
 def parse_items(declared: Any, base_dir: Folder = None) -> Universe:
-    """The universe under `items:`, a file looked for from `base_dir`; raises SchemaError with the rule and the fix."""
+    """The universe under `items:`; file paths are relative to `base_dir`. Raises SchemaError with rule and fix."""
     if isinstance(declared, Mapping):
         return Universe(_range(declared))
     if declared == BLANK or (isinstance(declared, list | tuple) and BLANK in declared):
@@ -202,7 +202,7 @@ def _range(declared: Mapping[str, Any]) -> range:
 
 
 def _from_file(name: str, base: Path) -> list[int | str]:
-    """One item a line, without the spaces around it: integers where all lines are, otherwise texts."""
+    """The items of a file with one per line, spaces around it removed: integers if all lines are, otherwise texts."""
     lines = [line.strip() for line in _read(name, base).split("\n")]
     words = [line for line in lines if line]
     if all(_DECIMAL.fullmatch(word) for word in words) and max(map(len, words), default=0) <= len(str(-MAX_INTEGER)):
@@ -233,7 +233,8 @@ def _is_integer(value: Any) -> bool:
 def _item(value: Any) -> int | str:
     if _is_integer(value):
         if abs(value) > MAX_INTEGER:
-            fail("items", f"{quote(value)} has an amount of 2**53 or more", "put such items in quotes, as texts")
+            rule = f"{quote(value)} is 2**53 or larger (or -2**53 or smaller)"
+            fail("items", rule, "put such items in quotes, as texts")
         return int(value)
     if not isinstance(value, str) or not value:
         fail("items", f"{quote(value)} is neither an integer nor a text", "put it in quotes; an empty text is missing")

@@ -1,16 +1,17 @@
 """The public schema of set-valued data: baskets, visits, clicks; each record is a set of items.
 
     kind: sets
-    items: {minimum: 1, maximum: 17}     # the item universe: bounds, [bread, milk, …], or a file with one item a line
-    form: long                           # fimi | long | list; by default told by the kind of file and its columns
-    id: basket                           # long: the columns that say which record (default `id`) and which item
+    items: {minimum: 1, maximum: 17}     # the item universe: bounds, [bread, milk, …], or a file with one item per line
+    form: long                           # fimi | long | list; by default recognised by the kind of file and its columns
+    id: basket                           # long: the columns of the record (default `id`) and of the item
     item: product                        # (default `item`); without a header the first and the second
-    column: products                     # list: the column of lists (default `items`, or the only one there is)
-    missingValues: ["", "NULL"]          # long: an id that is one of these is none, and its row is dropped
-    dialect: {delimiter: ";"}            # as for tables (cantle.schema.table); FIMI lines use the encoding alone
+    column: products                     # list: the column of lists (default `items`, or the only such column)
+    missingValues: ["", "NULL"]          # long: a row whose id is one of these is dropped
+    dialect: {delimiter: ";"}            # as for tables (cantle.schema.table); FIMI lines use only the encoding
 
-Everything in it is public and must have been written without looking at the private data. The order of the items is
-public too: methods group neighbours. The canonical form has the content of an item file in place of its path.
+Everything in a schema is public and must have been written without looking at the private data. The order of the items
+is public too: methods group items next to each other. The canonical form contains the content of an item file in place
+of its path.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ class SetSchema(Schema):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> SetSchema:
-        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming the rule and the fix.
+        """The schema in a dictionary as read from JSON or YAML; raises SchemaError naming the rule and the fix.
 
-        An item file is looked for from `base_dir`, by default the current folder.
+        The path of an item file is relative to `base_dir`, by default the current folder.
         """
         if not isinstance(document, Mapping) or document.get("kind") != cls.kind:
             fail("schema", "it does not say `kind: sets`", "add that line, or leave set-valued keys out for a table")
@@ -117,7 +118,7 @@ def _refuse_what_is_not_for_sets(document: Mapping[str, Any]) -> None:
     for key in ("fields", "hierarchy", "taxonomy"):
         if key in document:
             rule = f"`{key}` is not for sets"
-            fail("schema", rule, "declare `items` alone, neighbours in the order being grouped, or drop `kind: sets`")
+            fail("schema", rule, "declare only `items`, similar ones next to each other, or drop `kind: sets`")
     if document.get("unit", "record") not in (None, "record"):
         rule = "contribution bounding (`unit` other than one record) is not available yet"
         fail("schema", rule, "leave `unit` out: the promise then protects one record, that is one set")

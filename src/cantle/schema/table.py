@@ -1,7 +1,7 @@
-"""The public schema: a Frictionless Table Schema with a few keys of our own, read from YAML or JSON.
+"""The public schema of a table: a Frictionless Table Schema with a few keys of our own, read from YAML or JSON.
 
-Everything in a schema is public and must have been written without looking at the private data; a schema
-drawn up from the data says so itself (`guarantee: none`) and so does every release made with it.
+Everything in a schema is public and must have been written without looking at the private data. A schema
+inferred from the data is marked (`guarantee: none`), and so is every release made with it.
 
     fields:
       - {name: age, type: integer, constraints: {minimum: 17, maximum: 90}}
@@ -12,12 +12,12 @@ drawn up from the data says so itself (`guarantee: none`) and so does every rele
       - {name: income, type: string, categories: ["<=50K", ">50K"], role: target}
       - {name: ssn, type: string, role: identifier}
     missingValues: ["", "?"]
-    unit: {person: ssn, max_records: 3}      # protect all records of a person; of each at most 3 are used
+    unit: {person: ssn, max_records: 3}      # protect all records of a person; at most 3 per person are used
     dialect: {delimiter: ";", header: true, skipInitialSpace: false, encoding: utf-8, quoteChar: '"'}
 
 An empty cell is always missing, whatever `missingValues` says. `unknown` is null (default), drop or a
 category. A `hierarchy` may also be a file, with a path from the folder of the schema (cantle.schema.hierarchy_files);
-the canonical form has its content in place of the path.
+the canonical form contains its content in place of the path.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class TableSchema(Schema):
 
 
 def _unit(unit: Any, fields: tuple[Field, ...]) -> tuple[str | None, int]:
-    """Whom the promise protects: the column of persons, if not one record, and how many records of each are used."""
+    """Whom the promise protects: the column of persons (None: one record) and the most records used per person."""
     if unit in (None, "record"):
         return None, 1
     fix = "write `unit: {person: COLUMN, max_records: 3}`, or leave it out to protect one record"
@@ -163,14 +163,14 @@ def _unit(unit: Any, fields: tuple[Field, ...]) -> tuple[str | None, int]:
     if type(most) is not int or not 1 <= most <= MOST_RECORDS:
         fail("unit", f"`max_records` is not a whole number from 1 to {MOST_RECORDS}", fix)
     if any(one.name == person and one.role != "identifier" for one in fields):
-        rule = "the column of persons tells people apart and is not published"
+        rule = "the column of persons identifies people and is not published"
         fail(f"field {person!r}", rule, "give it `role: identifier`, or leave it out of the fields")
     return person, most
 
 
 def _check_together(fields: tuple[Field, ...]) -> None:
     for twice in repeated(one.name for one in fields):
-        fail(f"field {twice!r}", "two fields have this name", "rename or remove one")
+        fail(f"field {twice!r}", "two fields have the same name", "rename or remove one")
     targets = [one.name for one in fields if one.role == "target"]
     if len(targets) > 1:
         fail("schema", f"{len(targets)} fields have `role: target`", "keep one")

@@ -1,12 +1,12 @@
 """A tree of generalisations over the values of one column; every node is a half-open span of codes.
 
 The leaves are numbered depth first, so that a node *is* the span `(lo, hi)` of the leaves below it
-(DiffGen section 3.2). A chain of nodes with a single child would give several nodes one span: it
-collapses into one node, which has two children or more, or is a leaf. Of the names in a chain the most
-specific one stays (`*` only where there is no other); a leaf keeps its own label.
+(DiffGen section 3.2). A chain of nodes with a single child would give several nodes the same span: it
+becomes one node, which has two children or more, or is a leaf. The node keeps the most specific name of
+the chain (`*` only if there is no other); a leaf keeps its own label.
 
 A name stands for one node: it may not occur in two places, nor below itself. The one exception is a name
-repeated one level down, as ARX files do (`Other;Other;*`).
+repeated one level down, as in ARX files (`Other;Other;*`).
 
 Everything here is public, so messages may quote it.
 """
@@ -42,7 +42,7 @@ def refuse(where: str, rule: str, fix: str) -> NoReturn:
 
 
 def quote(value: Any) -> str:
-    """The value as a message shows it, cut where it is long."""
+    """The value as shown in a message, shortened if it is long."""
     try:
         return _quoting.repr(value)
     except ValueError:  # an integer too long to be written
@@ -80,9 +80,9 @@ class Taxonomy:
 
     @classmethod
     def balanced(cls, leaves: Iterable[Any], fanout: int) -> Taxonomy:
-        """The taxonomy that cuts every span into `fanout` parts as equal as can be, in the given order.
+        """The taxonomy that cuts every span into `fanout` parts as equal as possible, in the given order.
 
-        Children are computed when asked for: beyond the labels it needs no memory.
+        Children are computed when needed: only the labels take memory.
 
         >>> Taxonomy.balanced("abcdefg", 3).children(0, 7)
         ((0, 2), (2, 4), (4, 7))
@@ -99,13 +99,13 @@ class Taxonomy:
 
     @classmethod
     def default(cls, leaves: Iterable[Any]) -> Taxonomy:
-        """What a category gets without a taxonomy: flat up to five values, else halves in the listed order."""
+        """The taxonomy of a column that declares none: flat up to five values, otherwise halves in the listed order."""
         labels = tuple(leaves)
         return cls.flat(labels) if len(labels) <= 5 else cls.balanced(labels, 2)
 
     @classmethod
     def from_nested(cls, nested: Any, where: str = "taxonomy") -> Taxonomy:
-        """The taxonomy in nested lists and mappings: what `to_nested` gives, and what people write.
+        """The taxonomy in nested lists and mappings, as `to_nested` returns them and people write them.
 
         A list is a group without a name, a mapping gives each of its keys as a group, the rest are leaves.
         """
@@ -240,7 +240,7 @@ class Taxonomy:
         """0 at the leaves, and 1 + join(children) above them."""
         if not self.fanout:
             return 1 + join(self._sum_up(*part, join) for part in self.spans[lo, hi]) if hi - lo > 1 else 0
-        known: dict[int, int] = {1: 0}  # by size: all that matters where parts are equal
+        known: dict[int, int] = {1: 0}  # by size: spans of equal size have equal subtrees
 
         def of(size: int) -> int:
             if size not in known:
@@ -278,7 +278,7 @@ class Taxonomy:
 
 @dataclass
 class _Group:
-    """A group whose children are still coming."""
+    """A group whose children are not complete yet."""
 
     name: str | None
     lo: int
@@ -287,7 +287,7 @@ class _Group:
 
 
 class _Grower:
-    """A taxonomy that grows by one node at a time, depth first; memory is that of the tree, not of the input."""
+    """A taxonomy built one node at a time, depth first; it takes the memory of the tree, not of the input."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -349,7 +349,7 @@ class _Grower:
             self.open[-1].parts.append(span)
 
     def _settle(self, span: Span, group: _Group) -> None:
-        """Note a finished group; one with a single child has that child's span, and leaves it its name."""
+        """Record a finished group; one with a single child has that child's span, and the child keeps its name."""
         if len(group.parts) > 1:
             self.spans[span] = tuple(group.parts)
         if group.name is not None and span[1] - span[0] > 1 and self.names.get(span, ANY) == ANY:
@@ -389,7 +389,7 @@ def _nested_rows(nested: Any, where: str) -> Iterator[Row]:
 
 
 def _members(group: Any, where: str) -> Iterator[tuple[Any, Any]]:
-    """What stands in a group: (label, None) for a leaf, (name or None, content) for a group."""
+    """The content of a group: (label, None) for a leaf, (name or None, content) for a group."""
     for item in [group] if isinstance(group, Mapping) else group:
         if isinstance(item, list | tuple):
             yield None, _filled(item, "a group", where)

@@ -3,14 +3,14 @@
 Readers decode a file as one stream, so what a decoder remembers from one record would reach the next one
 (docs/privacy.md, cleaning). Three kinds are allowed.
 
-* UTF-8 and ASCII: a byte that is no text ends before the next line end, quote or delimiter.
+* UTF-8 and ASCII: an undecodable sequence ends before the next line end, quote or delimiter.
 * Single-byte code pages: every byte is a character by itself.
-* Double-byte code pages whose decoder waits for at most one byte, and gives back every character below "@" that comes
+* Double-byte code pages whose decoder waits for at most one byte, and keeps every character below "@" that comes
   instead of it: line ends, delimiters and quotes are among these. tests/schema/test_text_encodings.py tries all bytes.
 
-All others are refused: ISO-2022, HZ and UTF-7 shift to another alphabet until they are told to shift back; the EUC
-codes of Japan and Korea, GB 18030 and Johab wait for more bytes, and a damaged character swallows what follows it; in
-UTF-16 and UTF-32 one byte too many moves all that follow, and the first record may pass for the byte order mark.
+All others are refused. ISO-2022, HZ and UTF-7 switch to another alphabet until a code switches back. The EUC codes of
+Japan and Korea, GB 18030 and Johab wait for more bytes, and a damaged character swallows what follows it. In UTF-16 and
+UTF-32 one extra byte shifts everything after it, and the first record may be taken for the byte order mark.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def needs_no_decoding(encoding: str) -> bool:
 
 
 def may_swallow(name: str, character: str) -> bool:
-    """Whether a damaged character before this one can take it away."""
+    """Whether a damaged character before this one can swallow it."""
     return name in DOUBLE_BYTE and character >= SAFE_BELOW
 
 

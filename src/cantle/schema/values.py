@@ -1,14 +1,14 @@
-"""Raw values as plain numbers or text, one value at a time.
+"""Conversion of raw values to plain numbers or text, one value at a time.
 
-A series of any type comes in: text is parsed, typed columns are taken as they are. What cannot be read is
+The input is a series of any type: text is parsed, typed columns are used as they are. Unreadable values are
 missing; nothing here raises, warns or logs because of a value (docs/privacy.md, cleaning). A missing-value mark that
-is a number, such as "-999", holds in typed columns as well.
+is a number, such as "-999", applies to typed columns as well.
 
-A value means the same in a column of its own and among others: a column of several kinds (MIXED) is read kind by kind,
-as columns of these types would be.
+A value means the same alone and among others: a column of several kinds (MIXED) is read kind by kind, as columns of
+these types would be.
 
-Dates are whole days since 1970. Datetimes are whole seconds since 1970 without a time zone; a value that
-carries an offset is turned into UTC first.
+Dates are whole days since 1970. Datetimes are whole seconds since 1970 without a time zone; a value with an
+offset is converted to UTC first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MIXED = pl.Struct(
 
 
 def by_kind(series: pl.Series, read: Callable[[pl.Series], NDArray[Any]]) -> NDArray[Any]:
-    """What `read` makes of a column, value by value; of a MIXED one, of each kind as if it stood in its own column."""
+    """The result of `read` for a column; a MIXED column is read as if each of its kinds were a column of its own."""
     if series.dtype != MIXED:
         return read(series)
     first, *others = series.struct.unnest().get_columns()
@@ -115,7 +115,7 @@ def _plain(series: pl.Series) -> tuple[NDArray[Any], Mask]:
 
 
 def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
-    """Float values, NaN for missing. Text with a thousands separator or any other ornament is missing."""
+    """Float values, NaN for missing. Text with a thousands separator or any other addition is missing."""
     dtype = series.dtype
     if dtype == pl.Boolean or dtype.is_integer() or dtype.is_float():
         values, missing = _plain(series.cast(pl.Float64))
@@ -135,7 +135,7 @@ def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> tuple[NDArray[np.int64], Mask]:
-    """Whole numbers; what is written with a fraction or an exponent is floored, what is too long is clamped."""
+    """Whole numbers; texts with a fraction or an exponent are floored, numbers that are too long are clamped."""
     dtype = series.dtype
     if dtype == pl.UInt64:
         values, missing = _plain(series)
@@ -157,7 +157,7 @@ def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> t
 
 
 def _days(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[NDArray[np.int64], Mask]:
-    """Whole days since 1970; a datetime counts for the day it falls on."""
+    """Whole days since 1970; a datetime counts as the day it falls on."""
     if series.dtype == pl.Date:
         values, missing = _plain(series.to_physical())
         return values.astype(np.int64), missing
