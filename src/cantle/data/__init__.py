@@ -1,1 +1,1 @@
-"""Private files and frames become codes, record by record, silently."""
+"""Readers of private data: files and frames become codes, record by record, without messages about records."""

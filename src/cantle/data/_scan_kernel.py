@@ -1,4 +1,4 @@
-"""Lines of CSV straight into codes, compiled: what is plain is read here, what is not is left to the text path.
+"""The compiled kernel that turns lines of CSV into codes; fields it cannot parse fall back to polars.
 
 It stands for cantle.data.tables and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
 that the encoder was asked about before (declared categories, missing-value marks), any other text in a column where
@@ -16,9 +16,10 @@ from cantle._jit import compiled, ends64, inlined, load8, lowest
 
 SKIP, WHOLE, TEXT = 0, 1, 2
 PLACE, LEAST, MOST, STEP, EMPTY, OTHER, BASE, MASK, MARKS, MARKED = range(10)
-"""Of a column: where its code goes; the first and last grid value and the width of a code; the code of an empty field
-and that of any text not listed (DOUBT: to be read again); where its texts begin, and their number of places less one;
-its marks that are whole numbers, from MARKS to MARKED."""
+"""The numbers that describe a column: where its code goes; the first and last grid value and the width of a code; the
+code of an empty field and that of any text not listed (DOUBT: to be read again); where its texts begin, and their
+number
+of places minus one; its marks that are whole numbers, from MARKS to MARKED."""
 
 DOUBT = -2
 END = 10
@@ -26,7 +27,7 @@ MULTIPLIER, OTHER_MULTIPLIER = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 
 
 def hashed(words: list[int]) -> int:
-    """The place of a text, given as two or more words of eight bytes, in a table of whatever size (a power of two)."""
+    """The place of a text, given as two or more words of eight bytes, in a table whose size is a power of two."""
     state = words[0] * MULTIPLIER + words[1] * OTHER_MULTIPLIER
     for word in words[2:]:
         state = (state ^ word) * MULTIPLIER
@@ -40,16 +41,16 @@ _K, _L, _HASH_SHIFT = _U(MULTIPLIER), _U(OTHER_MULTIPLIER), _U(40)
 
 @inlined
 def _word(data: Any, i: Any, left: Any) -> Any:
-    """The next eight bytes of a text of which so many are left, zeros after its end."""
+    """The next eight bytes of a text with this many bytes left, zeros after its end."""
     bits = min(left, _U(8)) << _U(3)
     return load8(data, i) & (~_U(0) >> (_U(64) - bits)) if left > _U(0) else _U(0)
 
 
 @inlined
 def _whole(data: Any, i: Any, word: Any, length: Any) -> Any:
-    """The whole number (1 to 18 digits, maybe with a minus) of a field, and whether it is one."""
+    """The whole number (1 to 18 digits, perhaps with a minus) of a field, and whether it is one."""
     if length <= _U(8):
-        # Eight digits at once: zeros in front, then neighbours are joined to twos, fours and eight.
+        # Eight digits at once: with zeros in front, neighbouring digits are joined to twos, fours and eight.
         digits = (word << (_U(64) - (length << _U(3)))) ^ _U(0x3030303030303030)
         digits &= ~_U(0) << (_U(64) - (length << _U(3)))
         if ((digits + _U(0x7676767676767676)) | digits) & _HIGHS == _U(0):
@@ -100,7 +101,7 @@ def _listed(data: Any, i: Any, length: Any, info: Any, places: Any, pool: Any) -
 
 @inlined
 def _is_odd(data: Any, i: Any, length: Any) -> Any:
-    """Whether a text may not be what it looks like: bytes beyond ASCII may be no text."""
+    """Whether a text must be decoded first: bytes beyond ASCII may be no text."""
     odd = False
     for k in range(length):
         odd |= data[i + _U(k)] >= 128
@@ -110,10 +111,10 @@ def _is_odd(data: Any, i: Any, length: Any) -> Any:
 @compiled
 def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, places: Any, pool: Any, marks: Any,
          codes: Any, doubts: Any) -> Any:  # fmt: skip
-    """Codes (records, columns) of the lines from `at` on, as many as there is room for; -1 where one is to be dropped.
+    """Codes (records, columns) of the lines from `at` on, as many as there is room for; -1 for a record to be dropped.
 
     `data` ends its lines with a line end and has 64 bytes more than `size`. `signs` are the separator and whether
-    spaces before a field are skipped; `kind` has the first columns. Gives the number of records and of doubts, and
+    spaces before a field are skipped; `kind` has the first columns. Returns the number of records and of doubts, and
     where it stopped; `doubts` are (begin, end, record).
     """
     separator, columns = np.uint8(signs[0]), len(kind)
@@ -155,7 +156,7 @@ def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, place
             c += 1
         if c == 1 and i - begin == _U(1):
             continue  # a blank line is no record
-        while c < columns:  # a short line misses its last values; the surplus of a long one was passed over
+        while c < columns:  # a short line lacks its last values; extra fields of a long line were skipped
             if kind[c] != SKIP:
                 codes[record, infos[c, PLACE]] = infos[c, EMPTY]
             c += 1

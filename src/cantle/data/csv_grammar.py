@@ -71,7 +71,7 @@ def is_well_quoted(text: bytes, quote: bytes, separator: bytes) -> bool:
 
 
 class Grammar:
-    """Records of a text, whatever its quotes."""
+    """Records of a text with any quotes."""
 
     def __init__(self, dialect: CsvDialect) -> None:
         self.separator, self.quote = dialect.separator.encode(), (dialect.quote or "").encode()
@@ -103,7 +103,7 @@ class Grammar:
                 return fields, at
 
     def mend(self, text: bytes, *, drop_blank: bool = False) -> bytes:
-        """The same records written so that all parsers agree; what is in order is copied."""
+        """The same records written so that all parsers agree; well-formed parts are copied."""
         made, at = [], 0
         while at < len(text):
             start = at

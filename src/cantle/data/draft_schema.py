@@ -1,9 +1,9 @@
-"""Drafts of a schema, for `cantle init`: commented YAML with explicit blanks for what only people can know.
+"""Drafts of table schemas, for `cantle init`: commented YAML with explicit blanks for what only people can know.
 
-Without `infer` only the header and the declared column types are looked at, never a value. Nothing in a CSV file says
-whether its first line is a header or a record, so whoever asks for a draft must know; of a file without a header only
-the number of fields in its first line is used. With `infer` the blanks are filled from the private values themselves;
-that voids the promise, and schema and releases say so.
+Without `infer` only the header and the declared column types are read, never a value. A CSV file does not say whether
+its first line is a header or a record, so the caller must say it; from a file without a header only the number of
+fields in its first line is used. With `infer` the blanks are filled from the private values; the schema, and releases
+made with it, are then marked as having no guarantee.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _INTRO = f"""\
 #   unknown     what an undeclared category becomes: null (default), drop, or one of the categories
 #   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
 #
-# One record is protected. If somebody may have several, say whom to protect: unit: {{person: COLUMN, max_records: 3}}
+# One record is protected. If people may have several, protect persons: unit: {{person: COLUMN, max_records: 3}}
 """
 _NO_HEADER = (
-    "# The file has no header: its columns are numbered from the left; give them names of your own, in this order\n"
+    "# The file has no header: its columns are numbered from the left. Choose names for them, and keep this order.\n"
 )
 _WARNING = """\
-# NO GUARANTEE: this schema was drawn up from the private values themselves (--infer). Whoever reads it, or any
-# release made with it, learns about them. Use it to look around; before publishing, set every bound and category
-# by what could occur, and only then take out the line `guarantee: none`.
+# NO GUARANTEE: this schema was inferred from the private values themselves (--infer). Whoever reads it, or any
+# release made with it, learns about them. Use it to explore; before publishing, set every bound and category
+# to what could occur, and only then remove the line `guarantee: none`.
 guarantee: none
 """
 _HINTS = {
@@ -54,7 +54,7 @@ _HINTS = {
     "categories": 'every value that could occur, as ["a", "b"]; categoriesOrdered: true if their order means something',
 }
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
-_MANY = 1000  # more distinct texts than this, and an inferred column is taken for an identifier
+_MANY = 1000  # an inferred column with more distinct texts than this becomes an identifier
 _MOST_DECIMALS = 6
 _MOST_NAMES = 20_000
 _LONGEST_NAME = 200
@@ -136,7 +136,7 @@ def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialec
 
 
 def _check_names(path: Path, names: list[str]) -> None:
-    """Refuse what cannot be column names; the message does not quote them, for they may be values."""
+    """Refuse texts that cannot be column names; the message does not quote them, because they may be values."""
     problem = None
     if len(set(names)) < len(names):
         problem = "repeats a name"

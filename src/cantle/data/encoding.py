@@ -1,4 +1,4 @@
-"""From a source to the codes of a domain, batch by batch.
+"""Encoding of a source into the codes of a domain, batch by batch.
 
 The general way is cantle.data.tables and then the domain's `encode`. A large CSV file goes straight from lines to codes
 where its fields are plain (cantle.data._scan_kernel). The tables for that are made by asking the domain, and the fields
@@ -25,20 +25,20 @@ from cantle.schema.table import TableSchema
 Codes = npt.NDArray[Any]
 
 BYTES = 100
-"""Of a record of CSV, roughly: tells from which size on a file is worth the loading of kernels."""
+"""Rough size of a CSV record in bytes; decides from which file size on loading the kernels is worthwhile."""
 
 MOST_TEXTS = 1 << 12
-"""Categories and marks of a column that are looked up by kernels."""
+"""Most categories and marks of a column that the kernels look up."""
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-_PIECE = 1 << 18  # bytes read together: they stay close
-_ROWS = 1 << 12  # records whose codes stay close
+_PIECE = 1 << 18  # bytes read together: they stay in the cache
+_ROWS = 1 << 12  # records whose codes stay in the cache
 
 
 def read_codes(source: Any, schema: TableSchema, domain: Domain, layout: str) -> Iterator[tuple[str, Any, Codes]]:
     """Batches of (kind of frame, codes, classes), dropped records left out.
 
-    Codes are one array an attribute in layout "columns", else one array (records, attributes).
+    Codes are one array per attribute in layout "columns", otherwise one array (records, attributes).
     """
     general = domain.encode_columns if layout == "columns" else domain.encode
     if not _is_large_csv(source):
@@ -64,7 +64,7 @@ def _is_large_csv(source: Any) -> bool:
 
 
 class _Scanner:
-    """Reads the lines of one file: plain columns by the kernel, the others and lines in doubt by the general way."""
+    """Reads the lines of one file: plain columns by the kernel, the rest and lines in doubt by the general path."""
 
     def __init__(self, domain: Domain, lines: Lines) -> None:
         from cantle.data import _scan_kernel as kernel
@@ -86,7 +86,7 @@ class _Scanner:
         self._doubts = np.empty((_ROWS, 3), dtype=np.int64)
 
     def encode(self, lines: Lines, layout: str) -> Iterator[tuple[Any, Codes]]:
-        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` have them."""
+        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` return them."""
         others, number = self._read_others(lines), 0
         for text, size in _with_room_behind(lines.text):
             data, at = np.frombuffer(text, dtype=np.uint8), 0
@@ -103,7 +103,7 @@ class _Scanner:
                 number += records
 
     def _narrow(self, found: Codes, layout: str) -> tuple[Any, Codes]:
-        """The codes in the types and the layout that the domain has them in."""
+        """The codes in the types and the layout of the domain."""
         number = len(self._domain.attributes)
         if self._domain.target:
             classes = found[:, number].astype(self._kinds[number])
@@ -114,14 +114,14 @@ class _Scanner:
         return found[:, :number].astype(self._widest), classes
 
     def _settle(self, lines: Lines, text: bytes, doubts: Codes, found: Codes) -> None:
-        """Reads the plain columns of lines in doubt by the general way."""
+        """Reads the plain columns of lines in doubt by the general path."""
         wanted = [self._columns[j].name for j in self._plain]
         frame = lines.parse(wanted, b"".join(text[begin:end] for begin, end, _ in doubts.tolist()))
         for j in self._plain:
             found[doubts[:, 2], j] = self._columns[j].encode(frame[self._columns[j].name])
 
     def _read_others(self, lines: Lines) -> dict[int, Codes]:
-        """The columns that the kernel does not know, read by the general way."""
+        """The columns that the kernel does not read, by the general path."""
         if not self._others:
             return {}
         frame = lines.parse([self._columns[j].name for j in self._others])
@@ -129,15 +129,15 @@ class _Scanner:
 
 
 def _with_room_behind(text: bytes) -> tuple[tuple[bytes, int], tuple[bytes, int]]:
-    """The lines in two parts, each a text and how much of it to read: the kernel looks at up to 64 bytes beyond, so the
-    last lines are copied to where there are such, and end in a line end."""
+    """The lines in two parts, each a text and how much of it to read. The kernel reads up to 64 bytes past the end, so
+    the last lines are copied to a longer buffer and get a final line end."""
     last = text.rfind(b"\n", 0, max(0, len(text) - 64)) + 1
     rest = text[last:]
     return (text, last), (rest + b"\n" * 64, len(rest) + (not rest.endswith(b"\n")))
 
 
 class _Tables:
-    """What the kernel must know of every column of the file; public."""
+    """The public tables that the kernel needs for every column of the file."""
 
     def __init__(self, lines: Lines) -> None:
         from cantle.data import _scan_kernel as kernel
@@ -180,7 +180,7 @@ class _Tables:
         self._infos.append(list(info.values()))
 
     def _add_texts(self, texts: list[str], codes: list[int]) -> tuple[int, int]:
-        """Puts texts and their codes into a table of open addresses: where it begins, and its size less one."""
+        """Puts texts and their codes into an open-addressing table; returns where it begins, and its size minus one."""
         size, first = 1 << (8 * len(texts)).bit_length(), len(self._places)
         table = [(0, 0, 0, 0, 0)] * size
         for text, code in zip(texts, codes, strict=True):
@@ -197,15 +197,15 @@ class _Tables:
 
 
 def _codes_of(attribute: Attribute, texts: list[str]) -> tuple[int, int | None, list[int]]:
-    """The codes of nothing, of any text that is not among these (None: it depends on the text), and of these."""
+    """The codes of an empty field, of any text not listed (None: it depends on the text), and of the listed texts."""
     scale = attribute.scale
     if isinstance(scale, Labels) and scale.type == "integer":
         empty, *codes = attribute.encode(pl.Series([None, *texts], dtype=pl.String)).tolist()
         return empty, None, codes
-    if not isinstance(scale, Labels):  # these are marks of missing values, and so is nothing
+    if not isinstance(scale, Labels):  # these are missing-value marks, and so is an empty field
         empty, *codes = attribute.codes(np.full(len(texts) + 1, MISSING)).tolist()
         return empty, None, codes
-    # All texts that are not listed are the same to a category; one that is none of these stands for them.
+    # A category treats all texts that are not listed alike, so one such text gives the code of all of them.
     places = [MISSING, scale.place("".join(texts) + "?"), *map(scale.place, texts)]
     empty, other, *codes = attribute.codes(np.array(places)).tolist()
     return empty, other, codes

@@ -1,4 +1,4 @@
-"""Where tables lie and which engine counts them: in memory, in DuckDB, in a Spark cluster, in their own database.
+"""The engines for tables, by where the data is stored: in memory, in DuckDB, in a Spark cluster, in a database.
 
 One encoder serves all: `Domain.encode_columns` on batches of records, in this process or on Spark's workers; only a
 database encodes by itself (cantle.data.sql_encoding). What can be refused without the data is refused early, before
@@ -171,14 +171,14 @@ def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
             missing = ", ".join(repr(name) for name in wanted if name not in known)
             if missing:
                 raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
-            yield file.schema_arrow.empty_table().select(wanted)  # so that types are judged without a record as well
+            yield file.schema_arrow.empty_table().select(wanted)  # so that types are checked even without a record
             yield from file.iter_batches(batch_size=BATCH, columns=wanted)
     except (OSError, pyarrow.ArrowException):
         raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
 def _polars(batch: Any) -> pl.DataFrame:
-    """A batch of Arrow as polars has it; what cannot be is told by the type of a column, never by a value."""
+    """An Arrow batch as polars; unsupported columns are recognised by their type, never by a value."""
     made = None
     with suppress(Exception, pl.exceptions.PanicException):
         made = pl.from_arrow(batch)

@@ -1,17 +1,17 @@
-"""Reading graphs: edge lists, Matrix Market files, networkx graphs, frames and arrays of two columns, lists of degrees.
+"""Readers of graphs: edge lists, Matrix Market files, networkx graphs, frames and arrays of two columns, degree lists.
 
-    read_graph("email-Enron.txt.gz", schema)              # SNAP: two identifiers a line, # or % for comments
+    read_graph("email-Enron.txt.gz", schema)              # SNAP: two identifiers per line, # or % for comments
     read_graph("web.mtx", schema)                         # Matrix Market, coordinate
-    read_graph(frame, schema, nodes=["ann", "bob"])       # and who has no edge
+    read_graph(frame, schema, nodes=["ann", "bob"])       # including nodes without edges
 
-Edges go both ways and count once, however often and in whichever direction they are written. What an identifier is
-stands in cantle.trusted.bounding.node_ids, what a line is in cantle.schema.identifier_lines. A line of the usual column
-titles (source, target and the like) is no edge. Cleaning is silent and record by record; errors are about the input as
-a whole, in fixed words.
+Edges have no direction and count once, however often and in whichever direction they are written.
+cantle.trusted.bounding.node_ids defines identifiers, and cantle.schema.identifier_lines defines lines. A line of the
+usual column titles (source, target and the like) is not an edge. Cleaning is record by record, without messages; errors
+are about the input as a whole, in fixed texts.
 
-Which nodes there are: those that an edge or a loop names, the nodes of a networkx graph, the rows of a Matrix Market
-file, and those of `nodes`, a private list of all of them for `unit: node`. An edge list alone does not know the nodes
-without edges; the graph then says so (`listed`), and how many nodes there are cannot be asked of it
+The nodes are those that an edge or a loop names, the nodes of a networkx graph, the rows of a Matrix Market file, and
+those of `nodes`, a private list of all nodes for `unit: node`. An edge list alone does not contain nodes without edges;
+the graph then has `listed` unset, and questions about the number of nodes are refused
 (cantle.trusted.bounding.projection).
 """
 
@@ -65,9 +65,9 @@ def open_engine(data: Any, schema: GraphSchema, method: object, choice: EngineCh
 
 
 def read_graph(data: Any, schema: GraphSchema, nodes: Any = None) -> Graph | Degrees:
-    """The graph in a file, frame, array or networkx graph; of `form: degrees`, the degrees.
+    """The graph in a file, frame, array or networkx graph; for `form: degrees`, the degrees.
 
-    `nodes` is a private list of all nodes: a file with one identifier a line, or the identifiers themselves.
+    `nodes` is a private list of all nodes: a file with one identifier per line, or the identifiers themselves.
     """
     if nodes is not None and schema.unit != "node":
         rule = f"under `unit: {schema.unit}` the nodes are public"
@@ -96,7 +96,7 @@ def _declared(schema: GraphSchema) -> Declared | None:
 
 
 def _add_edges(pairs: Pairs, data: Any, form: str | None) -> bool:
-    """Adds the edges of any input, and says whether it names the nodes without edges as well."""
+    """Adds the edges of any input; returns whether the input also names nodes without edges."""
     if _is_path(data):
         return _add_file(pairs, Path(data), form)
     if form == "matrix-market":
@@ -136,7 +136,7 @@ def _add_nodes(pairs: Pairs, nodes: Any) -> None:
 
 
 def _node_column(nodes: Any) -> NDArray[Any] | list[Any]:
-    """Listed nodes as a column: an array or a series of a frame by its type, anything else value by value."""
+    """Listed nodes as a column: arrays and series by their type, anything else value by value."""
     import narwhals as nw
 
     if isinstance(nodes, np.ndarray) and nodes.ndim == 1:
@@ -169,7 +169,7 @@ def _columns(data: Any) -> tuple[Any, Any]:
     """The first two columns of a frame, an array or a list of pairs."""
     if isinstance(data, np.ndarray):
         if data.ndim != 2 or data.shape[1] < 2:
-            raise DataError("an array of edges has two columns, one row an edge; reshape it.")
+            raise DataError("an array of edges has two columns and one row per edge; reshape it.")
         array = _declared_array(data)
         return array[:, 0], array[:, 1]
     if isinstance(data, list | tuple):
@@ -181,7 +181,7 @@ def _columns(data: Any) -> tuple[Any, Any]:
 
 
 def _two_columns(pairs: Iterable[Any]) -> tuple[list[Any], list[Any]]:
-    """The ends of listed pairs; what is no pair is no record."""
+    """The ends of listed pairs; anything else is not a record."""
     good = [pair for pair in pairs if isinstance(pair, list | tuple | np.ndarray) and len(pair) >= 2]
     return [pair[0] for pair in good], [pair[1] for pair in good]
 
@@ -196,14 +196,14 @@ def _frame(data: Any) -> list[Any]:
         return [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
     except _ANYTHING:
         known = "a file, a networkx graph, a frame or an array of two columns"
-        raise_alone(DataError(f"this is no graph that can be read; give {known}."))
+        raise_alone(DataError(f"this cannot be read as a graph; give {known}."))
 
 
 def _ids(series: Any) -> NDArray[Any] | list[Any]:
-    """A column of identifiers: an array if it is all numbers, else a list of values.
+    """A column of identifiers: an array if all are numbers, otherwise a list of values.
 
-    Floats are refused where they are declared. pandas makes floats of integers if one is missing, and rounds from 2**53
-    on; so there integers of that amount are missing whichever type they have (docs/privacy.md, cleaning).
+    Columns declared as floats are refused. pandas turns integers into floats if one is missing, and rounds from 2**53
+    on; so in pandas such large integers are missing in every type (docs/privacy.md, cleaning).
     """
     if series.implementation.is_pandas_like() and not is_declared(series.to_pandas().dtype):
         values = series.to_pandas()
@@ -222,14 +222,14 @@ def _is_rounded_elsewhere(value: Any) -> bool:
 
 
 def _declared_array(values: NDArray[Any]) -> NDArray[Any]:
-    """An array, unless it is one of floats. One of nothing may be: numpy makes it of an empty list."""
+    """An array that does not hold floats; an empty one may, because numpy makes it from an empty list."""
     if values.dtype.kind == "f" and values.size:
         raise DataError(_FLOATS)
     return values
 
 
 def _identifiers(values: NDArray[Any] | list[Any]) -> Column:
-    """Identifiers of any type, one a record."""
+    """Identifiers of any type, one per record."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
         fits = values <= np.uint64(2**63 - 1) if values.dtype == np.uint64 else np.ones(len(values), dtype=np.bool_)
         return _mixed(values, fits)
@@ -284,7 +284,7 @@ def _of_object(value: Any) -> Identifier | None:
 
 
 def _degree_values(data: Any) -> NDArray[np.float64]:
-    """One number a node; 0 for what cannot be read, so that the number of nodes is the number of lines."""
+    """One number per node; 0 for an unreadable value, so that the number of nodes is the number of lines."""
     if _is_path(data):
         columns = [columns[0] for columns in read_fields(pieces(data), 1)]
         return np.concatenate([np.empty(0), *(_patched(column) for column in columns)])
@@ -309,7 +309,7 @@ def _patched(column: Column) -> NDArray[np.float64]:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except _ANYTHING:  # one value that is no number
+    except _ANYTHING:  # a value that is not a number
         return 0.0
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from cantle.schema.values import MIXED
 
 EXACT = 2**53
-"""Integers below this amount are floats of 64 bits without rounding."""
+"""Integers of a smaller absolute value are 64-bit floats without rounding."""
 
 _EPOCH = datetime(1970, 1, 1)
 _MICRO = timedelta(microseconds=1)
@@ -40,25 +40,25 @@ Meaning = tuple[str, Any]
 
 
 def meaning(value: Any, *, exact: bool = False) -> Meaning | None:
-    """The kind of a value (a field of `schema.values.MIXED`) and what it is as such; None if it is missing.
+    """The kind of a value (a field of `schema.values.MIXED`) and the value in that kind; None if it is missing.
 
     >>> meaning(1), meaning(1.0), meaning(True), meaning("1"), meaning(float("nan"))
     (('number', 1.0), ('number', 1.0), ('number', 1.0), ('text', '1'), None)
     """
     try:
         return _meaning(value, exact)
-    except Exception:  # half a character, an object with ideas of its own: that value is missing
+    except Exception:  # half a character, or an object whose methods fail: the value is missing
         return None
 
 
 def column_of(values: Sequence[Any], *, exact: bool = False) -> pl.Series:
-    """The values as a series: of MIXED where they are of several kinds, else of the type of their kind.
+    """The values as a series: of type MIXED if they are of several kinds, otherwise of the type of their kind.
 
     >>> column_of(["a", None]).dtype, column_of([1, None]).dtype, column_of(["a", 1]).dtype == MIXED
     (String, Float64, True)
     """
     kinds = set(map(type, values))
-    if kinds == {str, float} or kinds == {str, float, _NONE}:  # NaN is what pandas has for most blanks
+    if kinds == {str, float} or kinds == {str, float, _NONE}:  # pandas writes most blanks as NaN
         values = [None if value != value else value for value in values]
         kinds = set(map(type, values))
     if kinds <= {str, _NONE} and (made := _texts(values)) is not None:
@@ -79,7 +79,7 @@ def column_of(values: Sequence[Any], *, exact: bool = False) -> pl.Series:
 
 
 def moments(array: NDArray[np.datetime64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Microseconds since 1970 of an array of datetimes of any unit, from year 1 to 9999, and where there is none."""
+    """Microseconds since 1970 of an array of datetimes of any unit, from year 1 to 9999, and a mask of missing ones."""
     unit, count = np.datetime_data(array.dtype)
     if count != 1 or unit not in ("s", "ms", "us", "ns"):
         array, unit = array.astype("datetime64[s]"), "s"
@@ -123,7 +123,7 @@ def _integer(value: int, exact: bool) -> Meaning:
 
 
 def _moment(value: Any) -> Meaning | None:
-    """A moment; pandas' own know it as numpy does, in UTC, also where Python's datetime ends."""
+    """A moment; pandas' own timestamps are read through numpy, in UTC, also beyond the range of Python's datetime."""
     if value != value:  # NaT
         return None
     as_numpy = value if isinstance(value, np.datetime64) else getattr(value, "asm8", None)
@@ -138,7 +138,7 @@ def _moment(value: Any) -> Meaning | None:
 
 
 def _read(kind: type, chosen: list[Any], places: list[int], exact: bool) -> list[tuple[str, pl.DataFrame]]:
-    """What values of one type mean, by kind: frames of places and values. The common types are read together."""
+    """The meaning of values of one type, by kind: frames of places and values. Common types are read as arrays."""
     if kind is str and (texts := _texts(chosen)) is not None:
         return [("text", _part(places, texts))]
     if kind is float or (kind is int and not exact and max(map(abs, chosen)) < EXACT):

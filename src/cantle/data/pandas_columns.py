@@ -23,11 +23,11 @@ from cantle.data.objects import EXACT, column_of, gather, moments
 
 
 def is_declared(dtype: Any) -> bool:
-    """Whether a type of pandas stands, whichever records are added or removed."""
+    """Whether a pandas type stays the same, whichever records are added or removed."""
     import pandas as pd
 
     if isinstance(dtype, pd.StringDtype):
-        return dtype.na_value is pd.NA  # the other one is what pandas takes for a column of texts alone
+        return dtype.na_value is pd.NA  # the other one is chosen by pandas for a column that holds only texts
     return isinstance(dtype, pd.ArrowDtype) or _is_nullable(dtype)
 
 
@@ -51,14 +51,14 @@ def read_column(series: Any) -> pl.Series:
 
 
 def as_floats_where_large(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers as they are if all are small integers, which floats hold exactly, else as the floats next to them."""
+    """Numbers unchanged if all are small integers, which floats hold exactly, otherwise as the nearest floats."""
     if values.dtype.kind in "iu" and values.min(initial=0) > -EXACT and values.max(initial=0) < EXACT:
         return values
     return values.astype(np.float64)
 
 
 def _is_nullable(dtype: Any) -> bool:
-    """Whether a type is one of pandas' numbers or truth values with a mask of what is missing."""
+    """Whether a type is one of pandas' numbers or booleans with a mask of missing values."""
     from pandas.api.extensions import ExtensionDtype
 
     return isinstance(dtype, ExtensionDtype) and isinstance(getattr(dtype, "numpy_dtype", None), np.dtype)

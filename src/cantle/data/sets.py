@@ -1,14 +1,14 @@
-"""Private sets of items: FIMI lines, long (id, item) tables, columns of lists and Python lists become baskets.
+"""Readers of private sets of items: FIMI lines, long (id, item) tables, columns of lists and Python lists.
 
-What a record is, is settled here, one record at a time and silently (docs/privacy.md, cleaning): items that are not
-declared are removed, an item counts once, a set without items is no record, and neither are the rows of a long table
-that have no id. Errors are about the file or frame as a whole, in fixed words.
+This module defines what a record is, one record at a time and without messages (docs/privacy.md, cleaning): undeclared
+items are removed, an item counts once, empty sets are dropped, and so are rows of a long table without an id. Errors
+are about the file or frame as a whole, in fixed texts.
 
-Which form the data have is told by the schema, else by the ending of the file's name and by the names and types of
-its columns, never by a value. In pandas most types follow from the values (cantle.data.pandas_columns), so there a
-table with columns `id` and `item` is long, and any column may be the one of lists. The order of the rows of a long
-table does not matter. **The order of the records of Baskets means nothing**: it is that of the lines or lists, or of
-the ids, and nothing released may depend on it.
+The schema declares the form of the data; otherwise it is recognised by the ending of the file's name and by the names
+and types of its columns, never by a value. In pandas most types depend on the values (cantle.data.pandas_columns), so
+there a table with columns `id` and `item` is long, and any column may be the one of lists. The order of the rows of a
+long table does not matter. **The order of the records of Baskets has no meaning**: it is that of the lines or lists, or
+of the ids, and nothing released may depend on it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
 _WHAT = "give a file, a pandas, polars or pyarrow frame, or a list of lists of items"
 
-Sets = tuple[Ints, Codes]  # of every occurrence: which record it belongs to (from 0), and its code, -1 if unknown
+Sets = tuple[Ints, Codes]  # for each occurrence of an item: its record (from 0), and its code, -1 if unknown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +122,7 @@ def _pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
     known, bits = codes >= 0, size.bit_length()
     keys = (records[known] << bits) | codes[known]
     if not (keys[1:] > keys[:-1]).all():
-        keys.sort(kind="stable")  # merges what is nearly in order: a fifth of the time of a quicksort here
+        keys.sort(kind="stable")  # a merge sort is fast on nearly sorted items: a fifth of the time of a quicksort here
         keys = keys[np.diff(keys, prepend=-1) != 0]
     first = np.flatnonzero(np.diff(keys >> bits, prepend=-1))
     return np.diff(first, append=len(keys)), (keys & ((1 << bits) - 1)).astype(np.int32)
@@ -183,7 +183,7 @@ def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
 
 
 def _list_column(where: str, types: Mapping[str, Any], schema: SetSchema) -> str | None:
-    """The column of lists to read, or None for a long table; by names and types of columns alone."""
+    """The column of lists to read, or None for a long table; chosen by names and types of columns only."""
     import narwhals as nw
 
     if schema.form == "fimi":
@@ -223,7 +223,7 @@ def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
 
 
 def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    """Rows (id, item) of a file or frame; batches are put together, as a record may have rows in all of them."""
+    """Rows (id, item) of a file or frame; batches are joined, because a record may have rows in several."""
     of, what = schema.id or "id", schema.item or "item"
     table = TableSchema(fields=(Field(name=of), Field(name=what)), dialect=schema.dialect)
     ids, codes, frame = [], [], "polars"
@@ -237,7 +237,7 @@ def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]
 
 
 def _ids(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
-    """The ids, null where there is none; integers may stay integers, which are told apart as their texts are."""
+    """The ids, null if missing; integers may stay integers, because distinct integers have distinct texts."""
     return series if series.dtype.is_integer() and not set(marks) - {""} else as_ids(series, marks)
 
 
@@ -251,7 +251,7 @@ def _numbers(ids: pl.Series) -> Ints:
 
 
 def _as_frame(data: Any) -> Any:
-    """The data as a narwhals frame, a series as a frame of one column; None for what is neither."""
+    """The data as a narwhals frame, a series as a frame of one column; None for anything else."""
     import narwhals as nw
 
     try:
@@ -292,7 +292,7 @@ def _from_frame(frame: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]
 
 
 def _lists_or_objects(series: Any) -> pl.Series | list[Any]:
-    """A column of lists as polars has it; Python objects as they are."""
+    """A column of lists as polars; Python objects unchanged."""
     import narwhals as nw
 
     if series.dtype == nw.Object or _is_undeclared(series):
@@ -302,13 +302,13 @@ def _lists_or_objects(series: Any) -> pl.Series | list[Any]:
 
 
 def _is_undeclared(series: Any) -> bool:
-    """Whether the type of a column depends on the records, as most types of pandas do: a column of lists, less its only
-    list, may be one of texts or numbers."""
+    """Whether the type of a column depends on the records, as most types of pandas do: without its only list, a column
+    of lists may become one of texts or numbers."""
     return bool(series.implementation.is_pandas_like()) and not is_declared(series.to_pandas().dtype)
 
 
 def _lists(where: str, series: pl.Series, universe: Universe) -> Sets:
-    """The occurrences in a column of lists; what the lists hold is told by the type of the column."""
+    """The occurrences in a column of lists; the column's type declares what the lists hold."""
     if isinstance(series.dtype, pl.Array):
         series = series.arr.to_list()
     if not isinstance(series.dtype, pl.List):
@@ -343,7 +343,7 @@ def _objects(records: list[Any], universe: Universe) -> Sets:
 
 
 def _members(record: Any) -> list[Any]:
-    """The items of a Python collection; nothing for a text, or for what cannot be gone through."""
+    """The items of a Python collection; none for a text, or for a value that cannot be iterated over."""
     if isinstance(record, list):
         return record
     if isinstance(record, str | bytes):

@@ -1,4 +1,4 @@
-"""Files that Spark reads, without letting Spark look for types: one record must not decide how others are read.
+"""Readers for files on Spark, without Spark's type inference: one record must not decide how others are read.
 
 * CSV: Spark hands over lines, and its workers parse each line by itself with the reader of this package. Spark's own
   CSV parser takes the number of columns from the first record, and fails at a record with very many fields.
@@ -55,13 +55,13 @@ def read_path(session: Any, path: str, schema: TableSchema, wanted: list[str]) -
 
 
 def _text_columns(names: list[str]) -> str:
-    """The columns in Spark's words, all of them text."""
+    """The columns as a Spark schema, all of type text."""
     return ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
 
 
 @contextmanager
 def _folders_as_text(session: Any) -> Iterator[None]:
-    """A folder that one record adds must not change the type of its column."""
+    """Turns off type inference for folder names: a folder that one record adds must not change its column's type."""
     before = session.conf.get(PARTITION_TYPES)
     session.conf.set(PARTITION_TYPES, "false")
     try:
@@ -93,7 +93,7 @@ def _csv(session: Any, path: str, schema: TableSchema, wanted: list[str]) -> Any
 
 @dataclass(frozen=True)
 class LineParser:
-    """Parses lines one by one: a short line lacks its last values, a long one loses the surplus."""
+    """Parses lines one by one: a short line lacks its last values, extra fields of a long line are ignored."""
 
     dialect: CsvDialect
     encoding: str
@@ -122,7 +122,7 @@ class LineParser:
         yield from frame.to_arrow().cast(types).to_batches()
 
     def _closed(self, line: bytes) -> bytes:
-        """A line as UTF-8 in which every quote is closed, so that it cannot go on in the next."""
+        """A line as UTF-8 in which every quote is closed, so that no field continues in the next line."""
         plain = codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")  # as when files are read
         made = (line if plain else line.decode(self.encoding, "replace").encode("utf-8", "replace")) + b"\n"
         quote = (self.dialect.quote or "").encode()

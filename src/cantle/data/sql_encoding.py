@@ -1,9 +1,9 @@
-"""The encoder of `Domain` as an expression for databases (ibis): the same code for every value of a typed column.
+"""The encoder of `Domain` as a database expression (ibis): the same codes for every value of a typed column.
 
 Columns keep their type, so nothing is parsed: integers, decimals of a declared precision, floats, booleans, dates and
 timestamps for numbers, dates and datetimes of the schema; text, integers and booleans for categories. Other pairs
-are refused by the declared type alone, before a record is seen. An expression must not fail because of a value
-either: values are clamped before any arithmetic that could leave its range, and what a CASE sorts out is not computed.
+are refused by the declared type alone, before a record is read. An expression must not fail because of a value:
+values are clamped before any arithmetic that could overflow, and a CASE excludes values that must not be computed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DAY = 86_400
 
 
 def load_ibis() -> Any:
-    """The package, or a word about the extra."""
+    """The ibis package; MissingExtra if it is not installed."""
     try:
         import ibis
     except ImportError:
@@ -33,7 +33,7 @@ def load_ibis() -> Any:
 
 
 def code_table(table: Any, domain: Domain) -> Any:
-    """The codes of a table's records: c0, c1, ... and the class `label`; dropped records are gone."""
+    """The codes of a table's records: c0, c1, ... and the class `label`, without dropped records."""
     ibis = load_ibis()
     named = {f"c{j}": attribute for j, attribute in enumerate(domain.attributes)}
     known = table.schema()
@@ -138,7 +138,7 @@ def _floor_float(ibis: Any, value: Any, scale: Steps) -> Any:
 
 
 def _is_plain_timestamp(column: Any) -> bool:
-    """A timestamp whose seconds since 1970 the database tells right: zones are left to PostgreSQL."""
+    """A timestamp whose seconds since 1970 the database computes correctly: time zones only in PostgreSQL."""
     kind = column.type()
     return kind.is_timestamp() and (kind.timezone is None or column.get_backend().name == "postgres")
 

@@ -1,14 +1,14 @@
-"""Readers: a CSV file, a Parquet file or a data frame becomes raw columns; they know no domain.
+"""Readers of tables: a CSV file, a Parquet file or a data frame becomes raw columns, not yet encoded.
 
-Only declared columns are read, and identifiers never past the header. What a *record* is, is settled here,
-one record at a time (docs/privacy.md, cleaning): a short row misses its last values, a long one loses the surplus,
-bytes that are not text become U+FFFD, and nothing of it is reported. Errors are about the file as a whole,
-in fixed words; the libraries' own exceptions quote values, so ours are raised alone (`raise_alone`).
+Only declared columns are read, and identifiers never past the header. This module defines what a *record* is,
+one record at a time (docs/privacy.md, cleaning): a short row lacks its last values, extra fields of a long row are
+ignored, undecodable bytes become U+FFFD, and none of this is reported. Errors are about the file as a whole,
+in fixed texts; the libraries' own exceptions quote values, so ours are raised alone (`raise_alone`).
 
-CSV is RFC 4180 with these readings of what it leaves open. A quote inside an unquoted field is an ordinary
+CSV is RFC 4180; what it leaves open is read as follows. A quote inside an unquoted field is an ordinary
 character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read
 as if its quotes were ordinary characters, so that it ends with its line. CR LF, LF and CR all end a line, and a byte
-order mark at the start of a line is no part of it. In a table of more than one column a blank line is no record.
+order mark at the start of a line is ignored. In a table of more than one column a blank line is not a record.
 `skipInitialSpace` removes the spaces at the start of every value.
 """
 
@@ -47,7 +47,7 @@ _ANYTHING = (Exception, pl.exceptions.PanicException)
 
 @dataclass(frozen=True, repr=False)
 class Raw:
-    """Raw private columns, exactly the declared ones, and the kind of frame to give records back in."""
+    """Raw private columns, exactly the declared ones, and the kind of frame in which records are returned."""
 
     frame: pl.DataFrame
     kind: str = "polars"
@@ -88,11 +88,11 @@ def read_batches(source: Any, schema: TableSchema, ids: tuple[str, ...] = ()) ->
 def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     """A column of identifiers as text, null where one is missing.
 
-    An integer is its decimal text, truth values are 1 and 0. A float is the integer that it is if its amount is below
-    2**53, otherwise it is no identifier. Columns of floats come from pandas alone, which makes them of integers if one
-    is blank, and rounds those of 2**53 and more: two persons may be one float. So such integers are no identifiers in
-    pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns declared to hold floats are
-    refused.
+    An integer is its decimal text, booleans are 1 and 0. A whole float below 2**53 in absolute value is that integer,
+    any other float is not an identifier. Only pandas has undeclared columns of floats: it makes them from integers if
+    one is blank, and rounds those of 2**53 and more, so two persons may become one float. Such integers are therefore
+    not identifiers in pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns declared to
+    hold floats are refused.
     """
     if column.dtype == MIXED:
         text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
@@ -112,7 +112,7 @@ def _id_text(column: pl.Series) -> pl.Series:
 
 
 def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
-    """The column names of a CSV file, and nothing else of it."""
+    """The column names of a CSV file; nothing else is read."""
     path = Path(source)
     _check_file(path)
     return _split_header(_pieces(path, dialect.encoding), _csv_dialect(path, dialect))[0]
@@ -134,10 +134,10 @@ def _check_file(path: Path) -> None:
 
 
 def _check_columns(where: str, given: Iterable[Any], wanted: list[str], fix: str = "") -> None:
-    """Refuses a header that lacks a wanted column, or has it twice. `fix` is said if it has none of several.
+    """Refuses a header that lacks a declared column, or has it twice. `fix` is added if all of several are missing.
 
-    Nothing is said of the header but which names it lacks, not even whether one is nearly right: in a file without a
-    header the first record is in its place.
+    The message names the missing columns and says nothing else about the header, not even whether a name is nearly
+    right: in a file without a header, the first record takes its place.
     """
     times = Counter(list(given))
     missing = [name for name in wanted if not times[name]]
@@ -157,7 +157,7 @@ def _listed(names: list[str]) -> str:
 
 
 def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
-    """The column names and declared types of a Parquet file, and nothing else of it."""
+    """The column names and declared types of a Parquet file; nothing else is read."""
     path = Path(source)
     _check_file(path)
     try:
@@ -177,7 +177,7 @@ def _read_parquet(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.Dat
 
 
 def _check_types(where: str, types: dict[str, Any], ids: tuple[str, ...] = ()) -> None:
-    """Refuse columns declared to hold what no schema type can be; decided by the container, not by a record."""
+    """Refuse columns whose declared type fits no type of the schema; a record never decides this."""
     for name, dtype in types.items():
         if name in ids and dtype.is_float():
             raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
@@ -213,7 +213,7 @@ class Lines:
         """The wanted columns of these lines, or of others of the same file, as text."""
         places = [self.columns.index(name) for name in wanted]
         columns = [f"c{place}" for place in range(max(places) + 1)]
-        # a header of our own: otherwise the first record would decide how many columns there are
+        # a header of our own: otherwise the first record would decide the number of columns
         lines = self.dialect.separator.join(columns).encode() + b"\n" + (self.text if text is None else text)
         frame = _parse(lines, self.dialect, columns, places, one_column=len(self.columns) == 1)
         if self.dialect.skip_initial_space:
@@ -245,7 +245,7 @@ def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | 
 
 
 def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[bytes]:
-    """The file in pieces of UTF-8, not cut inside CR LF; bytes that are no text in its encoding become U+FFFD."""
+    """The file in pieces of UTF-8, never cut inside CR LF; undecodable bytes become U+FFFD."""
     decoder = None if needs_no_decoding(encoding) else codecs.getincrementaldecoder(encoding)("replace")
     held = b""
     try:
@@ -280,7 +280,7 @@ def _parse(text: bytes, dialect: CsvDialect, columns: list[str], places: list[in
     if quote:
         text = well_formed(text, dialect)
     frame = _parse_well_formed(text, dialect, quote, columns, places)
-    # a blank line shows as a record without any value; only then is it worth looking for them
+    # a blank line appears as a record without any value; only then do we search for blank lines
     if not one_column and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():
         text = Grammar(dialect).mend(text, drop_blank=True) if quote else BLANK_LINES.sub(b"", text)
         frame = _parse_well_formed(text, dialect, quote, columns, places)
@@ -290,7 +290,7 @@ def _parse(text: bytes, dialect: CsvDialect, columns: list[str], places: list[in
 def _parse_well_formed(
     text: bytes, dialect: CsvDialect, quote: str | None, columns: list[str], places: list[int]
 ) -> pl.DataFrame:
-    """What polars makes of a text in which it has nothing to object to but bytes that are not UTF-8."""
+    """The text parsed by polars, for texts whose only flaw may be bytes that are not UTF-8."""
     wanted = [columns[place] for place in places]
     for encoding in ("utf8", "utf8-lossy"):  # the first is faster, and they agree where it succeeds
         try:
@@ -329,7 +329,7 @@ def _read_frame(source: Any, wanted: list[str], ids: tuple[str, ...]) -> Raw:
 
 
 def _frame_columns(source: Any) -> list[Any]:
-    """Column names of a frame, doubled ones included (which narwhals would refuse in words of its own)."""
+    """Column names of a frame, including repeated ones (which narwhals would refuse with its own message)."""
     import narwhals as nw
 
     names = getattr(source, "column_names", None)  # pyarrow
@@ -345,7 +345,7 @@ def _frame_columns(source: Any) -> list[Any]:
 
 
 def _column(series: Any) -> pl.Series:
-    """One column as polars; what is of no single type value by value (cantle.data.objects)."""
+    """One column as polars; a column of Python objects is read value by value (cantle.data.objects)."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
@@ -356,7 +356,7 @@ def _column(series: Any) -> pl.Series:
 
 
 def _is_declared(series: Any) -> bool:
-    """Whether the type of a column stands, whatever the records hold; Python objects have none."""
+    """Whether the type of a column does not depend on the records; a column of Python objects does."""
     if series.implementation.is_pandas_like():
         return is_declared(series.to_pandas().dtype)
     return bool(series.to_native().dtype != pl.Object) if isinstance(series.to_native(), pl.Series) else True

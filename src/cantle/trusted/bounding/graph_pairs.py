@@ -1,11 +1,11 @@
 """Pairs of identifiers as they were read, until they are a graph: cleaned, numbered, each edge once.
 
-A node without edges is a pair of the node with itself, and so is a loop: it gives its node and no edge. Cleaning is
-record by record: a pair with an identifier that is missing or not declared is dropped whole, and so is, where all nodes
-are listed, a pair with one that is not.
+A node without edges is a pair of the node with itself, and so is a loop: it adds its node and no edge. Cleaning is
+record by record: a pair with a missing or undeclared identifier is dropped whole, and so is a pair with an unlisted
+node if all nodes are listed.
 
 The numbers of nodes follow the public order of identifiers (cantle.trusted.bounding.node_ids), and edges are sorted by
-them, so nothing of the order of the records is left.
+them, so the order of the records leaves no trace.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, num
 
 Bools = NDArray[np.bool_]
 
-_BLOCK = 1 << 22  # pairs looked at together where a whole array of temporary values would be large
+_BLOCK = 1 << 22  # pairs processed together, to keep temporary arrays small
 _HEADERS = {  # column titles: no record
     (b"source", b"target"),
     (b"from", b"to"),
@@ -111,8 +111,8 @@ class Pairs:
         return Graph(len(keys) if nodes is None else nodes, ends, keys, listed)
 
     def _settle(self, declared: Declared | None) -> tuple[Ints, Bools, list[bytes]]:
-        """The pairs that are not two plain numbers: numbers, and where there are texts their places in their public
-        order; what is missing, not declared or a title is gone."""
+        """The pairs that are not two plain numbers: numbers, and for texts their places in the public order; without
+        pairs that have a missing or undeclared identifier, or are a title."""
         pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(pairs for pairs, _ in self._texts)])
         other = np.concatenate([np.empty((0, 2), dtype=np.bool_), *(other for _, other in self._texts)])
         known = [identifier(text) for text in self._known]
@@ -124,7 +124,7 @@ class Pairs:
         values = np.array([rank[k] if isinstance(k, bytes) else k or 0 for k in known], dtype=np.int64)
         kinds = np.array([isinstance(k, bytes) for k in known], dtype=np.bool_)
         good = np.array([_may_occur(k, declared) for k in known], dtype=np.bool_)
-        index = np.where(other, pairs, 0)  # of what is a number already, anything
+        index = np.where(other, pairs, 0)  # arbitrary where there is a number
         pairs, is_text = np.where(other, values[index], pairs), other & kinds[index]
         keep = (good[index] | ~other).all(axis=1)
         if declared is not None:
@@ -135,7 +135,7 @@ class Pairs:
 
 
 def _may_occur(known: int | bytes | None, declared: Declared | None) -> bool:
-    """Whether an identifier is there, and declared if it is a text; numbers are looked at together."""
+    """Whether an identifier exists, and is declared if it is a text; numbers are checked together."""
     return known is not None and (declared is None or isinstance(known, int) or known in declared.texts)
 
 
@@ -190,8 +190,8 @@ def _by_sorting(columns: list[NDArray[Any]]) -> tuple[Ints, list[NDArray[np.int3
 
 
 def _between_listed(parts: list[NDArray[Any]], ends: Ends, keys: Keys) -> tuple[Ends, Keys]:
-    """Where all nodes are listed, only those count, and only edges between them: a node that is known from its edges
-    alone would go with the last neighbour it has, and the number of nodes with it, however many."""
+    """If all nodes are listed, only those count, and only edges between them: a node known only from its edges would
+    disappear with its last neighbour, so one node could change the number of nodes by any amount."""
     own = np.zeros(len(keys), dtype=np.bool_)
     for pairs in parts:
         own[pairs[pairs[:, 0] == pairs[:, 1], 0]] = True
