@@ -1,16 +1,15 @@
-"""Python values as a column: the one place that says what a value means, whatever stands beside it.
+"""The meaning of Python values: the one definition that holds whatever other values are in the column.
 
-A library that gathers values into a column picks its type by all of them: pandas makes integers floats for one blank,
-and Python objects for one word. So a value must mean the same in each of those columns (docs/privacy.md, cleaning), and
-`meaning` is what it means everywhere: in columns of objects, in lists of items, and in typed columns of pandas, which
-are read by arrays but to the same end (cantle.data.pandas_columns).
+A library that gathers values into a column chooses its type by all of them: pandas turns integers into floats for one
+blank, and into Python objects for one word. So a value must mean the same in each of those columns (docs/privacy.md,
+cleaning). `meaning` defines it everywhere: in columns of objects, in lists of items, and in typed columns of pandas,
+which are read as arrays with the same result (cantle.data.pandas_columns).
 
-* A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the float of 64 bits that is
-  nearest to it; NaN is missing. Where no library can have rounded a value before (lists, polars), integers of 64 bits
-  stay exact: `exact`.
-* A truth value is the number 1 or 0: pandas makes it one where a number stands beside it. Text is text.
-* A date is a day. A datetime is a moment in whole microseconds; one that carries an offset is turned into UTC.
-* None, NaN, NaT, NA, half a character, and all other objects are missing.
+* A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the nearest 64-bit float; NaN is
+  missing. Where no library can have rounded a value before (lists, polars), 64-bit integers stay exact: `exact`.
+* A boolean is the number 1 or 0, because pandas turns it into one if there is a number in its column. Text is text.
+* A date is a day. A datetime is a moment in whole microseconds; one with an offset is converted to UTC.
+* None, NaN, NaT, NA, text with half a character, and all other objects are missing.
 """
 
 from __future__ import annotations

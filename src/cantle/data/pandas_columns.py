@@ -1,14 +1,13 @@
-"""Columns of pandas as polars has them, by numpy alone: pyarrow is needed only for columns that it holds.
+"""Conversion of pandas columns to polars, with numpy alone: pyarrow is needed only for columns that it holds.
 
 **Some types of pandas depend on the records.** int64 becomes float64 for one blank; int64, float64, bool, datetime64
-and str become object for one word, and a datetime's unit follows the finest of its values. All of these are read to the
-same end, value by value as `data.objects.meaning` has it, so that no record changes what another one means: numbers as
-floats of 64 bits, whatever their type, and truth values as 1 and 0. What has no meaning is missing, and no such column
-is refused for its type.
-The categories of a categorical are such a column too.
+and str become object for one word, and a datetime's unit follows the finest of its values. All of these are read with
+the same result, value by value as `data.objects.meaning` defines it, so that no record changes the meaning of another:
+numbers as 64-bit floats, whatever their type, and booleans as 1 and 0. A value without a meaning is missing, and no
+such column is refused because of its type. The categories of a categorical are such a column too.
 
-Types that stand whatever the records hold are *declared*: nullable ones (Int64, Float64, boolean, string) and those of
-Arrow. They are taken as they are, integers of 64 bits exactly, and may be refused for their type.
+Types that do not depend on the records are *declared*: nullable ones (Int64, Float64, boolean, string) and those of
+Arrow. They are used as they are, 64-bit integers exactly, and may be refused because of their type.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
 def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> Any:
     """The (public) frame as the kind that came in: polars, pandas or pyarrow.
 
-    `nullable` are columns that may hold nulls, whether they do or not.
+    `nullable` are the columns that may hold nulls.
     """
     if kind == "polars":
         return frame

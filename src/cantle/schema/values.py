@@ -55,10 +55,9 @@ def by_kind(series: pl.Series, read: Callable[[pl.Series], NDArray[Any]]) -> NDA
 
 
 def text_of(series: pl.Series) -> pl.Series:
-    """The series as text, the same for a value in whichever type it came; null where a value has no plain text.
+    """The series as text; a value has the same text in every type, and null if it has no plain text.
 
-    Truth values are written as 1 and 0, whole floats as integers, decimals without zeros at their end, and datetimes as
-    ISO has them.
+    Booleans are written as 1 and 0, whole floats as integers, decimals without trailing zeros, datetimes in ISO form.
     """
     dtype = series.dtype
     if dtype == pl.String:
