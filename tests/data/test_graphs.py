@@ -401,8 +401,8 @@ def test_graphs_show_nothing_and_stay_here() -> None:
         (np.array([1, 2]), "two columns"),
         (np.array([[1], [2]]), "two columns"),
         (pl.DataFrame({"canary": [1]}), "two columns"),
-        (17, "no graph that can be read"),
-        ({"canary": 1}, "no graph that can be read"),
+        (17, "cannot be read as a graph"),
+        ({"canary": 1}, "cannot be read as a graph"),
         ("canary-folder/none.txt", "no file 'none.txt'"),
     ],
 )
