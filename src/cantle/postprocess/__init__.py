@@ -1,1 +1,1 @@
-"""Noisy answers become groups and records; free of privacy cost."""
+"""Post-processing: noisy answers become groups and records, at no privacy cost."""

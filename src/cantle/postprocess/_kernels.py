@@ -1,4 +1,4 @@
-"""Compiled loops that draw records: the same as the plain ones of postprocess.py. Post-processing."""
+"""Compiled loops that draw and write records; their specification is the plain code in counts.py and records.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from cantle._jit import compiled, copy16, inlined
 
-_FEW = 24  # records of a region that are ranked by comparing all
+_FEW = 24  # largest region whose records are ranked by comparing all pairs
 
 
 @compiled
@@ -38,7 +38,7 @@ def fit(f: Any, target: Any, lo: Any, hi: Any, weights: Any, floor: float, total
 
 @compiled
 def _sort(keys: Any, room: Any, bits: int) -> None:
-    """Ascending; the keys' `bits` above bit 32 are uniform, so that buckets of them hold few each."""
+    """Sorts keys in ascending order; their `bits` above bit 32 are uniform, so that each bucket holds few."""
     level = 0
     while level < bits and (1 << level) < len(keys):
         level += 1
@@ -52,7 +52,7 @@ def _sort(keys: Any, room: Any, bits: int) -> None:
         bucket = np.int64(key >> shift)
         room[ends[bucket]] = key
         ends[bucket] += 1
-    for i in range(len(keys)):  # in its place already but for few steps
+    for i in range(len(keys)):  # nearly sorted already: an insertion sort takes few steps
         key, j = room[i], i
         while j > 0 and keys[j - 1] > key:
             keys[j] = keys[j - 1]
@@ -62,7 +62,7 @@ def _sort(keys: Any, room: Any, bits: int) -> None:
 
 @compiled
 def _guide(below: Any, parts: int) -> Any:
-    """For each of so many equal parts of the whole mass, about which code it begins in."""
+    """For each of `parts` equal parts of the whole mass, about which code it begins in."""
     guide, code = np.empty(parts + 1, np.int32), 0
     for part in range(parts + 1):
         while code < len(below) - 2 and below[code + 1] <= below[-1] * part / parts:
@@ -73,7 +73,7 @@ def _guide(below: Any, parts: int) -> Any:
 
 @compiled
 def draw(words: Any, starts: Any, lo: Any, hi: Any, below: Any, bits: int, codes: Any) -> None:
-    """codes of all records, region by region: `postprocess.counts.draw_codes` says how."""
+    """Draws the codes of all records, region by region, as `postprocess.counts.draw_codes` specifies."""
     most = 0
     for r in range(len(lo)):
         most = max(most, starts[r + 1] - starts[r])
@@ -97,7 +97,7 @@ def draw(words: Any, starts: Any, lo: Any, hi: Any, below: Any, bits: int, codes
             drawn[k] = code
             keys[k] = ((word & np.uint64(0xFFFFFFFF)) >> unused) << np.uint64(32) | np.uint64(k)
         if number <= _FEW:
-            for k in range(number):  # the rank of a key is how many are smaller: no branch to guess wrongly
+            for k in range(number):  # the rank of a key is the number of smaller ones: no branch to mispredict
                 rank = 0
                 for i in range(number):
                     rank += keys[i] < keys[k]
@@ -110,7 +110,7 @@ def draw(words: Any, starts: Any, lo: Any, hi: Any, below: Any, bits: int, codes
 
 @compiled
 def refine(drawn: Any, order: Any, within: Any, start: Any, room: Any, fine: Any) -> None:
-    """Places on the grid of the records in this order: `Attribute.fine` says how."""
+    """Places on the grid of the records in this order, as `Attribute.fine` specifies."""
     for i in range(len(order)):
         code = drawn[order[i]]
         fine[i] = start[code] + min(np.int64(within[i] * room[code]), room[code] - 1)
@@ -118,7 +118,7 @@ def refine(drawn: Any, order: Any, within: Any, start: Any, room: Any, fine: Any
 
 @compiled
 def spread(row: Any, lo: Any, width: Any, random: Any, codes: Any) -> None:
-    """codes of all records: `postprocess.counts.draw_uniform` says how."""
+    """Draws the codes of all records, as `postprocess.counts.draw_uniform` specifies."""
     for i in range(len(row)):
         wide = width[row[i]]
         codes[i] = lo[row[i]] + min(np.int64(np.float64(random[i]) * wide), wide - 1)
@@ -126,7 +126,7 @@ def spread(row: Any, lo: Any, width: Any, random: Any, codes: Any) -> None:
 
 @inlined
 def _digits(value: Any, room: Any, at: Any, digits: Any) -> Any:
-    """Writes a whole number; gives where it ends. `digits` has room for 32 and more bytes."""
+    """Writes a whole number; returns where it ends. `digits` has room for at least 32 bytes."""
     if value < 0:
         room[at] = 45
         at += np.uint64(1)
@@ -144,7 +144,7 @@ def _digits(value: Any, room: Any, at: Any, digits: Any) -> Any:
 
 @compiled
 def join(block: Any, steps: Any, places: Any, text: Any, room: Any) -> Any:
-    """Writes records as lines of text; gives how many bytes. `postprocess/records.py` says what the tables are."""
+    """Writes records as lines of text; returns the number of bytes. `postprocess/records.py` describes the tables."""
     at, digits = np.uint64(0), np.empty(64, np.uint8)
     for r in range(block.shape[0]):
         for c in range(block.shape[1]):

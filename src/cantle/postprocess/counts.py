@@ -1,7 +1,7 @@
-"""What happens to released values: consistency, non-negative integers, records. Free of privacy cost.
+"""Counts after noise: consistency, rounding to non-negative integers, drawing records. Free of privacy cost.
 
-Floats are welcome here: everything is a function of what the curator already gave away. The generator that draws
-records is public randomness; its seed is recorded in the release.
+Floats are allowed here, because everything depends only on answers already released. The generator that draws
+records is public; its seed is recorded in the release.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from cantle.trusted.geometry.boxes import Ints
 Floats = npt.NDArray[np.float64]
 _BLOCK = 1 << 15  # records drawn at once by kernels
 MOST_LISTED = 1 << 18
-"""Pairs of codes that a table of all of them is made for."""
+"""Most pairs of codes for which a table of all pairs is made."""
 
 Dice = np.random.Generator
-"""Public dice: they draw records from what was already given away."""
+"""Public random generator: it draws records from released counts."""
 
 
 def variance(rate: Any) -> Floats:
@@ -36,12 +36,12 @@ def variance(rate: Any) -> Floats:
 
 
 def fresh_seed() -> int:
-    """A seed for drawing records; no secret, it goes into the release."""
+    """A seed for drawing records; it is not secret and is recorded in the release."""
     return secrets.randbits(53)
 
 
 def public_dice(seed: int) -> Dice:
-    """The dice of a recorded seed."""
+    """The generator of a recorded seed."""
     return np.random.default_rng(seed)
 
 
@@ -64,7 +64,7 @@ def project_rows(x: Floats, totals: Floats) -> Floats:
 
 
 def _project_pairs(x: Floats, totals: Floats) -> Floats:
-    """The same for rows of two, which trees are made of: sorting these takes most of the time."""
+    """The same for rows of two, as in binary trees, without the sorting that would take most of the time."""
     larger, smaller = np.maximum(x[:, 0], x[:, 1]), np.minimum(x[:, 0], x[:, 1])
     first, both = larger - totals, larger + smaller - totals
     tau = np.where((larger - first > 0) & (smaller - both / 2 > 0), both / 2, first)
@@ -92,8 +92,8 @@ def consistent(levels: list[Ints], cells: dict[str, Floats], size: Floats, size_
     """Weighted least squares on a binary tree: estimates of every leaf's cells, consistent with all measurements.
 
     `levels`: ids by depth, children in pairs after their parents' order; `cells`: `ids` of leaves, noisy `value`
-    (leaves, cells) and `variance` of a cell; `size`, `size_variance`: direct measurements of nodes, variance inf
-    where there is none. Hay et al. 2010 generalised to unequal variances.
+    (leaves, cells) and `variance` of a cell; `size`, `size_variance`: direct measurements of nodes, with variance inf
+    if there is none. This is Hay et al. 2010, generalised to unequal variances.
     """
     leaf = cells["ids"].astype(np.int64)
     z, v = np.zeros(len(size)), np.zeros(len(size))
@@ -129,8 +129,8 @@ def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
 def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
     """Leaf cells as non-negative integers, class by class from the root down.
 
-    Each class is a tree of its own: its total is rounded at the root, where it is known best, and then divided between
-    the two children of every node. Clipping leaf by leaf instead would inflate rare classes.
+    Each class is a tree of its own: its total is rounded at the root, where it is most accurate, and then divided
+    between the two children of every node. Clipping leaf by leaf instead would inflate rare classes.
     """
     nodes = sum(len(level) for level in levels)
     x = np.zeros((nodes, cells.shape[1]))
@@ -152,8 +152,8 @@ def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
 def top_down(noisy: Floats, total: float) -> Floats:
     """A non-negative table near the noisy one with the given sum, halved from the whole range down to the cells.
 
-    Clipping cell by cell would leave a little noise in every empty cell of a wide range, which adds up; a half that
-    is empty as a whole is found out while its sum is still one number.
+    Clipping cell by cell would leave a little noise in every empty cell of a wide range, which adds up. Halving finds
+    an empty half while its sum is still one number.
 
     >>> top_down(np.array([9.0, -1.0, 2.0, -2.0]), 10.0).tolist()
     [9.0, 0.0, 1.0, 0.0]
@@ -166,12 +166,12 @@ def top_down(noisy: Floats, total: float) -> Floats:
     for level in reversed(sums[:-1]):
         whole = len(level) // 2
         pairs = project_rows(level[: 2 * whole].reshape(-1, 2), found[:whole]).reshape(-1)
-        found = np.concatenate([pairs, found[whole:]])  # an odd one out is its own half
+        found = np.concatenate([pairs, found[whole:]])  # with an odd number, the last one is its own half
     return found
 
 
 def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:
-    """The different spans [lo, hi) of codes below size, ascending, and which of them each one is."""
+    """The distinct spans [lo, hi) of codes below size, ascending, and for each region the number of its span."""
     key = lo * (size + 1) + hi
     if (size + 1) ** 2 > MOST_LISTED:
         spans, which = np.unique(key, return_inverse=True)
@@ -183,15 +183,15 @@ def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], In
 
 
 def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40) -> Floats:
-    """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
+    """Masses f over the codes such that all regions, drawing from f inside [lo, hi), together match the target.
 
-    Iterative proportional fitting of one attribute: scale f(v) by target(v) / what the regions show of v.
+    Iterative proportional fitting of one attribute: scale f(v) by target(v) / current total of v over the regions.
     """
     # Many regions share few spans: their weights are summed first.
     (lo, hi), which = distinct_spans(lo, hi, len(target))
     weights = np.bincount(which, weight, len(lo)).astype(np.float64)
     total = max(float(target.sum()), 1.0)
-    floor = total * 1e-9  # every code keeps a trace of mass, so that no region is left with nothing to draw
+    floor = total * 1e-9  # every code keeps a little mass, so that every region has something to draw
     f = np.maximum(target, floor)
     if _fast.loaded():
         from cantle.postprocess import _kernels
@@ -209,7 +209,7 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
 
 
 class Strata:
-    """Records drawn region by region: how many each has. What does not change between attributes is kept."""
+    """Draws records region by region, given the number of records per region; caches what all attributes share."""
 
     def __init__(self, counts: Ints) -> None:
         self.starts = np.concatenate([[0], np.cumsum(counts)])
@@ -232,7 +232,7 @@ class Strata:
         return upper | np.arange(self.total, dtype=np.uint64)
 
     def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> npt.NDArray[Any]:
-        """A code of each record, as `draw_codes` says."""
+        """One code per record, as `draw_codes` specifies."""
         below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
         if _fast.loaded():
             return self._draw_compiled(below, lo, hi, np.empty(self.total, dtype=kind), generator)
@@ -268,17 +268,17 @@ class Strata:
 
 
 def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> npt.NDArray[Any]:
-    """One code a record, regions one after the other, drawn from f inside the region's span; in a narrow type.
+    """One code per record, region after region, drawn from f inside the region's span; in a narrow type.
 
     Stratified: a region with m records uses one draw in each m-th of its mass, in random order, so that the records
-    show f as closely as m records can. Of each record's random word the upper half places it within its m-th, the lower
-    half sorts.
+    match f as closely as m records can. The upper half of each record's random word places it within its m-th, the
+    lower half decides the order.
     """
     return Strata(counts).draw(f, lo, hi, generator)
 
 
 def draw_uniform(lo: Ints, hi: Ints, row: npt.NDArray[Any], size: int, generator: Dice) -> npt.NDArray[Any]:
-    """One code a record, uniform in the span [lo, hi) of its row, in the narrowest type for codes below `size`."""
+    """One code per record, uniform in the span [lo, hi) of its row, in the narrowest type for codes below `size`."""
     kind, width = np.min_scalar_type(max(size - 1, 0)), hi - lo
     widest = int(width.max(initial=1))
     if widest == 1:

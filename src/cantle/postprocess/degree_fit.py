@@ -1,4 +1,4 @@
-"""From noisy counts of degrees to a degree sequence. Post-processing."""
+"""Fitting of a degree sequence to noisy counts of degrees. Post-processing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
 WINDOW = 0.15
-"""Degrees within this share of each other are smoothed together: sparse tails say little of a single degree."""
+"""Degrees within this share of each other are smoothed together: sparse tails say little about a single degree."""
 
 
 def isotonic(values: Floats, weights: Floats | None = None) -> Floats:
@@ -31,7 +31,7 @@ def isotonic(values: Floats, weights: Floats | None = None) -> Floats:
 
 
 def smooth(counts: Floats) -> Floats:
-    """Each degree's nodes spread evenly over the degrees near it; numbers and means stay as they are."""
+    """Each degree's nodes spread evenly over nearby degrees; the number of nodes and the mean do not change."""
     degree = np.arange(len(counts))
     half = np.minimum(np.floor(WINDOW * degree).astype(np.int64), len(counts) - 1 - degree)
     share = counts / (2 * half + 1)
@@ -40,7 +40,7 @@ def smooth(counts: Floats) -> Floats:
 
 
 def sequence(counts: Floats, nodes: int) -> Ints:
-    """So many degrees, ascending, in the proportions of the counts: the middle of each node's share."""
+    """This many degrees, ascending, in proportion to the counts: the middle of each node's share."""
     below = np.cumsum(np.maximum(counts, 0.0))
     if nodes < 1 or not len(below):
         return np.zeros(max(0, nodes), dtype=np.int64)
@@ -57,19 +57,19 @@ def fit_at_most(noisy: Floats, nodes: int) -> Floats:
 
 
 def fit_at_least(noisy: Floats) -> Floats:
-    """Numbers of nodes of each degree 0 .. theta from noisy numbers of nodes of degree at least 1 .. theta; of degree 0
-    there are none."""
+    """Numbers of nodes of each degree 0 .. theta from noisy numbers of nodes of degree at least 1 .. theta; the number
+    of nodes of degree 0 is 0."""
     above = np.maximum(0.0, isotonic(noisy[::-1])[::-1])
     return np.concatenate([[0.0], above - np.append(above[1:], 0.0)])
 
 
 def with_lost_edges(counts: Floats, nodes: int, theta: int, edges: float, *, both_ends: bool) -> Ints:
-    """Degrees, ascending, from numbers of nodes of each degree, with the edges back that projection to theta took.
+    """Degrees, ascending, from numbers of nodes of each degree, with the edges restored that projection removed.
 
-    An edge that is lost had one end at a node of more than theta edges, which is left at theta or a little below:
-    those ends come back as an exponential tail over the largest degrees. Its other end may be anywhere: with
-    `both_ends`, those come back evenly over all nodes, which also gives nodes that were left without an edge one of
-    theirs. Where such nodes are not counted, they are who most of the other ends belong to, and all go to the tail.
+    A removed edge had one end at a node of more than theta edges, which keeps theta edges or a few less: those ends
+    are restored as an exponential tail over the largest degrees. The other end may be anywhere: with `both_ends`, these
+    are restored evenly over all nodes, including nodes that lost their only edge. If nodes without edges are not
+    counted, most of the other ends belong to such nodes, and all restored ends go to the tail.
     """
     degrees = sequence(counts, nodes)
     lost = edges - float(degrees.sum()) / 2
@@ -88,9 +88,10 @@ def with_lost_edges(counts: Floats, nodes: int, theta: int, edges: float, *, bot
 def fit_edge(ordered: Floats, above: Floats, nodes: int) -> Ints:
     """Degrees, ascending, from the noisy sorted degrees and the noisy numbers of nodes of degree at least 1 .. most.
 
-    Where many nodes share a degree the numbers of nodes are sharper, in the tail the degrees themselves: with `rho`
-    nodes a degree, isotonic fits are off by about rho^(-2/3) and rho^(-1/3) degrees, which cross at one node a degree.
-    Nodes that noise leaves at the largest degree there can be are no dense degrees: those end where the sorted ones do.
+    Where many nodes share a degree, the numbers of nodes are more precise; in the tail, the sorted degrees are: with
+    `rho` nodes per degree, the errors of isotonic fits are about rho^(-2/3) and rho^(-1/3) degrees, equal at one node
+    per degree. Nodes that noise leaves at the largest possible degree do not count as dense: dense degrees end where
+    the sorted ones do.
     """
     counts = fit_at_most(nodes - above, nodes)
     by_counts = sequence(counts, nodes)

@@ -1,4 +1,4 @@
-"""From the noisy cells of a grid to what is released: projected counts, groups, records. Post-processing."""
+"""Release of a grid of noisy cells (diffgen): projected counts, groups, records. Post-processing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 COUNT = "cantle.count"
-"""The column of generalised records that says how many there are."""
+"""The column of generalised records that holds their number."""
 
 
 def cell_results(
@@ -45,9 +45,9 @@ def _classes(domain: Domain) -> int:
 
 
 def _projected(value: Ints, total: int | None) -> tuple[Floats, Ints]:
-    """Counts with the sum of the total, by taking the same from every cell down to 0; without a total, as drawn.
+    """Counts that sum to the total, by subtracting the same from every cell down to 0; without a total, as drawn.
 
-    Empty cells whose noise is positive add up to many records; their sum is known better than they are.
+    Empty cells with positive noise add up to many records, and the total is known more precisely than the cells.
     """
     if total is None or not len(value):
         return value.astype(float), value.copy()
@@ -57,7 +57,7 @@ def _projected(value: Ints, total: int | None) -> tuple[Floats, Ints]:
 
 
 def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats, count: Ints) -> pl.DataFrame:
-    """The listed cells, one row a cell and class: spans, noisy count, its rate, estimate and released count."""
+    """The listed cells, one row per cell and class: spans, noisy count, its rate, estimate and released count."""
     import polars as pl
 
     cell, label = np.divmod(noisy.cells, _classes(domain))
@@ -111,9 +111,9 @@ def grid_of(domain: Domain, cuts: dict[str, list[int]]) -> Grid:
 
 
 def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame) -> pl.DataFrame:
-    """Another table in the words of the release: one row a record, one label an attribute, the target as it is.
+    """Another table, generalised: one row per record, one label per attribute, the target unchanged.
 
-    Not private: derived from its records without noise. A value that the schema drops has no label.
+    Not private: made from the records without noise. A value that the schema drops has no label.
     """
     import polars as pl
 
@@ -135,7 +135,7 @@ def _labels(attribute: Attribute, edge: Ints) -> list[str]:
 
 
 def generalised(domain: Domain, grid: Grid, groups: pl.DataFrame) -> pl.DataFrame:
-    """The released generalised records: the labels of `generalise`, the target, and how many."""
+    """The released generalised records: the labels of `generalise`, the target, and the number of such records."""
     import polars as pl
 
     place = grid.unravel(groups["leaf"].to_numpy())

@@ -1,4 +1,4 @@
-"""From noisy answers about a graph to its degree sequence, and the groups behind it. Post-processing."""
+"""Release of noisy answers about a graph: its degree sequence and the groups behind it. Post-processing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAID = {
     "at least": "degrees at least k",
     "sorted": "sorted degrees",
 }
-"""The questions, and what the receipt calls the charge of each."""
+"""The questions, and the name of each one's charge in the receipt."""
 
 
 class Answers:
@@ -54,7 +54,7 @@ class Answers:
         return float(variance(int(noisy.rate_num[0]) / noisy.rate_den))
 
     def frame(self, estimates: dict[str, Floats]) -> pl.DataFrame:
-        """One row a number: question, k, the noisy number, its rate, and the estimate after fitting."""
+        """One row per noisy number: question, k, the number, its rate, and the estimate after fitting."""
         import polars as pl
 
         parts = []
@@ -82,7 +82,7 @@ def degree_results(answers: Answers, inner: Results | None) -> Results:
         summary = inner.summary | {"theta": answers.theta}
         return Results(pl.DataFrame({"degree": degrees}), inner.groups, inner.frames, summary, inner.structure)
     degrees = _edge_degrees(answers) if answers.unit == "edge" else _node_degrees(answers)
-    degrees = np.minimum(degrees, max(0, len(degrees) - 1))  # nobody has more neighbours than there are others
+    degrees = np.minimum(degrees, max(0, len(degrees) - 1))  # no node has more neighbours than there are other nodes
     if answers.most is not None:
         degrees = np.minimum(degrees, answers.most)
     summary = {"records": len(degrees), "edges": int(degrees.sum()) // 2, "theta": answers.theta}
@@ -95,14 +95,14 @@ def _edge_degrees(answers: Answers) -> Ints:
 
 
 def _node_degrees(answers: Answers) -> Ints:
-    """Degrees from counts under the bound: nodes, counts by degree, smoothed, and the edges that were lost."""
+    """Degrees from counts under the bound: number of nodes, smoothed counts per degree, and restored edges."""
     if answers.has("at most"):
         nodes = _nodes(answers)
         counts = fit_at_most(answers.values("at most")[:-1], nodes)
     elif answers.nodes is not None:
         nodes = answers.nodes
         counts = fit_at_most(nodes - answers.values("at least"), nodes)
-    else:  # nodes without edges are not listed: of those that have one, all have degree 1 or more
+    else:  # nodes without edges are not listed: all listed nodes have degree 1 or more
         counts = fit_at_least(answers.values("at least"))
         nodes = round(float(counts.sum()))
     require_drawable(nodes, "nodes")
@@ -114,7 +114,7 @@ def _node_degrees(answers: Answers) -> Ints:
 
 
 def _nodes(answers: Answers) -> int:
-    """The number of nodes, from both of its measurements by their precision."""
+    """The number of nodes: the mean of its two measurements, weighted by precision."""
     last, spread = float(answers.values("at most")[-1]), answers.variance("at most")
     if answers.has("nodes"):
         other, other_spread = float(answers.values("nodes")[0]), answers.variance("nodes")
@@ -123,7 +123,7 @@ def _nodes(answers: Answers) -> int:
 
 
 def _estimates(answers: Answers, degrees: Ints) -> dict[str, Floats]:
-    """What the released sequence says to each question; of projected answers, after cutting it at the bound."""
+    """The answers of the released sequence to each question; for projected questions, cut at the bound."""
     shown: dict[str, Floats] = {}
     cut = degrees if answers.unit == "edge" else np.minimum(degrees, answers.theta)
     for question in PAID:

@@ -1,4 +1,4 @@
-"""From the noisy counts of sets to what is released: groups and records. Post-processing."""
+"""Release of noisy counts of sets: groups and records. Post-processing."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 REFILLED_ITEMS = 3
-"""Items that a record for pruned mass is taken to have, when the memory of all is judged."""
+"""Assumed number of items of a filled-in record, to estimate memory."""
 
 _BLOCK = 1 << 14  # records put together at once
 
 
 def kept_sets(universe: Universe, tree: ItemTree, kept_partitions: KeptPartitions, fill: bool, dice: Dice) -> Results:
-    """Everything a release of partitions holds. Without `fill`, leaves as they were drawn and nothing else (Algorithm
-    1); with it, counts that agree, and records for the mass that was pruned."""
+    """Everything a release of partitions holds. Without `fill`, only the leaves as they were drawn (Algorithm 1); with
+    it, consistent counts, and records for the mass that was pruned."""
     leaves, item_sets = kept_partitions.leaves(), _sorted_items(*kept_partitions.item_sets())
     estimate, count = leaves.noisy.astype(float), leaves.noisy.copy()
     extra: list[Ragged] = []
@@ -66,19 +66,19 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
 
 
 def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:
-    """What the counted leaves show of records; where they show none, every item by itself, all equally popular."""
+    """The records in the counted leaves; if there are none, every item by itself, all equally popular."""
     if estimate.sum() > 0:
         return ItemFrequencies(tree, item_sets, estimate)
     return ItemFrequencies(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
 
 
 def _items(item_sets: Ragged, estimate: Floats) -> float:
-    """How many items so many of each set hold."""
+    """The total number of items of this many of each set."""
     return float(np.diff(item_sets[0]) @ estimate)
 
 
 def _at_random(x: Floats, dice: Dice) -> Ints:
-    """Whole numbers with the right means: up with the probability of the fraction."""
+    """Whole numbers with the right means: rounded up with the probability of the fraction."""
     return np.floor(np.maximum(x, 0.0) + dice.random(len(x))).astype(np.int64)
 
 
@@ -91,7 +91,7 @@ def _sorted_items(starts: Ints, items: Ints) -> Ragged:
 
 
 def _canonical(starts: Ints, items: Ints) -> Ints:
-    """The order of sets by size, then by items: public, and the same however they were found."""
+    """The order of sets by size, then by items: public, whatever the order in which they were found."""
     sizes = np.diff(starts)
     longest = int(sizes.max(initial=0))
     padded = np.full((len(sizes), longest), -1, dtype=np.int64)
@@ -103,7 +103,7 @@ def _canonical(starts: Ints, items: Ints) -> Ints:
 def _groups(
     universe: Universe, item_sets: Ragged, order: Ints, columns: dict[str, Ints], estimate: Floats
 ) -> pl.DataFrame:
-    """One row a set: items, noisy count, its rate, estimate and released count."""
+    """One row per set: items, noisy count, its rate, estimate and released count."""
     import polars as pl
 
     from cantle.postprocess.set_frames import to_frame
@@ -114,7 +114,7 @@ def _groups(
 
 
 def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> pl.DataFrame:
-    """The records, shuffled: so many of each set, and those of the other tables."""
+    """The records, shuffled: each set as often as its count, and the records of the other tables."""
     from cantle.postprocess.set_frames import to_frame
 
     tables = [item_sets, *extra]
@@ -125,7 +125,7 @@ def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: list[Rag
 
 
 def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:
-    """What `gather` gives, some rows at a time, so that their arrays stay in the cache."""
+    """The result of `gather`, some rows at a time, so that their arrays stay in the cache."""
     made = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
     picked = np.empty(made[-1], codes.dtype)
     for first in range(0, len(rows), _BLOCK):

@@ -1,4 +1,4 @@
-"""From the noisy tree of a table to what is released: estimates, integers, groups, records. Post-processing."""
+"""Release of the noisy tree of a table (rps): estimates, integers, groups, records. Post-processing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from cantle.trusted.geometry.boxes import Ints
 if TYPE_CHECKING:
     import polars as pl
 
-_BLOCK = 1 << 15  # records at a time, so that what is worked out on the way stays in the cache
+_BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
 
 def tree_results(
@@ -62,8 +62,8 @@ def tree_results(
 def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) -> Leaves:
     """Estimates and released integers of every leaf and class.
 
-    `label` counts: each class keeps its own count, so that the shares of classes follow the noisy counts; majority: all
-    records of a leaf take its most frequent class, by the estimates (ties: the first), which starves rare classes.
+    `label` counts: each class keeps its own count, so the shares of classes follow the noisy counts. majority: all
+    records of a leaf get its most frequent class by the estimates (ties: the first), which starves rare classes.
     """
     frontier, depth = tree.leaf_frontier(), tree.leaf_depth()
     noisy = [part for _, part, _ in tree.leaves if part is not None]
@@ -99,7 +99,7 @@ def _records(tree: Tree) -> float:
 
 
 def _by_depth(tree: Tree, depth: Ints, value: Ints) -> tuple[Floats, Ints]:
-    """N / 2^d records a leaf (RPS 3.2), N declared or charged; the class cells say only how they divide."""
+    """N / 2^d records per leaf (RPS 3.2), N declared or charged; noisy class cells only divide them into classes."""
     total = np.asarray(max(0.0, _records(tree)) / 2.0**depth, dtype=np.float64)
     cells = value.astype(float) if value.shape[1] else np.zeros((len(depth), 1))
     estimate = project_rows(cells, total)
@@ -124,7 +124,7 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
 
 
 def masses(domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | None) -> list[Floats]:
-    """What each attribute is drawn from inside the leaves: fitted to its one-way table, or uniform over the grid."""
+    """The distribution of each attribute inside the leaves: fitted to its one-way table, or uniform over the grid."""
     if values != "fitted" or tables is None:
         return [_grid_mass(attribute) for attribute in domain.attributes]
     count = leaves.count.sum(axis=1)
@@ -134,7 +134,7 @@ def masses(domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | N
 
 
 def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
-    """Records of the leaves' counts, each attribute drawn on its own inside its region (RPS 3.2), shuffled.
+    """Records with the leaves' counts, each attribute drawn independently inside its region (RPS 3.2), shuffled.
 
     `within` are the `masses` of the attributes.
     """
@@ -159,7 +159,7 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
 
 
 def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, generator: Dice) -> npt.NDArray[Any]:
-    """The records' places on the fine grid, in their order; within a bin at random where that is not fixed."""
+    """The records' places on the fine grid, in their order; random within a bin unless it has one place."""
     if attribute.width == 1:
         return drawn[order]
     if place is not None:
@@ -195,7 +195,7 @@ def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.Data
 
 
 def _grid_mass(attribute: Attribute) -> Floats:
-    """Uniform over the fine grid: every bin weighs the values it holds, null as one value."""
+    """Uniform over the fine grid: the weight of a bin is its number of values, and null counts as one value."""
     mass = np.full(attribute.size, float(attribute.width))
     mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
     if attribute.nullable:
@@ -204,7 +204,7 @@ def _grid_mass(attribute: Attribute) -> Floats:
 
 
 def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints, Floats]:
-    """One point a region: its lower end or its middle; null only where the region holds nothing else."""
+    """One point per region: its lower end or its middle; null only if the region holds nothing else."""
     top = np.minimum(hi, attribute.bins)
     point = np.where((values == "low") | (top <= lo), lo, (lo + top) / 2)
     code = np.floor(point).astype(np.int64)
@@ -212,7 +212,7 @@ def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints,
 
 
 def fitted_tables(domain: Domain, oneways: Any) -> list[Floats] | None:
-    """The noisy one-way tables as one array an attribute."""
+    """The noisy one-way tables as one array per attribute."""
     if oneways is None:
         return None
     ends = np.cumsum([attribute.size for attribute in domain.attributes])[:-1]

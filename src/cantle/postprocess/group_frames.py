@@ -1,4 +1,4 @@
-"""Leaves as a frame and back: the long form of `groups.parquet`, one row per leaf and class.
+"""Conversion of leaves to the frame `groups.parquet` and back: long form, one row per leaf and class.
 
 A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); a category gives its label `<name>` and
 `<name>.lo`, `<name>.hi` as positions in the order of its values; `<name>.null` says whether null belongs to the region.

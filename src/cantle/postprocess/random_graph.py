@@ -1,13 +1,13 @@
 """A graph with released degrees. Post-processing: it reads the release alone and costs nothing.
 
-Only the degrees are carried over. Clustering, communities and who knows whom are not in a degree sequence; the graph
-is one of the many simple graphs that have it.
+Only the degrees are preserved. A degree sequence does not determine clustering, communities or who is connected to
+whom; the graph is a random one of the many simple graphs with these degrees.
 """
 
 from __future__ import annotations
 
 import os
-import random  # igraph draws with an object of this module; the degrees are released already
+import random  # igraph draws with a generator of this module; the degrees are public already
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,18 @@ Ints = npt.NDArray[np.int64]
 SWAPS = 10
 """Tried swaps of two edges' ends, for each edge."""
 
-NOTE = "degrees are those of the release, up to what no simple graph can have; clustering and all else is random"
+NOTE = "degrees are those of the release, adjusted where no simple graph has them; clustering and all else is random"
 
 
 def graphical(degrees: npt.ArrayLike) -> Ints:
-    """A nearest sequence, in the sum of absolute differences, that a simple graph can have; same order.
+    """The nearest degree sequence of a simple graph, by the sum of absolute differences; same order.
 
-    A sequence with an even sum is graphical iff for all k the k largest ask for no more than there is (Erdos and
-    Gallai 1960). Let E be the largest excess over k, 0 if none. One step of one degree changes an excess by at most 1,
-    so no graphical sequence is nearer than E, or E + 1 where the parity of the sum says so. Taking a step off a largest
-    degree lowers E by exactly 1: within the run of largest degrees the excess is convex in k and starts at 0, so it is
-    largest at the run's end or beyond, where the step counts. So many steps off the top are enough: together, a cap.
+    A sequence with an even sum is graphical iff for all k the k largest degrees do not exceed what is available (Erdos
+    and Gallai 1960). Let E be the largest excess over all k, 0 if none. Changing one degree by one changes an excess by
+    at most 1, so no graphical sequence is nearer than E, or E + 1 if the parity of the sum requires it. Lowering a
+    largest degree by one lowers E by exactly 1: within the run of largest degrees the excess is convex in k and starts
+    at 0, so it is largest at the run's end or beyond, where the step counts. So E (or E + 1) steps at the top are
+    enough; together they are a cap.
 
     >>> graphical([1, 1, 1, 9]).tolist()
     [1, 1, 1, 3]
@@ -55,7 +56,7 @@ def _whole(degrees: npt.ArrayLike) -> Ints:
 
 
 def _excess(degrees: Ints, at_least: Ints) -> Ints:
-    """For k = 1..n: what the k largest ask for, less k (k - 1) among themselves, less min(d, k) from each other."""
+    """For k = 1..n: the sum of the k largest, minus k (k - 1) among themselves, minus min(d, k) for each other node."""
     k = np.arange(1, len(degrees) + 1)
     largest = np.cumsum(np.sort(degrees)[::-1])
     full = np.maximum(k, at_least)  # of those beyond the k largest, the first ones up to here give k each
@@ -64,7 +65,7 @@ def _excess(degrees: Ints, at_least: Ints) -> Ints:
 
 
 def _level(degrees: Ints, at_least: Ints, steps: int) -> Ints:
-    """So many steps down, always from a largest degree; of equal ones the earliest, so that order is kept."""
+    """Lowers the largest degree by one, this many times; of equal ones the earliest, so that order is kept."""
     if not steps:
         return degrees
     above = np.cumsum(at_least[::-1])[::-1]  # above[c]: steps that bring every degree down to c
@@ -76,9 +77,9 @@ def _level(degrees: Ints, at_least: Ints, steps: int) -> Ints:
 
 
 def regenerate(degrees: npt.ArrayLike, seed: int | None = None) -> Ints:
-    """The edges, one a row, of a random simple graph in which node i has the i-th degree, made graphical first.
+    """The edges, one per row, of a random simple graph in which node i has the i-th degree, made graphical first.
 
-    Havel and Hakimi's graph with the ends of edges swapped at random, ten tries for each edge (igraph). The same seed
+    It is Havel and Hakimi's graph with the ends of edges swapped at random, ten tries per edge (igraph). The same seed
     gives the same graph.
     """
     wanted = graphical(degrees)
@@ -90,7 +91,7 @@ def regenerate(degrees: npt.ArrayLike, seed: int | None = None) -> Ints:
     try:
         graph.rewire(SWAPS * graph.ecount())
     finally:
-        igraph.set_random_number_generator(random)  # what igraph uses unless told otherwise
+        igraph.set_random_number_generator(random)  # igraph's default
     edges = np.sort(np.array(graph.get_edgelist(), dtype=np.int64), axis=1)
     return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
 
@@ -105,7 +106,7 @@ def _igraph() -> Any:
 
 
 def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = None, warning: str = "") -> Path:
-    """Writes a new edge list in SNAP's form; `nodes` counts those without an edge too, which no line can show.
+    """Writes a new edge list in SNAP's form; `nodes` includes nodes without an edge, which no line can show.
 
     A `warning` becomes its first line, as a comment.
     """

@@ -1,8 +1,8 @@
-"""Records for pruned mass: a partition's records that are in none of its kept sub-partitions. Post-processing.
+"""Filled-in records for pruned mass: a partition's records in none of its kept sub-partitions. Post-processing.
 
-Publishing only leaves loses whatever was pruned on the way, half of the records of sparse data. Yet the release says
+Publishing only leaves would lose whatever was pruned, half of the records of sparse data. Yet the noisy counts show
 under which nodes those records have items: the cut of the last partition that kept them. Below the cut, a record is
-drawn with what the kept leaves show: how many children of a node a record touches, and which ones are popular.
+drawn like the records in the kept leaves: by how many children of a node they touch, and which ones are popular.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, append, bits_of, find_pairs
 
 SMOOTHING = 0.1
-"""Popularity every child has at least, as a share of the average of its height."""
+"""Smallest popularity of a child, as a share of the average of its height."""
 
 ATTEMPTS = 8
-"""Draws before a record may repeat a sub-partition that was kept (whose records are counted already)."""
+"""Number of draws after which a record may fall into a kept sub-partition (whose records are counted already)."""
 
 _PARTS = 64  # equal parts of a node's mass, for each of which the first child is listed
 _FEW = 8  # shares that are compared one by one
@@ -44,7 +44,7 @@ class _Level:
         self._bit = np.int64(1) << (np.arange(len(mass)) - np.repeat(self.first, self.fan))
 
     def draw(self, node: Ints, most: Ints, dice: Dice) -> Ints:
-        """A non-empty set of children for each node, as a mask: so many draws by popularity, repeats collapsing."""
+        """A non-empty set of children for each node, as a mask: several draws by popularity, repeats merged."""
         if not len(node):
             return np.zeros(0, np.int64)
         number = self._numbers(node, most, dice.random(len(node)))
@@ -88,7 +88,7 @@ class _Level:
 
 
 class ItemFrequencies:
-    """What the kept leaves show about each height: how many children a record touches, and their popularity."""
+    """The shape of records in the kept leaves, per height: how many children a record touches, and their popularity."""
 
     def __init__(self, tree: ItemTree, item_sets: Ragged, weight: Floats) -> None:
         self.levels: list[_Level] = []
@@ -166,7 +166,7 @@ def refill(
 def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
     """Records of partitions of one height: their next node first, then the others of the height, then down.
 
-    A cut is ascending, and children keep the order of their nodes; so are then the items of a record.
+    A cut is ascending, and children keep the order of their nodes, so the items of a record are ascending too.
     """
     rows = np.repeat(np.arange(len(nodes)), missing)
     height = int(nodes.height[0])

@@ -1,4 +1,4 @@
-"""Noisy counts of sets as one tree: what was kept, and counts that agree with each other. Post-processing."""
+"""The tree of noisy counts of sets: kept partitions, and counts made consistent. Post-processing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cantle.trusted.geometry.item_partitions import Partitions
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Sub-partitions or leaves that were given: the partition each came from, its set of children, the noisy count and
-    its rate; rate_num 0 where nothing was asked."""
+    """Released sub-partitions or leaves: for each the partition it came from, its set of children, the noisy count and
+    its rate; rate_num is 0 if nothing was asked."""
 
     parent: Ints
     mask: Ints
@@ -36,7 +36,7 @@ class Counted:
 
 
 class KeptPartitions:
-    """What a run of DiffPart gave: partitions round by round, numbered as the curator numbers them, and leaves."""
+    """The answers of a run of DiffPart: partitions by round, numbered as by the curator, and leaves."""
 
     def __init__(self) -> None:
         self.rounds: list[Partitions] = []
@@ -46,7 +46,7 @@ class KeptPartitions:
         self._item_sets: list[tuple[Ints, Ints]] = []
 
     def add_round(self, nodes: Partitions, mask: Ints, noisy: Ints, rate_num: Ints, rate_den: int) -> None:
-        """The partitions that go on; of the root, nothing is known."""
+        """The partitions that are expanded further; nothing is known about the root."""
         self.rounds.append(nodes)
         self._kept.append(Counted(nodes.parent, mask, noisy, rate_num, rate_den))
 
@@ -58,7 +58,7 @@ class KeptPartitions:
         self._item_sets.append(nodes.cut_items(rows, mask))
 
     def parts(self) -> Counted:
-        """One row a partition, by number."""
+        """One row per partition, by number."""
         return Counted.join(self._kept)
 
     def leaves(self) -> Counted:
@@ -79,9 +79,9 @@ class KeptPartitions:
 def agree(parts: Counted, leaves: Counted, levels: list[Ints]) -> tuple[Floats, Floats]:
     """Estimates of all leaves, and of how many records of each partition are in none of its kept sub-partitions.
 
-    The kept sub-partitions of a partition hold at most its records (privacy.md 5.6). Where the noisy counts say more,
-    both sides give way in proportion to their variances: from the leaves up the sum pushes the partition's count, from
-    the root down its count pushes the sum.
+    The kept sub-partitions of a partition hold at most its records (privacy.md 5.6). Where the noisy counts exceed
+    that, both sides change in proportion to their variances: from the leaves up, the sum raises the partition's count;
+    from the root down, the count lowers the sum.
     """
     count, spread = len(parts), np.zeros(len(parts))
     known = parts.rate_num > 0
@@ -109,7 +109,7 @@ def agree(parts: Counted, leaves: Counted, levels: list[Ints]) -> tuple[Floats, 
 
 
 def _fit(x: Floats, spread: Floats, parent: Ints, z: Floats, sums: Floats) -> Floats:
-    """Children brought down to their parent's count where their sum exceeds it, by their share of the variance."""
+    """Children lowered to their parent's count if their sum exceeds it, each by its share of the variance."""
     over = np.maximum(0.0, sums - np.maximum(z, 0.0))[parent]
     whole = np.bincount(parent, spread, len(z))[parent]
     return np.maximum(0.0, x - over * spread / np.maximum(whole, 1e-300))

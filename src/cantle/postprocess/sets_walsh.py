@@ -1,11 +1,11 @@
-"""Counts of all sets of a small universe, made non-negative without losing what low orders say. Post-processing.
+"""Non-negative counts of all sets of a small universe that keep the one- and two-item tables. Post-processing.
 
-Clipping 2^|I| noisy counts at zero adds half the noise of every empty cell; thresholding loses all small cells. The
-numbers of records with given one or two items, however, are sums of many cells, in which the noise averages out. So:
-keep the cells that stand out, spread what is left as if items were independent, and alternate between "one- and
-two-item tables as measured" and "no negative cell", with the sizes of records set right from time to time. In Walsh
-terms: coefficients of order at most 2 are those of the noisy table, drawn towards the start by as much as noise
-explains of the difference. Orders from 3 on would bring back the noise of the cells.
+Clipping 2^|I| noisy counts at zero adds half the noise of every empty cell; thresholding loses all small cells. But
+the numbers of records that contain one or two given items are sums of many cells, in which the noise averages out. So
+we keep the cells that stand out, spread the rest as if items were independent, and alternate between "one- and
+two-item tables as measured" and "no negative cell", correcting the sizes of records from time to time. In Walsh terms:
+coefficients of order at most 2 are those of the noisy table, shrunk towards the starting point by the part of the
+difference that noise explains. Orders from 3 on would bring back the noise of the cells.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from cantle.trusted.geometry.subsets import popcount
 ORDER = 2
 ROUNDS = 150
 SIZES_EVERY = 5
-"""Rounds after which the numbers of records of each size are set right: clipping moves mass into large sets."""
+"""Rounds after which the numbers of records of each size are corrected: clipping moves mass into large sets."""
 STEP = 1.8
 """Over-relaxation of the projection on the tables; below 2, where it still converges."""
 STANDS_OUT = 8.0
-"""Noise scales from which on a cell is believed from the start."""
+"""Number of noise scales from which on a cell counts as standing out."""
 
 
 def transform(cells: Floats, order: int = ORDER) -> list[Floats]:
@@ -100,13 +100,13 @@ def fill_in(noisy: Floats, rate: float) -> Floats:
 
 
 def _by_size(rest: Floats, large: Bools, size: Ints, spread_of_one: float) -> Floats:
-    """Records of each size among the cells that do not stand out, less by what noise explains of them."""
+    """Records of each size among the cells that do not stand out, minus what noise explains."""
     found = np.maximum(np.bincount(size, rest), 1e-9)
     return found * np.maximum(0.0, 1 - spread_of_one * np.bincount(size, ~large) / found**2)
 
 
 def _independent(rest: Floats, bits: int) -> Floats:
-    """As many records as there are in all, with the items' numbers, as if items came independently."""
+    """A table with the measured number of records and of each item, as if items were independent."""
     total, ones = transform(rest, 1)
     records = max(1.0, float(total[0]))
     share = np.clip((records - ones[::-1]) / (2 * records), 1e-6, 0.999)  # coefficients come highest bit first
@@ -118,7 +118,7 @@ def _independent(rest: Floats, bits: int) -> Floats:
 
 
 def _drawn(said: Floats, shown: Floats, noise: float) -> Floats:
-    """Coefficients between what was measured and what the start shows: the less noise explains, the more measured."""
+    """Coefficients between those measured and those of the start: the less noise explains, the closer to measured."""
     off = said - shown
     seen = float(np.mean(off**2)) if len(off) else 0.0
     return np.asarray(shown + max(0.0, 1 - noise / seen) * off if seen > 0 else shown)
