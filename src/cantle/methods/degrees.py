@@ -1,8 +1,8 @@
 """Degree sequences of graphs, for nodes and for edges (Qardaji & Li 2012, section 5, made sound).
 
-For one node: choose a bound on degrees privately, project the graph to it, and count how many nodes reach each degree.
-For one edge: the sorted degrees and the numbers of nodes above each degree, half of the budget each. Mode `rps` runs
-RPS on the projected degrees, which one node changes in many places: it pays for all of them.
+Under unit node it chooses a bound on degrees privately, projects the graph to it, and counts how many nodes reach each
+degree. Under unit edge it measures the sorted degrees and the numbers of nodes above each degree, with half of the
+budget each. Mode `rps` runs RPS on the projected degrees, and pays for all that one node changes in them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from cantle.trusted.degree_queries import (
 from cantle.trusted.geometry.boxes import Frontier
 
 LADDER = 1 << 14
-"""The largest bound that competes if the schema declares none. Public: never the number of nodes."""
+"""The largest candidate bound if the schema declares none. It is public, and never the number of nodes."""
 
 MOST_BINS = 1 << 16
 PUBLISHED: Mapping[str, Any] = {
@@ -114,7 +114,7 @@ class DegreeSequence:
             self._partition(root, curator, theta)
             return
         if for_edges:
-            # half as much again: what lies between is the tail to restore, and beyond it noise grows faster than tails
+            # half as much again: degrees in between are the tail to restore; beyond it, noise grows faster than tails
             key = KeptEdges(min(3 * theta // 2, MOST_DEGREE))
             self._keep("kept edges", curator.measure(root, key, for_edges, why="kept edges"), key.theta)
         if for_nodes and listed:
@@ -128,7 +128,7 @@ class DegreeSequence:
     def _choose(self, root: Frontier, curator: Curator, price: int, rest: int, listed: bool) -> int:
         """A bound among powers of two; its penalty is a share of the noise that counting under it adds, in edges.
 
-        Shares from 1/8 to 1/4 differ little on the paper's graphs; at a small epsilon a smaller one did better, since
+        Shares from 1/8 to 1/4 differ little on the paper's graphs; at small epsilon a smaller one was better, because
         smoothing removes much of the noise.
         """
         most = min(self.schema.max_degree or LADDER, self._largest())
@@ -139,26 +139,28 @@ class DegreeSequence:
         if len(thetas) == 1:
             return thetas[0]
         if not price:
-            raise ParameterError("degrees: give theta a number, or theta_share a budget to choose it with")
+            raise ParameterError(
+                "degrees: theta is needed; give it as a number, or set theta_share to choose it privately"
+            )
         return curator.choose(root, Bounds(thetas, penalties), Lag(), price, why="bound on degrees")
 
     def _largest(self) -> int:
-        """The largest degree there can be, from public values."""
+        """The largest possible degree, from public values."""
         nodes = self.schema.node_count
         return MOST_DEGREE if nodes is None else min(MOST_DEGREE, max(1, nodes - 1))
 
     def _partition(self, root: Frontier, curator: Curator, theta: int) -> None:
-        """RPS on the projected degrees, whose unit is as many records as one node can change."""
+        """RPS on the projected degrees, with a unit of as many records as one node can change."""
         attribute = Attribute("degree", Steps(type="integer", first=0, step=1, grid=theta + 1), nullable=False)
         if theta >= MOST_BINS:
-            raise ParameterError(f"degrees: mode rps takes bounds below {MOST_BINS}; give theta or max_degree one")
+            raise ParameterError(f"degrees: mode rps needs a bound below {MOST_BINS}; set theta or max_degree")
         settings = PUBLISHED if self.preset == "paper" else {}
         self.inner = RPS(Domain((attribute,), None, ("degree",)), bins=MOST_BINS, **settings)
         curator.split(root, Projection(theta))
         self.inner.run(curator)
 
     def _ranges(self, inner: RPS, generator: Dice) -> Results:
-        """The release of RPS, if noise does not ask for too many nodes."""
+        """The release of RPS, unless noise makes the number of nodes too large."""
         s = inner.settings
         leaves = summarise(inner.tree, least_squares=s["consistency"], by_depth=False, label=s["label"])
         require_drawable(float(leaves.count.sum(dtype=float)), "nodes")

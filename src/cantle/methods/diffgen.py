@@ -1,8 +1,8 @@
 """DiffGen: tables that train classifiers (Mohammed, Chen, Fung & Yu 2011).
 
-Start with every attribute fully general; specialise one value a round, chosen with noise; count the cells with noise.
-Preset `paper` is Algorithm 1 with the exact prices of its selections; `default` makes one selection a round over all
-(value, split) pairs, scored on all cells of the current table at once.
+It starts with every attribute fully general, specialises one value per round, chosen with noise, and counts the cells
+with noise. Preset `paper` is Algorithm 1 with the exact prices of its selections; `default` makes one selection per
+round over all (value, split) pairs, scored on all cells of the current table at once.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from cantle.trusted.scores import Gini, HalfGini, InfoGain, JointMajority, Max, 
 from cantle.trusted.specialisations import MOST_TABLE, JointSplits, OneValue, SplitPoints, Value
 
 KAPPA = 10
-"""Noise scales of records an average cell should hold; sets the number of rounds and of cells."""
+"""Records that an average cell should hold, in noise scales; sets the number of rounds and of cells."""
 
 ENOUGH = 5000
 """records * epsilon from which on a task is large: see `_scores`."""
 
 MOST_SPURIOUS = 10**7
-"""Records that empty cells may be expected to add before projection; beyond, the threshold of counts rises."""
+"""Most records that empty cells may add on average before projection; beyond that, the threshold of counts rises."""
 
 LISTED = 10**7
-"""Cells that may be listed one by one."""
+"""Most cells that are listed one by one."""
 
 WEIGHT = 1 << 10
 
 MOST_ROUNDS, MOST_CELLS = 12, 1 << 13
-"""Automatic rounds and cells end here: more time, no more accuracy (measured on Adult up to 10^6 records)."""
+"""Limit of automatic rounds and cells: more take time without accuracy (measured on Adult up to 10^6 records)."""
 
 RISE = Fraction(7, 5)
-"""What a round pays over the one before when half Gini chooses: early specialisations stand out, later ones less."""
+"""Price of a round relative to the previous one under half Gini: early specialisations stand out, later ones less."""
 
 POINTS = 64
-"""Evenly spaced points of a number that compete in a round."""
+"""Most evenly spaced points of a number that compete in a round."""
 
 RULES: Mapping[str, Rule] = {
     "rounds": maybe(whole(0, 1000), "auto"),
@@ -109,7 +109,7 @@ class DiffGen(TableMethod):
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
-        """All questions, asked of the one region there is."""
+        """All questions, about the single region."""
         root = curator.root()
         self.nano *= curator.unit.max_records
         if self.preset == "paper":
@@ -133,7 +133,7 @@ class DiffGen(TableMethod):
     # ---- default ------------------------------------------------------------------------------------------
 
     def _specialise_jointly(self, root: Frontier, curator: Curator) -> None:
-        """One selection a round over all (value, split) pairs; rounds and cells from public values."""
+        """One selection per round over all (value, split) pairs; rounds and cells from public values."""
         s, total = self.settings, int(curator.left(root)[0])
         totals = self._class_totals(root, curator, total)
         first, later, usual = self._scores(totals, total)
@@ -167,10 +167,10 @@ class DiffGen(TableMethod):
     def _scores(self, totals: list[int], total: int) -> tuple[Quality, Quality, Fraction]:
         """The joint-cell score of the first round and of the others, and the structure's usual share of the budget.
 
-        By name, or by objective and size of the task. Where records * epsilon is small, majorities rarely change and
-        say little, and nowhere less than in the first round: one class has the majority on both sides of almost every
-        cut. Weights between equal ones and those that balance the classes let the score see shares of a rare class
-        below one half.
+        They are chosen by name, or by objective and size of the task. If records * epsilon is small, majorities rarely
+        change and say little, least of all in the first round: one class has the majority on both sides of almost every
+        cut. Weights between equal ones and those that balance the classes make the score sensitive to shares of a rare
+        class below one half.
         """
         s = self.settings
         small = (self.noisy_records or 0) * total < ENOUGH * self.nano
@@ -183,15 +183,15 @@ class DiffGen(TableMethod):
         return _score(first, totals), _score(name, totals), usual
 
     def _handicap(self, value: Value, score: Quality, price: int) -> int:
-        """What makes the points of a value weigh as much as one candidate: ln(points) noise scales of the choice."""
+        """The handicap that makes all points of a value weigh as much as one candidate: ln(points) noise scales."""
         lo, hi = value.span
         points = 1 if value.children is not None else min(POINTS, hi - lo - 1)
         return int(math.log(points) * score.range * self.nano / price)
 
     def _values(self, most: int, widest: int) -> tuple[Value, ...]:
-        """What can still be specialised, into so many children at the widest, without passing so many cells.
+        """The values that can still be specialised, into at most this many children, within the limit of cells.
 
-        Judged on taxonomy and grid alone.
+        Decided by taxonomy and grid alone.
         """
         values, cells = [], self.grid.cells
         for attribute, cut in enumerate(self.grid.shape):
@@ -222,10 +222,10 @@ class DiffGen(TableMethod):
     # ---- paper --------------------------------------------------------------------------------------------
 
     def _specialise_as_published(self, root: Frontier, curator: Curator) -> None:
-        """Algorithm 1: split points first, then a value a round, and new split points after numeric rounds.
+        """Algorithm 1: split points first, then one value per round, and new split points after numeric rounds.
 
         Deviation: |A_n| + 2h - 1 selections instead of |A_n| + 2h (the last round needs no new points), weight
-        exp(e' u) for Max, whose range is 1; what categorical rounds leave goes to the counts.
+        exp(e' u) for Max, whose range is 1; what categorical rounds do not use goes to the counts.
         """
         s, h = self.settings, self.settings["rounds"]
         score = LOCAL[s["score"]]
@@ -270,10 +270,10 @@ class DiffGen(TableMethod):
     # ---- counts -------------------------------------------------------------------------------------------
 
     def _threshold(self, epsilon_nano: int) -> int:
-        """Counts below it are withheld: 1, or the least that keeps the records expected of empty cells in bounds.
+        """The threshold below which counts are withheld: 1, or the least that limits records from empty cells.
 
-        From the public number of cells alone; one threshold for all cells and classes. An empty cell shows with
-        probability a^t / (1 + a), and then about t + 1/rate records.
+        It follows from the public number of cells, and is the same for all cells and classes. An empty cell is listed
+        with probability a^t / (1 + a), and then has about t + 1/rate records.
         """
         cells, rate = self.grid.cells * self.classes, epsilon_nano / self.nano
         threshold = 1
@@ -292,10 +292,10 @@ def _score(name: str, totals: list[int]) -> Quality:
 
 
 def _prices(structure: int, rounds: int, score: Quality) -> list[int]:
-    """What each round pays, together at most `structure`: all the same, or rising to the last when half Gini chooses.
+    """The price of each round, together at most `structure`: all equal, or rising under half Gini.
 
-    A majority gains as much in late rounds as in early ones, so its rounds pay alike (measured on Adult). Of very many
-    rounds the last `MOST_ROUNDS` rise; otherwise nothing would be left for the first.
+    A majority gains as much in late rounds as in early ones, so its rounds cost the same (measured on Adult). With very
+    many rounds only the last `MOST_ROUNDS` prices rise; otherwise nothing would be left for the first.
     """
     rise = RISE if isinstance(score, HalfGini) else Fraction(1)
     parts = [rise ** max(0, MOST_ROUNDS - rounds + number) for number in range(rounds)]

@@ -1,11 +1,10 @@
 """DiffPart: set-valued data (Chen, Mohammed, Fung, Desai & Xiong 2011).
 
-Start with all records under the root of a context-free taxonomy of the items; expand one node of every partition a
-round, keep the sub-partitions whose noisy count is large enough, and count the leaf partitions, each of them one set
-of items, with all that is left. Preset `paper` follows Algorithm 1 in the reading of Example 4.2 (leaves are not
-tested, so that every chain sums to B); `default` cuts records to m items, which bounds the chain, sets thresholds by
-what empty sub-partitions may cost, and draws records for pruned mass. A small universe is published as all of its sets
-at once.
+It starts with all records under the root of a context-free taxonomy of the items, expands one node of every partition
+per round, keeps the sub-partitions whose noisy count is large enough, and counts the leaf partitions, each of them one
+set of items, with all that is left. Preset `paper` follows Algorithm 1 as read in Example 4.2 (leaves are not tested,
+so every chain sums to B); `default` cuts records to m items, which bounds the chain, sets thresholds by what empty
+sub-partitions may cost, and draws records for pruned mass. For a small universe all sets are counted at once.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from cantle.trusted.geometry.subsets import MOST_CHILDREN
 from cantle.trusted.queries import ChildSets, ItemSets
 
 SMALL = 20
-"""Items of a universe that is published as all of its sets at once."""
+"""Largest universe for which all sets are counted at once."""
 
 RULES: Mapping[str, Rule] = {
     "fanout": whole(2, MOST_CHILDREN),
@@ -88,7 +87,7 @@ class DiffPart:
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
-        """All questions: one expansion a round of every open partition."""
+        """All questions: one expansion per round of every open partition."""
         root = curator.root()
         total = int(curator.left(root)[0])
         if self.all_at_once:
@@ -114,7 +113,7 @@ class DiffPart:
 
     def _expand(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
         """Expands the next node of every partition and keeps the sub-partitions that pass their test."""
-        # A node with a single child is touched if and only if its child is: nothing to ask.
+        # A node with a single child is touched if and only if its child is, so there is nothing to ask.
         asked = np.flatnonzero(nodes.fan > 1)
         noisy, price = self._test(nodes.take(asked), curator, leaf_budget)
         free = np.flatnonzero(nodes.fan == 1)
@@ -130,7 +129,7 @@ class DiffPart:
         return children
 
     def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyCells, Ints]:
-        """Noisy counts of sub-partitions that are not leaves, from the threshold on; and what they cost."""
+        """Noisy counts, from the threshold on, of sub-partitions that are not leaves; and their price."""
         if not len(nodes):
             none = np.zeros(0, np.int64)
             return NoisyCells(none, none, none, none, NANO, none), none
@@ -156,8 +155,8 @@ class DiffPart:
         self.kept_partitions.add_leaves(nodes, noisy, curator.path(nodes))
 
     def _operations(self, nodes: Partitions) -> Ints:
-        """How many operations a record of each partition can still need: the inner nodes under the cut, no more of a
-        height than a record has items (Theorem 4.1; privacy.md 5.2)."""
+        """The most operations that a record of each partition can still need: the inner nodes under the cut, at each
+        height no more than a record has items (Theorem 4.1; privacy.md 5.2)."""
         under = np.zeros((len(nodes), self.tree.height + 1), dtype=np.int64)
         for height in np.unique(nodes.height).tolist():
             here = np.flatnonzero(nodes.height == height)
@@ -171,7 +170,7 @@ class DiffPart:
     # ---- before any record is seen ------------------------------------------------------------------------
 
     def _refuse_explosion(self, budget: int) -> None:
-        """Refuses settings under which empty sub-partitions multiply, judged on public values."""
+        """Refuses settings under which empty sub-partitions multiply; decided by public values."""
         s, rate = self.settings, budget / NANO
         if s["eta"] is not None:
             return  # thresholds keep the expected number of empty sub-partitions of an operation below eta < 1
@@ -199,7 +198,7 @@ def _float(share: Fraction | None) -> float | None:
 
 
 def _largest(value: Ints, tested: Bools, most: int) -> Ints:
-    """All places, or if there are more than `most`, those of the largest noisy counts: a rule on released values."""
+    """All places, or if there are more than `most`, those of the largest noisy counts; uses only released values."""
     if len(value) <= most:
         return np.arange(len(value))
     score = np.where(tested, value, np.iinfo(np.int64).max)
@@ -207,7 +206,7 @@ def _largest(value: Ints, tested: Bools, most: int) -> Ints:
 
 
 def _sums(values: Ints, starts: Ints) -> Ints:
-    """Sums of the rows of a ragged table, row by row of its columns."""
+    """The sum of each row of a ragged table, per column of values."""
     total = np.concatenate([np.zeros((1, values.shape[1]), np.int64), np.cumsum(values, axis=0)])
     return np.asarray(total[starts[1:]] - total[starts[:-1]])
 

@@ -1,7 +1,7 @@
-"""How much empty sub-partitions may be expected to cost DiffPart, from public values alone.
+"""Thresholds of DiffPart, and the expected number of empty sub-partitions that pass them, from public values.
 
-As printed the algorithm explodes on large universes: with fan-out 10 and C2 slightly above 1, an operation at height 1
-lets about 94 empty sub-partitions pass, each of which is split again.
+As printed, the algorithm explodes on large universes: with fan-out 10 and C2 slightly above 1, an operation at height
+1 lets about 94 empty sub-partitions pass, each of which is split again.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ROOT2 = math.sqrt(2)
 
 
 def expected(tree: ItemTree, passes: Callable[[int], float]) -> float:
-    """At most so many empty sub-partitions are expected in a run over no records; `passes(h)` bounds the chance that
-    an empty sub-partition passes its test when a node of height h is expanded.
+    """A bound on the expected number of empty sub-partitions in a run over no records; `passes(h)` bounds the chance
+    that an empty sub-partition passes its test when a node of height h is expanded.
 
     A partial expansion of a node chooses, for some nodes from it down, a set of children each. R(v) sums the chances of
     all partial expansions that start with v: R(v) = p_h * (sum over sets S of children of prod_{w in S} (1 + R(w))) =
-    p_h * (prod_w (2 + R(w)) - 1), an item having R = 0. In whatever order nodes are expanded, the sub-partitions that
-    are met are different partial expansions of the root, so R(root) bounds their expected number. A node with a single
-    child is expanded without a test: its chance is 1.
+    p_h * (prod_w (2 + R(w)) - 1), where an item has R = 0. Whatever the order in which nodes are expanded, the
+    sub-partitions that occur are different partial expansions of the root, so R(root) bounds their expected number. A
+    node with a single child is expanded without a test: its chance is 1.
     """
     below = np.zeros(tree.size)
     for height, edge in enumerate(tree.edges, 1):
@@ -36,13 +36,14 @@ def expected(tree: ItemTree, passes: Callable[[int], float]) -> float:
 
 
 def chance(constant: float, height: int, most_rate: float) -> float:
-    """That an empty cell's noise reaches sqrt(2) * constant * height noise scales, for rates up to `most_rate`."""
+    """The chance that an empty cell's noise reaches sqrt(2) * constant * height noise scales, for rates up to
+    `most_rate`."""
     return math.exp(-ROOT2 * constant * height) / (1 + math.exp(-most_rate))
 
 
 def threshold(constant: float, rate: Floats, patterns: Ints, eta: float | None, height: Ints) -> Ints:
-    """The least count that passes: C * height standard deviations of the noise (the paper's rule), and enough that of
-    all empty sets of children no more than eta are expected to pass (privacy.md 5.3)."""
+    """The smallest count that passes: C * height standard deviations of the noise (the paper's rule), and so large that
+    on average at most eta empty sets of children pass (privacy.md 5.3)."""
     least = np.ceil(ROOT2 * constant * height / rate)
     if eta is not None:
         least = np.maximum(least, np.ceil(np.log(patterns / ((1 + np.exp(-rate)) * eta)) / rate))

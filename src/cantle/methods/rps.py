@@ -1,7 +1,7 @@
-"""RPS for tables: cut the domain into balanced regions with noisy choices, count the leaves (Qardaji & Li 2012).
+"""RPS for tables: cuts the domain into balanced regions with noisy choices and counts the leaves (Qardaji & Li 2012).
 
 Preset `paper` is the setting of section 4.2; `default` is ours: a shallow tree over all attributes at once, no stop
-tests, and a share of the budget on one-way tables that the values inside a region are fitted to.
+tests, and a share of the budget for one-way tables, to which the values inside a region are fitted.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from cantle.trusted.scores import BALANCE, CLASS_AWARE, Mix
 from cantle.trusted.stop_test import PrivTree
 
 KAPPA = 10
-"""Noise scales of records an average leaf should hold; sets the depth when it is not given."""
+"""Records that an average leaf should hold, in noise scales; sets the depth if it is not given."""
 
 PAID = {"count", "privtree"}
 """Stop tests that look at records."""
 
 DEEPEST = 24
-"""An automatic depth stops here, whatever the count says: 2^24 leaves."""
+"""Limit of an automatic depth: 2^24 leaves."""
 
 
 def _quality(text: str) -> str:
@@ -66,7 +66,7 @@ def _stop(text: str) -> str:
 
 
 def _is_paid(stop: Any) -> bool:
-    """Whether a test of these looks at records."""
+    """Whether one of these tests looks at records."""
     return any(word in str(stop) for word in PAID)
 
 
@@ -111,7 +111,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 _ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
-"""Over the defaults when there is one attribute: there the leaves are the one-way table, and free cuts are best."""
+"""Changes to the defaults for a single attribute: its leaves are the one-way table, and free cuts are best."""
 
 
 class RPS(TableMethod):
@@ -141,7 +141,7 @@ class RPS(TableMethod):
         self.depth = 0
 
     def _check(self) -> None:
-        """Combinations that cannot work, refused before any data is opened."""
+        """Refuses combinations that cannot work, before any data is opened."""
         s = self.settings
         if s["records"] is None and not s["count_share"]:
             for name, value in (("depth", s["depth"] is None), ("summary", s["summary"] == "depth")):
@@ -214,19 +214,19 @@ class RPS(TableMethod):
         return Fraction(1) if free else self.settings["leaf_share"]
 
     def _free_leaves(self) -> bool:
-        """Whether leaves need no question: sizes by the N/2^d rule and no class to tell."""
+        """Whether leaves need no question: sizes follow the N/2^d rule, and there is no class."""
         return self.settings["summary"] == "depth" and self.classes == 1
 
     # ---- the three sub-routines of RPS 3.1 ------------------------------------------------------------------
 
     def stop(self, nodes: Frontier, curator: Curator) -> Bools:
-        """Leaves: depth reached, nothing left to cut, narrow region, or a noisy test says so (RPS 3.2)."""
+        """Which regions are leaves: depth reached, nothing left to cut, narrow region, or a noisy test (RPS 3.2)."""
         self.tree.add_level(nodes)
         leaf: Bools = cut_counts(nodes).sum(axis=1) == 0
         if nodes.depth >= self.depth:
             return np.ones(len(nodes), dtype=np.bool_)
         if "narrow" in self.tests:
-            # Deviation: judged on the region, never on its records, which would leak (infinite loss).
+            # Deviation: decided by the region, never by its records, which would leak (infinite loss).
             leaf |= (nodes.hi - nodes.lo).max(axis=1, initial=0) <= int(self.tests["narrow"])
         asked = nodes.take(~leaf)
         if len(asked) and nodes.depth >= self.settings["skip"]:
@@ -244,7 +244,7 @@ class RPS(TableMethod):
         return np.zeros(len(nodes), dtype=np.bool_)
 
     def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
-        """Balanced: a noisy choice among cuts; fixed: the middle of the widest attribute (RPS 3)."""
+        """The cuts. Balanced: a noisy choice among cuts; fixed: the middle of the widest attribute (RPS 3)."""
         if self.settings["attributes"] == "midpoint":
             cuts = self._midpoints(nodes)
         elif self.settings["attributes"] == "random":
@@ -268,7 +268,7 @@ class RPS(TableMethod):
         return first
 
     def _random_attribute(self, nodes: Frontier, curator: Curator) -> Ints:
-        """An attribute a region, uniform among those that can still be cut (RPS 4.2)."""
+        """One attribute per region, uniform among those that can still be cut (RPS 4.2)."""
         able = cut_counts(nodes) > 0
         die = curator.coin(nodes, able.sum(axis=1))
         return np.argmax(np.cumsum(able, axis=1) > die[:, None], axis=1)

@@ -1,4 +1,4 @@
-"""Keyword parameters of methods: one table of rules makes parsing, messages and the echo in the release."""
+"""Keyword parameters of methods: one table of rules for parsing, messages and the record in release.json."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from cantle.errors import ParameterError, raise_alone
 
 Rule = tuple[Callable[[Any], Any], str]
-"""How a value is read (raises ValueError or TypeError when it cannot be), and the rule in words."""
+"""A parser of values (raises ValueError or TypeError for a wrong value), and the rule in words."""
 
 
 def one_of(*words: str) -> Rule:
@@ -88,7 +88,7 @@ def read_settings(
     preset: str,
     given: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The preset's values with the given ones over them, all checked."""
+    """The preset's values, replaced by the given ones, all checked."""
     if preset not in presets:
         raise ParameterError(f"{method} has no preset {preset!r}; use one of {', '.join(presets)}")
     for name in given:
