@@ -102,7 +102,7 @@ def check_values(value: Any, where: str, depth: int = 0) -> int:
 
 
 def _check_scalar(value: Any, where: str) -> None:
-    """Refuse what canonical JSON cannot hold: a release contains its schema, and is written after the budget is spent."""
+    """Refuse what canonical JSON cannot hold: a release contains its schema and is written when the budget is spent."""
     if isinstance(value, str):
         check_text(value, where)
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
