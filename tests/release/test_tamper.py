@@ -58,7 +58,7 @@ def test_new_hashes_alone_are_no_offence(folder: Path) -> None:
     ("statement.md", "| epsilon | 1 ", "| epsilon | 0.1 "),
     ("statement.md", "has spent epsilon 2", "has spent epsilon 1"),
     ("registry.yaml", "epsilon: 1", "epsilon: 0.1"),
-    ("registry.yaml", "name: ''", "name: 'filled in'"),
+    ("registry.yaml", 'name: ""', 'name: "filled in"'),
     ("datapackage.json", "cantle-release", "another-release"),
 ])  # fmt: skip
 def test_texts_that_say_something_else(folder: Path, name: str, old: str, new: str) -> None:
