@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.postprocess.results import as_frame
-from cantle.release import canonical_json
 from cantle.release.data_file import ENDINGS, choose, write
 from cantle.release.manifest import Manifest
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
+from cantle.schema import canonical_json
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from cantle.schema import canonical_json
 from cantle.schema.documents import fail
 from cantle.schema.fields import Folder
 
@@ -53,9 +52,8 @@ class Schema(ABC):
         """Whom a release protects: so many records of one unit of this kind (record, person, node, edge, ...)."""
 
     def hash(self) -> str:
-        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8), in hex."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        """SHA-256 of the canonical JSON, in hex."""
+        return canonical_json.sha256(self.to_dict())
 
 
 def require_guarantee(document: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ The library rfc8785 writes everything else, above all floats.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -25,6 +26,11 @@ def dumps(value: Any) -> bytes:
         return _encode(value).encode() if _is_plain(value) else rfc8785.dumps(value)
     except UnicodeEncodeError:  # half a character: rfc8785 has words for it
         return rfc8785.dumps(value)
+
+
+def sha256(value: Any) -> str:
+    """The hash of the canonical text, in hex."""
+    return hashlib.sha256(dumps(value)).hexdigest()
 
 
 def join(parts: dict[str, bytes]) -> bytes:

@@ -9,7 +9,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.release import canonical_json
+from cantle.schema import canonical_json
 
 SCALARS = (
     st.none()
