@@ -1,29 +1,116 @@
-"""The estimator shape: parameters, fit, sample."""
+"""The estimators: scikit-learn's rules for parameters, fit, sample, and transform inside a real pipeline."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import cantle
 from cantle.errors import ParameterError
 from tests.release.people import SCHEMA, people
 
+FEATURES = [field["name"] for field in SCHEMA["fields"] if field.get("role") not in ("identifier", "target")]
+
 
 @pytest.mark.parametrize("kind", [cantle.RPS, cantle.DiffGen])
 def test_fit_publishes_with_the_given_parameters(kind: type) -> None:
-    estimator = kind(epsilon=2, records=400)
-    assert estimator.get_params() == {"epsilon": 2, "records": 400}
+    estimator = kind(SCHEMA, epsilon=2, records=400)
+    assert estimator.get_params()["records"] == 400
     assert estimator.set_params(epsilon="0.5") is estimator
-    assert repr(estimator) == f"{kind.__name__}(epsilon='0.5', records=400)"
+    assert repr(estimator) == f"{kind.__name__}(schema=..., epsilon='0.5', records=400)"
     with pytest.raises(ParameterError, match="call fit first"):
         estimator.sample(3)
-    release = estimator.fit(people(), SCHEMA).release_
-    assert release.manifest.method == kind.method
-    assert release.manifest.epsilon == "0.5"
+    release = estimator.fit(people()).release_
+    assert (release.manifest.method, release.epsilon) == (kind.method, 0.5)
     assert release.manifest.parameters["records"] == 400
     assert len(estimator.sample(7)) == 7
 
 
-def test_unknown_parameters_are_refused_by_fit() -> None:
-    with pytest.raises(ParameterError, match="no parameter"):
-        cantle.RPS(dept=3).fit(people(5), SCHEMA)
+def test_wrong_parameters_are_refused() -> None:
+    with pytest.raises(ParameterError, match="no parameter 'dept'"):
+        cantle.RPS(SCHEMA).set_params(dept=3)
+    with pytest.raises(TypeError):
+        cantle.RPS(SCHEMA, dept=3)
+    with pytest.raises(ParameterError, match="needs a schema"):
+        cantle.DiffGen().fit(people(5))
+    with pytest.raises(ParameterError, match="depth"):
+        cantle.RPS(SCHEMA, depth=-1).fit(people(5))
+
+
+@pytest.mark.parametrize("kind", [cantle.RPS, cantle.DiffGen])
+def test_scikit_learn_can_clone(kind: type) -> None:
+    from sklearn.base import clone
+
+    first = kind(SCHEMA, epsilon="1/3", insecure_seed=4).fit(people(50))
+    second = clone(first)
+    assert second.get_params() == first.get_params()
+    assert not hasattr(second, "release_")
+    assert second.fit(people(50)).release_.records.equals(first.release_.records)
+
+
+def test_a_target_is_given_apart_or_in_the_table() -> None:
+    table = people(300)
+    whole = cantle.DiffGen(SCHEMA, insecure_seed=1).fit(table).release_
+    for X, y in (
+        (table.drop("ill"), table["ill"]),
+        (table.drop("ill").to_pandas().set_index(np.arange(300) * 7), table["ill"].to_numpy()),
+        (table.drop("ill").to_arrow(), table["ill"].to_list()),
+    ):
+        apart = cantle.DiffGen(SCHEMA, insecure_seed=1).fit(X, y).release_
+        assert apart.groups.equals(whole.groups)
+    with pytest.raises(ParameterError, match="given twice"):
+        cantle.DiffGen(SCHEMA).fit(table, table["ill"])
+    with pytest.raises(ParameterError, match="path"):
+        cantle.DiffGen(SCHEMA).fit("table.csv", table["ill"])
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_transform_generalises_with_the_released_cuts(frame: type) -> None:
+    table = people(300)
+    estimator = cantle.DiffGen(SCHEMA, epsilon=9, insecure_seed=1).fit(table)
+    given = table.to_pandas() if frame is pd.DataFrame else table
+    for X in (given, given.drop(columns="ill") if frame is pd.DataFrame else given.drop("ill")):
+        made = estimator.transform(X)
+        assert isinstance(made, frame)
+        assert list(made.columns) == list(estimator.get_feature_names_out()) == FEATURES
+        assert len(made) == 300
+    labels = estimator.release_.generalise(table)["age"]
+    assert pl.Series(list(made["age"])).equals(labels)
+
+
+@pytest.mark.parametrize("pandas", [True, False])
+def test_a_pipeline_can_hold_it(pandas: bool) -> None:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+    from sklearn.tree import DecisionTreeClassifier
+
+    table = people(400)
+    X: Any = table.drop("ill").to_pandas() if pandas else table.drop("ill")
+    y = table["ill"].to_numpy()
+    known = table["ill"].is_not_null().to_numpy()
+    pipeline = make_pipeline(
+        cantle.DiffGen(SCHEMA, epsilon=5, insecure_seed=2),
+        OneHotEncoder(handle_unknown="ignore"),
+        DecisionTreeClassifier(max_depth=3, random_state=0),
+    )
+    pipeline.set_params(diffgen__rounds=4)
+    pipeline.fit(X[known] if pandas else X.filter(known), y[known].astype(str))
+    assert pipeline[0].release_.manifest.parameters["rounds"] == 4
+    assert set(pipeline.predict(X)) <= {"no", "yes"}
+    assert any(name.startswith("age") for name in pipeline[:2].get_feature_names_out())
+
+
+def test_a_schema_may_be_a_file_and_a_ledger_pays(tmp_path: Path) -> None:
+    import json
+
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    cantle.Ledger(tmp_path / "l.db").cap("people", 1)
+    estimator = cantle.RPS(tmp_path / "schema.json", epsilon=1, ledger=tmp_path / "l.db", dataset="people")
+    assert estimator.fit(people(50)).release_.manifest.ledger.sequence == 1
+    with pytest.raises(cantle.errors.CapExceeded):
+        estimator.fit(people(50))

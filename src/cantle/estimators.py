@@ -1,56 +1,294 @@
-"""The methods in the shape of scikit-learn estimators, for those who like it: parameters, `fit`, `sample`."""
+"""The methods for tables as scikit-learn estimators: parameters, `fit`, `sample`, and for DiffGen `transform`.
+
+They follow scikit-learn's rules (every parameter is a keyword of `__init__` and kept as given; what `fit` finds ends in
+an underscore) without importing scikit-learn, so `clone`, `Pipeline` and `ColumnTransformer` can hold them.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import inspect
+import os
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import narwhals as nw
+import numpy as np
 
 from cantle._publish import MethodName, publish
 from cantle.errors import ParameterError
 from cantle.release import Release
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from cantle.trusted.ledger import Ledger
+
+    Epsilon = float | str | Fraction
+    SchemaLike = dict[str, Any] | str | os.PathLike[str] | Any
+    Place = Ledger | str | os.PathLike[str] | None
+
+_ALWAYS = ("schema", "epsilon", "preset")
+
 
 class Publisher:
-    """Publishes with one method; `release_` holds released values only."""
+    """What the estimators share: parameters as scikit-learn wants them, `fit` and `sample`."""
 
     method: ClassVar[MethodName]
+    schema: Any
+    epsilon: Any
+    release_: Release
 
-    def __init__(self, epsilon: Any = 1.0, **parameters: Any) -> None:
-        self.epsilon = epsilon
-        self.parameters = parameters
+    def fit(self, X: Any, y: Any = None) -> Publisher:
+        """Publishes the table; spends epsilon every time it is called.
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Every keyword that was given."""
-        return {"epsilon": self.epsilon, **self.parameters}
+        Parameters
+        ----------
+        X : data frame or path
+            The private table, with the columns that the schema declares.
+        y : array, optional
+            The target, if the schema declares one and X does not hold it. Ignored if the schema declares none.
 
-    def set_params(self, **given: Any) -> Publisher:
-        """Changes keywords; unknown ones are refused by `fit`."""
-        self.epsilon = given.pop("epsilon", self.epsilon)
-        self.parameters.update(given)
-        return self
-
-    def fit(self, data: Any, schema: Any) -> Publisher:
-        """Publishes the data: spends epsilon, every time it is called."""
-        self.release_: Release = publish(data, schema, epsilon=self.epsilon, method=self.method, **self.parameters)
+        Returns
+        -------
+        The estimator itself; its attribute `release_` holds released values only.
+        """
+        if self.schema is None:
+            raise ParameterError(f"{type(self).__name__} needs a schema: {type(self).__name__}(schema=...)")
+        schema = _as_schema(self.schema)
+        given = {name: value for name, value in self.get_params().items() if name not in _ALWAYS and value is not None}
+        self.release_ = publish(
+            _with_target(X, y, _target_of(schema)),
+            schema,
+            epsilon=self.epsilon,
+            method=self.method,
+            preset=self.get_params()["preset"],
+            **given,
+        )
         return self
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
-        """More synthetic records from the release; costs nothing."""
-        if not hasattr(self, "release_"):
-            raise ParameterError("nothing was published yet; call fit first")
-        return self.release_.sample(n, seed=seed)
+        """Draws n more synthetic records from the release. Sampling does not use any privacy budget."""
+        return self._fitted().sample(n, seed=seed)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """Every parameter by name, as it was given."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **given: Any) -> Publisher:
+        """Changes parameters; unknown ones are refused."""
+        for name in given:
+            if name not in self._names():
+                known = ", ".join(self._names())
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; use one of {known}")
+        for name, value in given.items():
+            setattr(self, name, value)
+        return self
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({given})"
+        kinds = inspect.signature(type(self)).parameters
+        given = {name: value for name, value in self.get_params().items() if value is not kinds[name].default}
+        shown = ", ".join(f"{name}={'...' if name == 'schema' else repr(value)}" for name, value in given.items())
+        return f"{type(self).__name__}({shown})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "release_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="transformer" if hasattr(self, "transform") else None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
+            input_tags=InputTags(categorical=True, string=True, allow_nan=True),
+        )
+
+    def _fitted(self) -> Release:
+        if not hasattr(self, "release_"):
+            raise ParameterError("nothing was published yet; call fit first")
+        return self.release_
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)
 
 
 class RPS(Publisher):
-    """Tables by balanced partitioning (Qardaji and Li 2012)."""
+    """Publishes a table by recursive partitioning (Qardaji and Li 2012).
+
+    Parameters
+    ----------
+    schema : Schema, dict or path
+        What is public about the table.
+    epsilon : number, text or Fraction
+        The whole privacy budget of one call of `fit`.
+    preset : {"default", "paper"}
+        The method as improved here, or as it was published.
+    depth, bins, values, records
+        Parameters of the method (docs/reference.md); None leaves the choice to the preset.
+    engine, ledger, dataset, insecure_seed
+        As in `cantle.publish`.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was published.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = {"fields": [{"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}]}
+    >>> estimator = RPS(schema, epsilon=2, insecure_seed=1).fit(pl.DataFrame({"age": [31, 42, 42, 58] * 50}))
+    >>> estimator.release_.epsilon, estimator.sample(3, seed=1).shape
+    (2.0, (3, 1))
+    """
 
     method: ClassVar[MethodName] = "rps"
 
+    def __init__(
+        self,
+        schema: SchemaLike = None,
+        *,
+        epsilon: Epsilon = 1.0,
+        preset: str = "default",
+        depth: int | None = None,
+        bins: int | None = None,
+        values: str | None = None,
+        records: int | None = None,
+        engine: str = "memory",
+        ledger: Place = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.schema = schema
+        self.epsilon = epsilon
+        self.preset = preset
+        self.depth = depth
+        self.bins = bins
+        self.values = values
+        self.records = records
+        self.engine = engine
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
+
 
 class DiffGen(Publisher):
-    """Tables that train classifiers (Mohammed et al. 2011)."""
+    """Publishes a table whose generalised records train classifiers (Mohammed et al. 2011); a transformer.
 
-    method: ClassVar[MethodName] = "diffgen"
+    `transform` generalises any table with the released cuts: each value becomes the label of its group. What it gives
+    is NOT PRIVATE: it is derived from its input without noise, and so is a model that later steps of a pipeline learn
+    from the private table. To train a model under the promise of the release, use `release_.records` or
+    `release_.generalised()`, and `transform` for test data only.
+
+    Parameters
+    ----------
+    schema : Schema, dict or path
+        What is public about the table; its target, if it declares one, guides the cuts.
+    epsilon : number, text or Fraction
+        The whole privacy budget of one call of `fit`.
+    preset : {"default", "paper"}
+        The method as improved here, or as it was published.
+    rounds, cells, score, objective, records
+        Parameters of the method (docs/reference.md); None leaves the choice to the preset.
+    engine, ledger, dataset, insecure_seed
+        As in `cantle.publish`.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was published.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = {"fields": [
+    ...     {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99, "required": True}},
+    ...     {"name": "ill", "type": "string", "categories": ["no", "yes"], "role": "target"},
+    ... ]}
+    >>> ages, ill = pl.DataFrame({"age": [25, 70] * 200}), ["no", "yes"] * 200
+    >>> estimator = DiffGen(schema, epsilon=5, rounds=1, insecure_seed=1).fit(ages, ill)
+    >>> estimator.transform(ages.head(2))["age"].n_unique(), estimator.get_feature_names_out().tolist()
+    (2, ['age'])
+    """
+
+    method = "diffgen"
+
+    def __init__(
+        self,
+        schema: SchemaLike = None,
+        *,
+        epsilon: Epsilon = 1.0,
+        preset: str = "default",
+        rounds: int | None = None,
+        cells: int | None = None,
+        score: str | None = None,
+        objective: str | None = None,
+        records: int | None = None,
+        engine: str = "memory",
+        ledger: Place = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.schema = schema
+        self.epsilon = epsilon
+        self.preset = preset
+        self.rounds = rounds
+        self.cells = cells
+        self.score = score
+        self.objective = objective
+        self.records = records
+        self.engine = engine
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insecure_seed = insecure_seed
+
+    def transform(self, X: Any) -> Any:
+        """The table with every value replaced by the label of its group; NOT PRIVATE.
+
+        Parameters
+        ----------
+        X : data frame or path
+            A table with the columns of the schema; the target may be missing, and is left out.
+
+        Returns
+        -------
+        A data frame of the kind that came in: one row per record, one column of texts per feature. A value that the
+        schema drops has no label (null).
+        """
+        return self._fitted().generalise(X, target=False)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:  # noqa: ARG002
+        """The names of the columns that `transform` gives."""
+        attributes = self._fitted().schema.domain().attributes
+        return np.array([attribute.name for attribute in attributes], dtype=object)
+
+
+def _as_schema(schema: Any) -> Any:
+    """The schema in a dictionary or a file; a schema is left as it is."""
+    from cantle import Schema
+
+    if isinstance(schema, Mapping):
+        return Schema.from_dict(schema)
+    return Schema.load(schema) if isinstance(schema, str | os.PathLike) else schema
+
+
+def _target_of(schema: Any) -> str | None:
+    """The name of the target that a schema declares."""
+    return next((field.name for field in getattr(schema, "fields", ()) if field.role == "target"), None)
+
+
+def _with_target(X: Any, y: Iterable[Any] | None, target: str | None) -> Any:
+    """The table with its target, which scikit-learn hands over by itself."""
+    if y is None or target is None:
+        return X
+    if isinstance(X, str | os.PathLike):
+        raise ParameterError("y is given, but X is a path; a file holds its target itself")
+    frame = nw.from_native(X, eager_only=True)
+    if target in frame.columns:
+        raise ParameterError(f"the target {target!r} is given twice: as y and as a column of X; leave one out")
+    series = nw.new_series(target, list(y), backend=nw.get_native_namespace(frame))
+    if frame.implementation.is_pandas_like():
+        return frame.to_native().assign(**{target: series.to_numpy()})  # by position, whatever the index
+    return frame.with_columns(series).to_native()

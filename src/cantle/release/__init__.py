@@ -9,6 +9,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from cantle.release.manifest import Manifest
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
 from cantle.schema import canonical_json
+from cantle.trusted.budget import NANO
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +33,33 @@ MARK = "NOT-PRIVATE."
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Records, groups, other frames by name (tree, marginals), and the manifest that becomes release.json."""
+    """What `publish` gives: synthetic records, the noisy counts behind them, and what is promised.
+
+    Everything in a release may be published. `save` writes it as a folder, `Release.load` reads it back.
+
+    Attributes
+    ----------
+    records : data frame
+        The released records, in the kind of frame that came in.
+    groups : polars.DataFrame
+        Regions (or sets of items, or numbers of degrees) with their noisy counts and the rate of their noise.
+    frames : dict of str to polars.DataFrame
+        Further tables by name, such as the tree of regions.
+    manifest : Manifest
+        All that release.json says: schema, parameters, every charge, versions and hashes.
+
+    Examples
+    --------
+    >>> import cantle, polars as pl
+    >>> schema = {"fields": [{"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}]}
+    >>> release = cantle.publish(pl.DataFrame({"age": [31, 42, 42, 58] * 50}), schema, epsilon=2, insecure_seed=1)
+    >>> release.epsilon, release.private, release.schema.fields[0].name
+    (2.0, False, 'age')
+    >>> release.statement.splitlines()[0]
+    '# Statement of privacy'
+    >>> release.sample(3, seed=1).shape
+    (3, 1)
+    """
 
     drawn: Any
     """The records as codes (cantle.postprocess.records.Drawn) or as a frame."""
@@ -45,7 +73,8 @@ class Release:
 
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self) | {"ticket": None, "folder": None}
-        state.pop("records", None)  # it follows from what was drawn
+        for cached in ("records", "schema"):  # they follow from the rest
+            state.pop(cached, None)
         return state
 
     def __repr__(self) -> str:
@@ -61,6 +90,34 @@ class Release:
     def private(self) -> bool:
         """Whether the promise holds: noise from the operating system, and a schema that was not inferred."""
         return self.manifest.private
+
+    @property
+    def epsilon(self) -> float:
+        """The whole spend. `manifest.receipt.epsilon_nano` has it exactly, in billionths."""
+        return self.manifest.receipt.epsilon_nano / NANO
+
+    @cached_property
+    def schema(self) -> Any:
+        """What was declared as public about the data."""
+        from cantle.release.load import schema_of
+
+        return schema_of(self.manifest)
+
+    @property
+    def statement(self) -> str:
+        """The text of statement.md: whom the release protects, how strongly, and what it does not protect."""
+        return statement(self.manifest)
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """A few numbers: the records, and what they were drawn from."""
+        return dict(self.manifest.summary)
+
+    def _repr_html_(self) -> str:
+        from cantle.release.show import overview
+
+        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in overview(self))
+        return f"<table><caption>cantle release</caption>{rows}</table>"
 
     # ---- saving -------------------------------------------------------------------------------------------
 
@@ -148,11 +205,14 @@ class Release:
 
         return generalised(domain, grid, self.groups)
 
-    def generalise(self, data: Any) -> pl.DataFrame:
-        """Another table, generalised with the released cuts (diffgen). NOT PRIVATE: made from `data` without noise."""
+    def generalise(self, data: Any, *, target: bool = True) -> Any:
+        """Another table with the released cuts (diffgen). NOT PRIVATE: derived from `data` without noise.
+
+        Gives a frame of the kind that came in, one row per record. With `target=False` the target is not read.
+        """
         from cantle.release.load import generalise
 
-        return generalise(self, data)
+        return generalise(self, data, target=target)
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
         """More synthetic records, drawn from the release alone; this uses no budget."""

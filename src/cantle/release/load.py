@@ -17,6 +17,7 @@ from cantle.postprocess.counts import Dice, fresh_seed, public_dice
 from cantle.postprocess.from_cells import grid_of
 from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
 from cantle.postprocess.group_frames import leaves_from, tables_from
+from cantle.postprocess.records import give_back
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import as_polars, form_of, list_frame, read
 from cantle.release.manifest import FORMAT, Manifest
@@ -98,11 +99,13 @@ def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
     return domain, grid_of(domain, release.manifest.structure["cuts"])
 
 
-def generalise(release: Release, data: Any) -> pl.DataFrame:
-    """Another table, generalised to the labels of the release."""
+def generalise(release: Release, data: Any, *, target: bool) -> Any:
+    """Another table in the words of the release, as the kind of frame that came in; persons play no part in it."""
     domain, grid = grid_and_domain(release)
-    schema = schema_of(release.manifest)
-    return from_cells.generalise(domain, grid, read_columns(data, schema).frame)
+    schema = release.schema
+    fields = tuple(field for field in schema.fields if target or field.role != "target")
+    raw = read_columns(data, replace(schema, fields=fields, person=None))
+    return give_back(from_cells.generalise(domain, grid, raw.frame), raw.kind)
 
 
 def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
