@@ -26,10 +26,11 @@ class Pick:
 
 @dataclass(frozen=True, eq=False)
 class NoisyCells:
-    """Noisy counts of the cells that reached a public threshold, ordered by region and cell.
+    """Noisy counts of the cells that reached a public threshold, ordered by segment and cell.
 
-    `rows` are the positions of the regions among those asked; `rate_num` has one entry per region, each count's noise
-    has rate rate_num[row] / rate_den. `at_least` is the threshold of each region.
+    A segment is a region, or one of several parts of the root's cells, as the query says. `rows` are the places of the
+    segments among those asked; `rate_num` has one entry per segment, each count's noise has rate
+    rate_num[row] / rate_den. `at_least` is the threshold of each segment.
     """
 
     rows: Ints

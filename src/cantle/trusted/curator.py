@@ -28,13 +28,19 @@ from cantle.trusted.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, Spars
 from cantle.trusted.scores import CUT_QUALITIES, Score
 from cantle.trusted.specialisations import SPECIALISATIONS
 from cantle.trusted.stop_test import MOST_TESTS, PrivTree
+from cantle.trusted.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
+from cantle.trusted.table_keys import CELL_KEYS
+from cantle.trusted.table_queries import CELL_QUERIES, Spikes
+from cantle.trusted.value_trees import MOST_DEPTH, ValueTrees
 
 Regions = TypeVar("Regions", Frontier, Partitions)
 
 REGIONS: tuple[type, ...] = (Frontier, Partitions)
 RULES: dict[type, type] = {Frontier: Cuts, Partitions: Kept}
-TRUSTED_QUALITIES = (*CUT_QUALITIES, Lag)
-TRUSTED_CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, Bounds)
+TRUSTED_QUALITIES = (*CUT_QUALITIES, *TABLE_QUALITIES, Lag)
+TRUSTED_CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, Bounds)
+LISTED_QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *GRAPH_KEYS)
+LISTED_KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS)
 
 MOST_SPURIOUS = 10**7
 """Empty cells that a question may be expected to show."""
@@ -154,10 +160,10 @@ class Curator:
         return self.__measure_from(nodes, query, epsilon, at_least, why)
 
     def __measure_all(self, nodes: Any, query: Any, epsilon: Any, why: str) -> Noisy:
-        _require_trusted(query, (*TRUSTED_QUERIES, *GRAPH_KEYS))
+        _require_trusted(query, LISTED_QUERIES)
         ours, positions, engine, cost = self.__ask(nodes, epsilon)
         key = query.key
-        _require_trusted(key, (*TRUSTED_KEYS, *GRAPH_KEYS))
+        _require_trusted(key, LISTED_KEYS)
         if type(key) not in engine.keys or not key.fits(ours, engine.domain):
             raise ParameterError("the query does not fit these regions")
         sensitivity = query.sensitivity(self.__unit)
@@ -172,24 +178,25 @@ class Curator:
         return Noisy(value, cost, sensitivity * NANO)
 
     def __measure_from(self, nodes: Any, query: Any, epsilon: Any, at_least: Any, why: str) -> NoisyCells:
-        _require_trusted(query, SPARSE_QUERIES)
+        _require_trusted(query, (*SPARSE_QUERIES, Spikes))
         ours, positions, engine, cost = self.__ask(nodes, epsilon)
         _require_fitting(query, engine, ours)
         if not query.fits(ours, engine.domain):
             raise ParameterError("the query does not fit these regions")
-        least = np.full(len(ours), at_least, dtype=np.int64) if type(at_least) is int else at_least
-        if not is_int64_array(least, len(ours)) or (least < 1).any() or (least > 2**61).any():
+        total, owner, sensitivity = query.totals(ours), query.owners(ours), query.sensitivity(self.__unit)
+        least = np.full(len(total), at_least, dtype=np.int64) if type(at_least) is int else at_least
+        if not is_int64_array(least, len(total)) or (least < 1).any() or (least > 2**61).any():
             raise ParameterError("the threshold of counts is a whole number of at least 1, for all regions or for each")
-        total, sensitivity = query.totals(ours), query.sensitivity(self.__unit)
-        rate = Rate(cost, sensitivity * NANO)
+        rate = Rate(cost[owner], sensitivity * NANO)
         if float((total * np.exp(-rate.floats() * least)).sum()) > MOST_SPURIOUS:
             raise ParameterError("the thresholds let too many empty cells pass; raise them or ask about fewer cells")
         self.__charge(ours, cost, why, "measure", sensitivity)
         exact_starts, exact_cells, exact_counts = query.occupied(engine, positions, ours)
-        lanes = Lanes(self.__calls, ours.ids)
+        several = len(owner) > len(ours)  # segments of one region have random numbers of their own
+        lanes = Lanes(self.__calls, ours.ids[owner], np.arange(len(owner)) if several else None)
         starts, cells, values = self.__noise.sparse(lanes, exact_starts, exact_cells, exact_counts, total, rate, least)
-        rows = np.repeat(np.arange(len(ours)), np.diff(starts))
-        return NoisyCells(rows, cells, values, cost, sensitivity * NANO, least)
+        rows = np.repeat(np.arange(len(owner)), np.diff(starts))
+        return NoisyCells(rows, cells, values, cost[owner], sensitivity * NANO, least)
 
     def test(self, nodes: Frontier, stop: PrivTree, *, why: str) -> Bools:
         """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12).
@@ -221,6 +228,33 @@ class Curator:
             )
         self.__ended[positions] = ~answer
         return answer
+
+    def grow(self, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str) -> tuple[Ints, ...]:
+        """The edges of the leaves of one binary tree per column, grown over its values; nothing else is told.
+
+        Claim 49. epsilon-DP in the root's records, epsilon = number of trees * lifetime(stop), charged at once and
+        before any test. In one tree a record lies on one path, whose tests together lose at most the lifetime bound
+        (Claim 12), whatever the depth: the first test of a path has number 0, children are halves of their parents. A
+        record lies on one path of each tree, and losses add up. Noisy values are discarded, nothing is refunded.
+        """
+        _require_trusted(trees, (ValueTrees,))
+        _require_trusted(stop, (PrivTree,))
+        ours, _, engine, _ = self.__ask(root, stop.epsilon_nano)
+        _require_fitting(trees, engine, ours)
+        if not trees.fits(ours, engine.domain):
+            raise ParameterError("these are not trees over values of columns of this domain")
+        records = self.__unit.max_records
+        price = len(trees.columns) * stop.lifetime(records)
+        self.__charge(ours, prices(price, 1), why, "grow", len(trees.columns) * records)
+        rate = Rate(stop.epsilon_nano, records * NANO)
+
+        def goes_on(column: int, depth: int, first_code: Ints, exact_counts: Ints) -> Bools:
+            # A test is addressed by its column, its depth and the first code of its cell.
+            lanes = Lanes(self.__calls, np.full(len(first_code), column * MOST_DEPTH + depth), first_code)
+            biased = stop.biased(exact_counts, np.full(len(exact_counts), depth))
+            return self.__noise.above(lanes, biased, np.full(len(biased), stop.theta, dtype=np.int64), rate)
+
+        return tuple(trees.leaves(engine, number, goes_on) for number in range(len(trees.columns)))
 
     def coin(self, nodes: Frontier | Partitions, sides: Ints) -> Ints:
         """A fair public die a region, 0 to sides - 1; costs nothing, for it knows nothing of the records."""
@@ -308,7 +342,7 @@ def _require_trusted(thing: object, kinds: tuple[type, ...]) -> None:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
 
 
-def _require_fitting(question: Candidates | SparseQuery, engine: Engine, nodes: Any) -> None:
+def _require_fitting(question: Candidates | SparseQuery | ValueTrees, engine: Engine, nodes: Any) -> None:
     """The question is for this kind of data; if engines answer it from all the records they hold, whatever the region,
     only the unsplit root may be asked: a region below it pays for its own records alone."""
     if engine.kind != question.kind:

@@ -45,11 +45,14 @@ class SparseQuery(Protocol):
     def fits(self, nodes: Any, domain: Any) -> bool:
         """Whether it can be asked about these regions of this domain; judged without records."""
 
+    def owners(self, nodes: Any) -> Ints:
+        """Cells come in segments, each with a threshold of its own: the place of each segment's region (public)."""
+
     def totals(self, nodes: Any) -> Ints:
-        """How many cells each region has (public)."""
+        """How many cells each segment has (public)."""
 
     def occupied(self, engine: Any, positions: Ints, nodes: Any) -> tuple[Ints, Ints, Ints]:
-        """Exact counts of the occupied cells: those of region i from starts[i] to starts[i + 1], cells ascending."""
+        """Exact counts of the occupied cells: those of segment i from starts[i] to starts[i + 1], cells ascending."""
 
     def sensitivity(self, unit: Unit) -> int:
         """L1 bound for one unit, over all cells."""
@@ -142,6 +145,9 @@ class Cells:
     def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
         return self.key.fits(domain)
 
+    def owners(self, nodes: Frontier) -> Ints:
+        return np.arange(len(nodes))
+
     def totals(self, nodes: Frontier) -> Ints:
         return np.full(len(nodes), self.key.cells, dtype=np.int64)
 
@@ -166,6 +172,9 @@ class ChildSets:
 
     def fits(self, nodes: Partitions, domain: object) -> bool:  # noqa: ARG002
         return True
+
+    def owners(self, nodes: Partitions) -> Ints:
+        return np.arange(len(nodes))
 
     def totals(self, nodes: Partitions) -> Ints:
         return nodes.patterns

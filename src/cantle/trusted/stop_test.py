@@ -74,9 +74,13 @@ class PrivTree:
 
     def cost(self, tests: Ints, records: int) -> Ints:
         """What a path with this many tests has lost, in nano-units."""
-        lifetime = lifetime_bound(self.epsilon_nano, self.delta, records)
+        lifetime = self.lifetime(records)
         paid_up = lifetime // self.epsilon_nano  # from so many tests on the lifetime price is reached
         return np.where(tests <= paid_up, np.minimum(tests, paid_up) * self.epsilon_nano, lifetime)
+
+    def lifetime(self, records: int) -> int:
+        """What all tests of a path lose together, however many they are, in nano-units."""
+        return lifetime_bound(self.epsilon_nano, self.delta, records)
 
     def biased(self, exact_counts: Ints, tests: Ints) -> Ints:
         """b: counts less the decay, never below theta - delta."""

@@ -13,6 +13,7 @@ Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 * tables: `occupied(key)` lists the occupied entries of a grid or table over the whole data, ascending, with their
   counts; `place(grid)` settles the cells of all records, `dense(key)` then gives all counts of that grid by bin.
   An engine may count and score cuts in one pass (`Fused`); what it gives must be what counting first gives.
+* tables with `CELL_KEYS` (all but the rows engine, `CellEngine`) count many cross tables of the whole data at once.
 * graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
 * sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers.
 
@@ -22,13 +23,14 @@ inside the curator call that asked. A miscount costs privacy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept
 from cantle.trusted.keys import TABLE_KEYS, CodeTable, GridBins, GridCells
+from cantle.trusted.table_keys import CELL_KEYS
 
 Chunk = tuple[int, int, Ints]
 
@@ -76,6 +78,13 @@ class TableEngine(Engine, Protocol):
     def dense(self, key: GridBins) -> Ints: ...
 
 
+class CellEngine(TableEngine, Protocol):
+    """Records of codes, counted in many small tables."""
+
+    def kept(self, asked: object, count: Callable[[], Ints]) -> Ints:
+        """What `count` gave for this very object; counted again, and the old numbers dropped, for any other."""
+
+
 @runtime_checkable
 class Fused(Protocol):
     """An engine that counts and scores in one pass."""
@@ -114,9 +123,17 @@ class Tables:
     """What all engines of tables have in common."""
 
     kind: ClassVar[str] = "tables"
-    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
+    keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
     sizes: tuple[int, ...]
     classes: int
+    _kept: tuple[object, Ints] | None = None
+
+    def kept(self, asked: object, count: Callable[[], Ints]) -> Ints:
+        """What `count` gave for this very object; counted again, and the old numbers dropped, for any other."""
+        if self._kept is None or self._kept[0] is not asked:
+            self._kept = None
+            self._kept = asked, count()
+        return self._kept[1]
 
     @property
     def domain(self) -> tuple[tuple[int, ...], int]:

@@ -13,9 +13,14 @@ import numpy.typing as npt
 
 from cantle import _fast
 from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.packing import Layout
+from cantle.trusted.engines.table_counts import count_cells, count_key
 from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.grid import LOOKED_UP, Grid
+from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, Key, OneWays, Sizes
+from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 DENSE = 1 << 20
 """Tables of up to so many entries, or twice the records, are counted in an array of that size."""
@@ -33,6 +38,8 @@ class ColumnEngine(Tables):
         self._cells = 0
         self._entry: npt.NDArray[Any] = np.zeros(0, np.int64)
         self._tables: dict[int, tuple[Ints, Ints]] = {}
+        self._located_in: tuple[ColumnCells, npt.NDArray[Any]] | None = None
+        self._copy: Ints | None = None
         self._compiled = _fast.worth_loading(len(classes))
         if self._compiled and not all(map(_are_below, (*columns, classes), (*sizes, class_count))):
             raise ValueError("codes must be below the sizes of their attributes")
@@ -44,12 +51,17 @@ class ColumnEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._columns, self._class, self._entry, self._tables
+        del self._columns, self._class, self._entry, self._tables, self._located_in, self._copy
+        self._kept = None
 
-    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if not len(positions):
             return
         match key:
+            case TableCounts() | LeafCounts():
+                yield 0, 1, self._cell_counts(key).reshape(1, -1)
+            case HeapCounts():
+                yield 0, 1, key.counted(self.occupied).reshape(1, -1)
             case Sizes():
                 yield 0, 1, np.array([[len(self._class)]], dtype=np.int64)
             case Classes():
@@ -59,6 +71,20 @@ class ColumnEngine(Tables):
                 yield 0, 1, np.concatenate(parts).reshape(1, -1)
             case _:
                 raise NotImplementedError("a column engine has one region, which is never split")
+
+    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+        """Counts of cross tables or leaves; the cells of all records are kept, for they are asked about many times.
+
+        Cells are compared by their edges, never by identity, as grids are.
+        """
+        if isinstance(key, TableCounts) and key.subset is not None:
+            if self._copy is None:  # the same for every subset
+                self._copy = copy_numbers(Layout(self.sizes, self.classes).pack(self._columns, self._class))
+            used = np.flatnonzero(key.subset.takes_part(self._columns, self._copy))
+            return count_key(key, [column[used] for column in self._columns])
+        if self._located_in is None or not self._located_in[0].same(key.within):
+            self._located_in = key.within.copy(), key.within.locate(self._columns)
+        return count_cells(key, self._located_in[1])
 
     def _one_way(self, attribute: int, size: int, classes: int) -> Ints:
         column = self._columns[attribute]

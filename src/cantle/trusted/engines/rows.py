@@ -8,7 +8,7 @@ once would allocate gigabytes. `benchmarks/speed.py` measures whole runs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,18 @@ from cantle import _fast
 from cantle.trusted.engines.base import Chunk, TableEngine, Tables
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
+from cantle.trusted.keys import (
+    TABLE_KEYS,
+    ChildSizes,
+    Classes,
+    CodeTable,
+    GridBins,
+    GridCells,
+    Key,
+    OneWayEach,
+    OneWays,
+    Sizes,
+)
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts held at once: two megabytes, about what a core keeps close."""
@@ -28,6 +39,8 @@ BLOCK = 1 << 19
 
 class MemoryEngine(Tables):
     """Counts over arrays of codes (records, attributes) and classes (records,)."""
+
+    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
 
     def __init__(
         self,

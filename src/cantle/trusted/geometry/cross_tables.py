@@ -1,0 +1,206 @@
+"""Public shapes of the tables that `mosaic` counts: cells of columns, cross tables of grouped cells, partitions.
+
+*Cells* of a column are spans of codes, given by ascending `edges` from 0 to its number of codes. A *map* merges
+neighbouring cells into groups. Every record has one code in each column, so one cell and one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
+from cantle.trusted.geometry.value_classes import ValueClasses
+
+Map = npt.NDArray[Any]
+"""uint8 or uint16: the group of each cell."""
+
+MOST_CELLS = 1 << 16
+"""Cells of a column."""
+
+MOST_COUNTS = 1 << 26
+"""Counts of all tables of a question together."""
+
+LOOKED_UP = 1 << 22
+"""Codes of a column whose cells are looked up in a table of all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCells:
+    """The cells of every column; `edges[j]` ascends from 0 to the number of codes of column j."""
+
+    edges: tuple[Ints, ...]
+
+    def __post_init__(self) -> None:
+        for edge in self.edges:
+            edge.setflags(write=False)
+
+    def copy(self) -> ColumnCells:
+        """The same cells in arrays of their own."""
+        return ColumnCells(tuple(edge.copy() for edge in self.edges))
+
+    def same(self, other: ColumnCells) -> bool:
+        """Whether the cells are equal."""
+        pairs = zip(self.edges, other.edges, strict=False)
+        return len(self.edges) == len(other.edges) and all(np.array_equal(a, b) for a, b in pairs)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each column has."""
+        return tuple(len(edge) - 1 for edge in self.edges)
+
+    def fits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether these are cells of columns of so many codes."""
+        pairs = zip(self.edges, sizes, strict=False)
+        known = type(self.edges) is tuple and len(self.edges) == len(sizes) > 0
+        return known and all(are_edges(edge, size) and len(edge) <= MOST_CELLS + 1 for edge, size in pairs)
+
+    @property
+    def kind(self) -> Any:
+        """The type of cell numbers."""
+        return np.uint8 if max(self.sizes) <= 256 else np.uint16
+
+    def locate(self, columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """The cell of each record in each column, one row per column."""
+        found = np.empty((len(columns), len(columns[0])), dtype=self.kind)
+        for row, edge, codes in zip(found, self.edges, columns, strict=True):
+            if edge[-1] <= LOOKED_UP:
+                table = np.repeat(np.arange(len(edge) - 1, dtype=self.kind), np.diff(edge))
+                np.take(table, codes, out=row, mode="clip")  # codes are below the last edge
+            else:
+                row[:] = np.searchsorted(edge, codes, side="right") - 1
+        return found
+
+
+def are_edges(edge: object, last: int) -> bool:
+    """Whether these are edges of spans that cover the codes 0 .. last - 1 in order."""
+    if type(edge) is not np.ndarray or edge.dtype != np.int64 or edge.ndim != 1 or len(edge) < 2:
+        return False
+    return bool(edge[0] == 0 and edge[-1] == last and (np.diff(edge) > 0).all())
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable:
+    """A table of several columns, each grouped by a map cell -> group; cells in mixed radix, first column slowest."""
+
+    columns: tuple[int, ...]
+    maps: tuple[Map, ...]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(int(map_[-1]) + 1 for map_ in self.maps)
+
+    @cached_property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    def fits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether this is a table over columns of so many cells: each column once, maps ascending onto 0 .. g - 1."""
+        if type(self.columns) is not tuple or type(self.maps) is not tuple or len(self.columns) != len(self.maps):
+            return False
+        known = all(type(column) is int and 0 <= column < len(sizes) for column in self.columns)
+        if not known or not self.columns or len(set(self.columns)) < len(self.columns):
+            return False
+        if not all(_is_map(map_, sizes[column]) for column, map_ in zip(self.columns, self.maps, strict=True)):
+            return False
+        # Shape and number of cells are remembered, and a map may have been written to since.
+        shape = tuple(int(map_[-1]) + 1 for map_ in self.maps)
+        return self.shape == shape and self.cells == prod(shape) <= MOST_COUNTS
+
+
+def _is_map(map_: object, cells: int) -> bool:
+    if type(map_) is not np.ndarray or map_.dtype not in (np.uint8, np.uint16) or map_.shape != (cells,):
+        return False
+    steps = np.diff(map_.astype(np.int64))
+    return bool(map_[0] == 0 and ((steps == 0) | (steps == 1)).all())
+
+
+def are_tables(tables: object, sizes: tuple[int, ...]) -> bool:
+    """Whether these are cross tables over columns of so many cells, not too large together."""
+    if type(tables) is not tuple or not tables:
+        return False
+    good = all(type(table) is CrossTable and table.fits(sizes) for table in tables)
+    return good and sum(table.cells for table in tables) <= MOST_COUNTS
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTree:
+    """A public partition of the domain into leaves by a binary tree over cells of the columns.
+
+    Node 0 is the root. A node with `column[v] >= 0` sends a record to `left[v]` if `goes_left[v][cell]`, else to
+    `right[v]`; a node with `column[v] == -1` is the leaf number `leaf[v]`.
+    """
+
+    column: Ints
+    goes_left: tuple[Bools, ...]
+    left: Ints
+    right: Ints
+    leaf: Ints
+
+    @property
+    def leaves(self) -> int:
+        return int((self.column < 0).sum())
+
+    def fits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether every record reaches exactly one leaf: children come after their parents, leaves are numbered."""
+        nodes = len(self.column) if type(self.column) is np.ndarray else 0
+        if not nodes or not all(is_int64_array(part, nodes) for part in (self.column, self.left, self.right, self.leaf)):
+            return False
+        if type(self.goes_left) is not tuple or len(self.goes_left) != nodes:
+            return False
+        inner = np.flatnonzero(self.column >= 0)
+        if (self.column < -1).any() or (self.column >= len(sizes)).any():
+            return False
+        if not np.array_equal(np.sort(self.leaf[self.column < 0]), np.arange(self.leaves)):
+            return False
+        for child in (self.left[inner], self.right[inner]):
+            if (child <= inner).any() or (child >= nodes).any():
+                return False
+        return all(_is_rule(self.goes_left[v], sizes[self.column[v]]) for v in inner.tolist())
+
+    def locate(self, cells: Sequence[npt.NDArray[Any]]) -> Ints:
+        """The leaf of each record, given its cells by column."""
+        found = np.zeros(len(cells[0]), dtype=np.int64)
+        waiting = [(0, np.arange(len(found)))]
+        while waiting:
+            node, rows = waiting.pop()
+            if self.column[node] < 0:
+                found[rows] = self.leaf[node]
+                continue
+            goes = self.goes_left[node][cells[self.column[node]][rows]]
+            waiting.append((int(self.left[node]), rows[goes]))
+            waiting.append((int(self.right[node]), rows[~goes]))
+        return found
+
+
+def _is_rule(rule: object, cells: int) -> bool:
+    return type(rule) is np.ndarray and rule.dtype == np.bool_ and rule.shape == (cells,)
+
+
+@dataclass(frozen=True, eq=False)
+class HeapTable:
+    """A table group x class of values of one column; codes in cells of group -1 are in none of its cells."""
+
+    column: int
+    edges: Ints
+    group: Ints
+    classes: ValueClasses
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.group.max()) + 1, len(self.classes.periods)
+
+    def fits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether this is such a table of a column of so many codes."""
+        if type(self.column) is not int or not 0 <= self.column < len(sizes):
+            return False
+        if not are_edges(self.edges, sizes[self.column]) or not is_int64_array(self.group, len(self.edges) - 1):
+            return False
+        known = type(self.classes) is ValueClasses and self.classes.fits()
+        return known and bool((self.group >= -1).all()) and 0 <= self.group.max() < MOST_CELLS

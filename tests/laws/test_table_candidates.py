@@ -1,0 +1,286 @@
+"""Claims 45 to 48: the ranges of `mosaic`'s scores hold and are attained, over all small data sets."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.errors import ParameterError
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.subset import Subset, copy_numbers
+from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.noise import Seeded
+from cantle.trusted.scores import SCALE
+from cantle.trusted.table_candidates import (
+    TABLE_QUALITIES,
+    Dependence,
+    Distance,
+    Heaviest,
+    HeavyValues,
+    Hubs,
+    TableRound,
+    TableSets,
+)
+from cantle.trusted.table_queries import ValueSearch
+from tests.laws.tables_of_cells import POINTS, SIZES, TABLES, WITHIN, Records, all_records, engine_of
+
+AT = np.zeros(1, dtype=np.int64)
+LEFT = np.arange(len(TABLES))
+
+
+def scores(candidates: Any, quality: Any, records: Records, sizes: tuple[int, ...] = SIZES) -> Any:
+    engine = engine_of(records, sizes)
+    assert candidates.fits(engine.root(), engine.domain, quality)
+    (found,) = candidates.exact_scores(engine, AT, engine.root(), quality)
+    return found
+
+
+def a_round(seed: int, share: Fraction = Fraction(1)) -> TableRound:
+    """A random public model and penalties."""
+    dice = np.random.default_rng(seed)
+    models = tuple(dice.integers(0, 3, table.cells) for table in TABLES)
+    return TableRound(WITHIN, TABLES, models, dice.integers(-3, 9, len(TABLES)), share, seed)
+
+
+def changes(candidates: Any, quality: Any, data: list[Records]) -> list[np.ndarray]:
+    found = []
+    for records in data:
+        before = scores(candidates, quality, records).scores
+        found += [scores(candidates, quality, tuple(sorted((*records, one)))).scores - before for one in POINTS[::2]]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_distance_has_range_2(seed: int) -> None:
+    found = changes(TableSets(a_round(seed), LEFT), Distance(), list(all_records(1)))
+    assert {abs(int(change)) for one in found for change in one} == {1}
+    assert max(int(np.ptp(one)) for one in found) == Distance().range == 2
+
+
+def test_the_distance_is_what_it_says() -> None:
+    records, now = tuple(POINTS[::2]), a_round(5)
+    engine = engine_of(records)
+    ((_, _, counts),) = engine.tally(AT, now.key)
+    at = 0
+    for number, table in enumerate(TABLES):
+        part = counts[0, at : at + table.cells].tolist()
+        by_hand = sum(abs(x - m) for x, m in zip(part, now.models[number].tolist(), strict=True))
+        assert scores(TableSets(now, LEFT), Distance(), records).scores[number] == by_hand - now.penalties[number]
+        at += table.cells
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)])
+def test_a_subset_keeps_the_range_whatever_the_seed(share: Fraction) -> None:
+    """Claim 46: the subset gains one record or none."""
+    moved = set()
+    for seed in range(6):
+        for one in changes(TableSets(a_round(seed, share), LEFT), Distance(), list(all_records(1, POINTS[::3]))):
+            assert np.ptp(one) <= 2
+            assert len({abs(int(change)) for change in one}) == 1  # all tables gain the record, or none does
+            moved.add(abs(int(one[0])))
+    assert moved == {0, 1}
+
+
+def test_where_a_record_stands_does_not_matter() -> None:
+    """A subset by position fails here: a line put first would shift the coins of all others."""
+    dice, asked = np.random.default_rng(1), TableSets(a_round(3, Fraction(1, 2)), LEFT)
+    records = [POINTS[i] for i in dice.integers(0, len(POINTS), 60)]
+    want = scores(asked, Distance(), tuple(records)).scores.tolist()
+    for _ in range(5):
+        dice.shuffle(records)
+        assert scores(asked, Distance(), tuple(map(tuple, records))).scores.tolist() == want
+
+
+def test_equal_records_take_part_each_by_itself() -> None:
+    """With few distinct records a share of the copies takes part, not all or none of them."""
+    columns = [np.zeros(10_000, dtype=np.uint8)] * 3
+    copy = copy_numbers(np.zeros((2, 10_000), dtype=np.uint64))
+    assert sorted(copy.tolist()) == list(range(1, 10_001))
+    part = Subset(7, Fraction(1, 4)).takes_part(columns, copy).mean()
+    assert 0.22 < part < 0.28
+
+
+def test_copies_are_numbered_among_equal_records() -> None:
+    words = np.array([[5, 1, 5, 5, 1], [0, 2, 0, 1, 2]], dtype=np.uint64)
+    assert sorted(zip(*words.tolist(), copy_numbers(words).tolist(), strict=True)) == [
+        (1, 2, 1), (1, 2, 2), (5, 0, 1), (5, 0, 2), (5, 1, 1),
+    ]  # fmt: skip
+
+
+SEARCHES = (ValueSearch(1, 3, ValueClasses(1, (1, 2)), (1,)), ValueSearch(0, 3, ValueClasses(0, (1,))))
+HEAVY = HeavyValues(SEARCHES, SIZES, 2)
+
+
+def spelled(found: Any) -> dict[tuple[int, int], tuple[int, int]]:
+    """(column, code) -> (score, inverse weight) of every candidate, those in common rows one by one."""
+    made = {(-1, -1): (int(found.scores[0]), int(found.inverse_weights[0]))}
+    for row in range(1, len(found.scores)):
+        search = SEARCHES[found.search[row]]
+        for within in range(int(found.many[row])):
+            one = type("Chosen", (), {"scored": found, "row": np.array([row]), "within": np.array([within])})
+            answer = HEAVY.answer(None, [one])  # type: ignore[arg-type, list-item]
+            assert answer is not None
+            assert answer not in made
+            made[answer] = int(found.scores[row]), int(found.inverse_weights[row])
+            assert answer[0] == search.column
+    return made
+
+
+def test_heavy_values_are_all_values_that_may_be_named() -> None:
+    for records in all_records(2):
+        made = spelled(scores(HEAVY, Heaviest(), records))
+        assert set(made) == {(-1, -1), (1, 0), (1, 2), (0, 0), (0, 1), (0, 2)}  # not code 1 of column 1, nor null
+        for (column, code), (score, inverse) in made.items():
+            if column >= 0:
+                assert score == sum(record[column] == code for record in records)
+                # Values 1, 2, 3 of column 1: two odd ones and an even one, which is code 1.
+                assert inverse == {1: 2 * 2 * 2, 0: 2 * 1 * 3}[column]
+        assert made[-1, -1] == (2, 1)
+
+
+def test_heavy_values_have_range_1() -> None:
+    worst = 0
+    for records in all_records(1):
+        before = spelled(scores(HEAVY, Heaviest(), records))
+        for one in POINTS:
+            after = spelled(scores(HEAVY, Heaviest(), tuple(sorted((*records, one)))))
+            change = [after[name][0] - before[name][0] for name in before]
+            assert min(change) >= 0
+            worst = max(worst, max(change) - min(change))
+    assert worst == Heaviest().range == 1
+
+
+def dependence(tables: list[np.ndarray]) -> int:
+    """The score by exact fractions."""
+    n, total = int(tables[0].sum()), Fraction(0)
+    for x in tables if n else []:
+        for a, b in product(*map(range, x.shape)):
+            total += abs(int(x[a, b]) - Fraction(int(x[a].sum()) * int(x[:, b].sum()), n)) / 2
+    return int(SCALE * total / len(tables))
+
+
+def test_the_dependence_is_what_it_says() -> None:
+    dice = np.random.default_rng(2)
+    for size in (1, 3, 40, 2**33, 2**52 // 6):
+        tables = [dice.integers(0, size + 1, (2, 3)) for _ in range(2)]
+        tables[1][0, 0] += tables[0].sum() - tables[1].sum()  # the same records in both
+        if (tables[1] >= 0).all():
+            assert Dependence().score(tables) == dependence(tables)
+    assert Dependence().score([np.zeros((2, 2), dtype=np.int64)]) == 0
+
+
+def test_the_dependence_of_a_column_moves_by_less_than_half_its_range() -> None:
+    """All tables of up to 4 records on 2 x 3, any cell added."""
+    low = high = 0
+    for counts in product(range(4), repeat=6):
+        x = np.array(counts).reshape(2, 3)
+        before = Dependence().score([x])
+        for a, b in product(range(2), range(3)):
+            more = x.copy()
+            more[a, b] += 1
+            change = Dependence().score([more]) - before
+            low, high = min(low, change), max(high, change)
+    assert 1.2 * SCALE < high <= 2 * SCALE
+    assert -2 * SCALE <= low < 0
+
+
+def test_one_record_comes_close_to_the_range_of_the_dependence() -> None:
+    """Corrections: up by nearly 2 for one column and down by nearly 2 for another, by the same record."""
+    n = 2000
+    up = np.array([[n, 0], [0, 0]])
+    after_up = np.array([[n, 0], [0, 1]])
+    down = np.array([[n - 1, 0], [0, 1]])
+    after_down = np.array([[n - 1, 1], [0, 1]])
+    quality = Dependence()
+    rise, fall = quality.score([after_up]) - quality.score([up]), quality.score([after_down]) - quality.score([down])
+    assert rise - fall <= quality.range == 4096
+    assert rise > 1.99 * SCALE
+    assert fall < 0
+
+
+def test_hubs_are_scored_with_every_other_column() -> None:
+    records, hubs = tuple(POINTS[::2] + POINTS[:5]), Hubs(WITHIN, (1, 2))
+    found = scores(hubs, Dependence(), records)
+    cells = WITHIN.locate([np.array(column) for column in zip(*records, strict=True)])
+    for hub, score in zip(hubs.columns, found.scores.tolist(), strict=True):
+        tables = []
+        for other in (column for column in range(3) if column != hub):
+            x = np.zeros((WITHIN.sizes[other], WITHIN.sizes[hub]), dtype=np.int64)
+            np.add.at(x, (cells[other], cells[hub]), 1)
+            tables.append(x)
+        assert score == dependence(tables)
+
+
+# ---- through the curator ------------------------------------------------------------------------------------------
+
+
+def curator(records: Records = tuple(POINTS)) -> Curator:
+    return Curator(engine_of(records), Budget(1000 * NANO, Unit()), Seeded(3))
+
+
+def test_choices_name_the_best_at_a_high_rate() -> None:
+    now = a_round(0)
+    best = np.argsort(scores(TableSets(now, LEFT), Distance(), tuple(POINTS)).scores)
+    with curator() as ask:
+        root = ask.root()
+        assert ask.choose(root, TableSets(now, LEFT), Distance(), 100 * NANO, why="table") == best[-1]
+        left = np.delete(LEFT, best[-1])
+        assert ask.choose(root, TableSets(now, left), Distance(), 100 * NANO, why="table") in left
+        heavy = HeavyValues(SEARCHES, SIZES, 0)
+        assert ask.choose(root, heavy, Heaviest(), 100 * NANO, why="value") is not None
+        assert ask.choose(root, HeavyValues(SEARCHES, SIZES, 99), Heaviest(), 100 * NANO, why="value") is None
+        assert ask.choose(root, Hubs(WITHIN, (0, 1)), Dependence(), 100 * NANO, why="hub") in (0, 1)
+
+
+def test_scores_of_a_round_are_counted_once() -> None:
+    now, engine = a_round(0), engine_of(tuple(POINTS))
+    asked: list[Any] = []
+    tally = engine.tally
+    engine.tally = lambda at, key: (asked.append(key), tally(at, key))[1]  # type: ignore[method-assign, assignment]
+    for left in (LEFT, LEFT[1:], LEFT[:2]):
+        list(TableSets(now, left).exact_scores(engine, AT, engine.root(), Distance()))
+    assert len(asked) == 1
+    list(TableSets(a_round(0), LEFT).exact_scores(engine, AT, engine.root(), Distance()))
+    assert len(asked) == 2  # an equal round is another one
+
+
+def broken_rounds() -> dict[str, TableRound]:
+    now = a_round(0)
+    return {
+        "a model of another length": TableRound(WITHIN, TABLES, now.models[::-1], now.penalties),
+        "a negative model": TableRound(WITHIN, TABLES, tuple(-1 - m for m in now.models), now.penalties),
+        "a model in floats": TableRound(WITHIN, TABLES, tuple(m / 2 for m in now.models), now.penalties),
+        "penalties that overflow": TableRound(WITHIN, TABLES, now.models, now.penalties + 2**62),
+        "a share above 1": TableRound(WITHIN, TABLES, now.models, now.penalties, Fraction(3, 2)),
+        "a share that is a float": TableRound(WITHIN, TABLES, now.models, now.penalties, 0.5),  # type: ignore[arg-type]
+    }
+
+
+@pytest.mark.parametrize("name", broken_rounds())
+def test_rounds_without_a_proof_are_refused(name: str) -> None:
+    with curator() as ask:
+        root = ask.root()
+        with pytest.raises(ParameterError):
+            ask.choose(root, TableSets(broken_rounds()[name], LEFT), Distance(), NANO, why="bad")
+        assert ask.left(root)[0] == 1000 * NANO
+
+
+@pytest.mark.parametrize("left", [[], [1, 0], [0, 0], [0, 9], [-1, 2]])
+def test_lists_of_tables_are_ascending_numbers(left: list[int]) -> None:
+    asked = TableSets(a_round(0), np.array(left, dtype=np.int64))
+    with curator() as ask, pytest.raises(ParameterError):
+        ask.choose(ask.root(), asked, Distance(), NANO, why="bad")
+
+
+def test_candidates_take_their_own_score_only() -> None:
+    mine = {Distance: TableSets(a_round(0), LEFT), Heaviest: HEAVY, Dependence: Hubs(WITHIN, (0, 1))}
+    assert set(mine) == set(TABLE_QUALITIES)
+    for kind, other in product(mine, mine):
+        if kind is not other:
+            with curator() as ask, pytest.raises(ParameterError):
+                ask.choose(ask.root(), mine[kind], other(), NANO, why="bad")
