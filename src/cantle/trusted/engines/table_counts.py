@@ -33,7 +33,7 @@ def count_key(key: TableCounts | LeafCounts, columns: Sequence[npt.NDArray[Any]]
 def count_cells(key: TableCounts | LeafCounts, cells: npt.NDArray[Any]) -> Ints:
     """All counts of a key over records given by their cells, one row per column."""
     if isinstance(key, LeafCounts):
-        entry = key.tree.locate(cells) * key.classes + cells[key.target]
+        entry = key.tree.locate(list(cells)) * key.classes + cells[key.target]
         return np.bincount(entry, minlength=key.cells).astype(np.int64)
     if _compiled(cells.shape[1], len(key.tables)):
         from cantle.trusted.engines import _table_kernels
