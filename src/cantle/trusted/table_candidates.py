@@ -74,7 +74,9 @@ class TableRound:
         if type(self.models) is not tuple or len(self.models) != len(self.tables):
             return False
         good = all(_is_model(model, table) for model, table in zip(self.models, self.tables, strict=True))
-        return good and is_int64_array(self.penalties, len(self.tables)) and bool((abs(self.penalties) <= 1 << 60).all())
+        return (
+            good and is_int64_array(self.penalties, len(self.tables)) and bool((abs(self.penalties) <= 1 << 60).all())
+        )
 
 
 def _is_model(model: object, table: CrossTable) -> bool:

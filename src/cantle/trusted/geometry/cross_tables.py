@@ -150,7 +150,9 @@ class LabelTree:
     def fits(self, sizes: tuple[int, ...]) -> bool:
         """Whether every record reaches exactly one leaf: children come after their parents, leaves are numbered."""
         nodes = len(self.column) if type(self.column) is np.ndarray else 0
-        if not nodes or not all(is_int64_array(part, nodes) for part in (self.column, self.left, self.right, self.leaf)):
+        if not nodes or not all(
+            is_int64_array(part, nodes) for part in (self.column, self.left, self.right, self.leaf)
+        ):
             return False
         if type(self.goes_left) is not tuple or len(self.goes_left) != nodes:
             return False

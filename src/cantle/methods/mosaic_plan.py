@@ -1,0 +1,117 @@
+"""Public rules of `mosaic`: who gets which share of epsilon, how many tables are bought and how large they may be.
+
+Everything here depends on the schema and on noisy answers only. "n0" means max(1, noisy count) in every rule
+(corrections.md E4), and epsilon is divided by the records per person (corrections.md 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+NANO = 10**9
+SIZE, ACCURACY, SHUT, HUB = Fraction(2, 100), Fraction(4, 100), Fraction(1, 100), Fraction(5, 100)
+TREE, SPIKES, HEAPS = Fraction(2, 100), Fraction(2, 100), Fraction(1, 100)
+LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
+HALFWAY = 42
+"""The rho at which step 2 and the chosen tables get the same."""
+
+LOW = 8
+"""The rho below which tables are not chosen (with a two-valued target) and wide columns get 16 widths."""
+
+GATE = 100
+HUB_COLUMNS = 40
+MOST_CLASSES = 8
+"""Cells that a target may have."""
+
+
+def price(share: Fraction, epsilon: Fraction) -> Fraction:
+    """A share of epsilon, floored to nano-units."""
+    return Fraction(floor(share * epsilon * NANO), NANO)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What is decided from n0 before any table: corrections.md A1, A3, E8."""
+
+    n0: int
+    rate: float  # epsilon per record of a person
+    gate: bool
+    wide: int
+    round_values: bool  # whether a wide column has classes of round values, so that heaps are asked for
+    accuracy: bool
+    low: bool
+
+    @property
+    def shape(self) -> Fraction:
+        """The share f of tree, spikes and heaps, or of the one heavy value."""
+        if not self.wide:
+            return Fraction(0)
+        return TREE + SPIKES + self.heaps if self.gate else SHUT
+
+    @property
+    def heaps(self) -> Fraction:
+        return HEAPS if self.wide and self.gate and self.round_values else Fraction(0)
+
+    @property
+    def theta(self) -> int:
+        """The threshold of the tree's stop tests (corrections.md E6)."""
+        per_column = float(TREE) * self.rate / max(1, self.wide)
+        return max(ceil(16 / per_column), ceil(self.n0 / 128))
+
+
+def opening(noisy: int, rate: float, wide: int, round_values: bool, cells: Sequence[int], accuracy: bool) -> Opening:
+    """The first decisions; `cells` are those of the starting grid, the target left out."""
+    n0 = max(1, noisy)
+    gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
+    bought = accuracy and 3 / (float(ACCURACY) * rate) <= 0.02 * n0
+    return Opening(n0, rate, gate, wide, round_values, bought, rho(n0, rate, cells) < LOW)
+
+
+def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
+    """Records times epsilon for each cell of step 2."""
+    total = sum(cells)
+    return n0 * rate / (total * (total / len(cells)) ** 0.25) if total else 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Shares of epsilon (corrections.md table T) and the number, rounds and largest size of the chosen tables."""
+
+    hub: Fraction
+    label: Fraction
+    first: Fraction
+    selection: Fraction
+    tables: Fraction
+    count: int
+    rounds: int
+    cap: int
+
+
+def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_asked: bool, hub: bool) -> Plan:
+    """The shares of what is bought after the cells are known.
+
+    `cells` are those of the columns other than the leading one, which has `classes` of them (0: there is none). `hub`:
+    it is no target but a hub; `hub_asked`: choosing it took .05.
+    """
+    hub_share = HUB if hub_asked else Fraction(0)
+    budget = 1 - SIZE - (ACCURACY if start.accuracy else 0) - start.shape - hub_share
+    label = LABEL * budget if classes == 2 and not hub else Fraction(0)
+    rest = budget - label
+    share = _first_share(rho(start.n0, start.rate, cells))
+    tables = rest * (1 - share) * (1 - SELECTION)
+    expected = start.n0 * float(tables) * start.rate / 4
+    usable = sum(size >= 2 for size in cells)
+    sets = 2 ** min(usable, 20) - usable - 1  # of at least two columns
+    count = min(sets, int(max(min(expected / 16, columns), min(expected / 200, 2 * columns))))
+    if hub or (start.low and classes) or usable < 2 or count < 1:
+        return Plan(hub_share, label, rest, Fraction(0), Fraction(0), 0, 0, 0)
+    rounds = 1 if count < 4 else 2 if count <= columns else 3
+    cap = max(4, int(expected / count))
+    return Plan(hub_share, label, rest * share, rest * (1 - share) * SELECTION, tables, count, rounds, cap)
+
+
+def _first_share(rho: float) -> Fraction:
+    return Fraction(floor(min(0.9, max(0.15, HALFWAY / (HALFWAY + rho))) * NANO), NANO)

@@ -1,0 +1,1 @@
+"""Public part of the method `mosaic`: cells, groupings, smoothing and record generation."""

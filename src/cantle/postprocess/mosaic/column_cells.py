@@ -1,0 +1,100 @@
+"""Cells of columns: public spans of values that the tables of `mosaic` count (mosaic.md 1, 6; corrections.md A1, A2).
+
+A column of up to 64 values and every category have one cell per value. A wider numeric column starts with equal widths,
+single cells for its lowest value and for zero, and a 1-2-5 ladder away from both; noisy answers may refine it. Null is
+one more cell, always the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.value_classes import ValueClasses
+
+MOST_UNIT_CELLS = 64
+"""Values up to which a numeric column has one cell per value."""
+
+WIDTHS, LOW_WIDTHS = 32, 16
+"""Equal widths of a wide column, ordinarily and under the low rule."""
+
+MOST_SPIKES = 24
+PERIODS = (1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000)
+FEWEST_MULTIPLES = 8
+"""Multiples in range that a period needs to make a class of values."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is public about a column: how many values it has and which of them are alike."""
+
+    name: str
+    values: int
+    null: bool = False
+    numeric: bool = False
+    origin: int | None = None
+    """Code 0 in steps from zero; None where values are not multiples of anything (dates, categories)."""
+    levels: tuple[tuple[int, ...], ...] = ()
+    """Levels of a taxonomy, coarsest first: the edges of their spans of codes."""
+
+    @property
+    def codes(self) -> int:
+        return self.values + self.null
+
+    @property
+    def wide(self) -> bool:
+        return self.numeric and self.values > MOST_UNIT_CELLS
+
+    @property
+    def classes(self) -> ValueClasses:
+        """The classes of round values; one class where there are no multiples."""
+        if self.origin is None:
+            return ValueClasses(0, (1,))
+        every = ValueClasses(self.origin, PERIODS)
+        enough = [n for n in range(1, len(PERIODS)) if every.multiples(0, self.values, n) >= FEWEST_MULTIPLES]
+        return ValueClasses(self.origin, (1, *(PERIODS[n] for n in enough)))
+
+
+def starting_edges(column: Column, widths: int = WIDTHS) -> Ints:
+    """Edges of the cells of a column's values before any answer, null not included."""
+    if not column.wide:
+        return np.arange(column.values + 1, dtype=np.int64)
+    values = column.values
+    even = -(-np.arange(widths + 1, dtype=np.int64) * values // widths)
+    edges = [even, _ladder(values, widths)]
+    if column.origin is not None and 0 <= -column.origin < values:
+        zero = -column.origin
+        edges += [np.array([zero]), zero + _ladder(values, widths), zero + 1 - _ladder(values, widths)]
+    found = np.unique(np.concatenate(edges))
+    return found[(found >= 0) & (found <= values)].astype(np.int64)
+
+
+def _ladder(values: int, widths: int) -> Ints:
+    """1, 2, 5, 10, ... up to one width."""
+    powers = 10 ** np.arange(len(str(values)), dtype=np.int64)
+    steps = (powers[:, None] * np.array([1, 2, 5])).reshape(-1)
+    return steps[(steps <= max(1, values // widths))]
+
+
+def with_single_values(edges: Ints, codes: Ints) -> Ints:
+    """The cells with these codes cut out as cells of their own."""
+    return np.unique(np.concatenate([edges, codes, codes + 1])).astype(np.int64)
+
+
+def largest_spikes(codes: Ints, counts: Ints) -> Ints:
+    """The codes of the 24 largest counts, ties by code (corrections.md E10)."""
+    order = np.lexsort((codes, -counts))[:MOST_SPIKES]
+    return np.sort(codes[order])
+
+
+def with_null(column: Column, edges: Ints) -> Ints:
+    """The edges with the null cell, where the column has one."""
+    return np.append(edges, column.codes).astype(np.int64) if column.null else edges
+
+
+def single_values(edges: Ints) -> NDArray[np.bool_]:
+    """Which cells hold one value; the null cell counts as one."""
+    return np.diff(edges) == 1

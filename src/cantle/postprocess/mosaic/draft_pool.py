@@ -1,0 +1,46 @@
+"""A draft of the records that the candidates of a round are compared with, reweighted after every table bought.
+
+Without reweighting, a set that contains an already measured strong pair would look bad, and be chosen, once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.postprocess.mosaic.generate import counting
+from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.postprocess.mosaic.smooth import project
+
+
+class DraftPool:
+    """Drafted records (cells by column) and how much each of them counts."""
+
+    def __init__(self, cells: Sequence[Any], total: float) -> None:
+        self._cells = np.stack([part.astype(np.uint16) for part in cells])
+        self._weights = np.full(self._cells.shape[1], 1.0)
+        self._total = total
+
+    def models(self, tables: Sequence[CrossTable], share: float) -> tuple[Ints, ...]:
+        """Whole numbers of records that the draft expects in each cell of the tables."""
+        size = self._cells.shape[1]
+        running = np.cumsum(self._weights)
+        points = (np.arange(size) + 0.5) * (running[-1] / size)
+        pool = np.ascontiguousarray(self._cells[:, np.searchsorted(running, points)])
+        scale = self._total / size * share
+        return tuple(np.rint(part * scale).astype(np.int64) for part in counting(size).count_tables(pool, tables))
+
+    def learn(self, question: CrossTable, answer: NoisyTable) -> None:
+        """Multiplies the weights so that the draft agrees with a noisy table, cells of few records less so."""
+        index: Any = np.zeros(self._cells.shape[1], dtype=np.int64)
+        for column, map_, groups in zip(question.columns, question.maps, question.shape, strict=True):
+            index = index * groups + map_[self._cells[column]]
+        expected = np.bincount(index, self._weights, minlength=question.cells)
+        expected *= self._total / expected.sum()
+        found = project(answer.counts.ravel(), self._total)
+        noise = answer.variance**0.5
+        self._weights *= ((found + noise) / (expected + noise))[index]

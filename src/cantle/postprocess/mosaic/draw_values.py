@@ -1,0 +1,83 @@
+"""Values inside cells: uniform whole numbers, some of them moved to round values (heaps, mosaic.md 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+
+from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import HeapTable
+from cantle.trusted.geometry.value_classes import ValueClasses
+
+MOST_HEAP_GROUPS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Heaps:
+    """For each group of cells the probability that a value moves to a multiple of each class's period."""
+
+    table: HeapTable
+    moves: Floats  # (groups, classes)
+
+
+def heap_groups(masses: Floats, single: Any, scale: float, total: float) -> Ints:
+    """For each cell its group of nearly equal mass, -1 for cells of one value."""
+    wanted = int(min(MOST_HEAP_GROUPS, max(1, total // (100 * scale))))
+    mass = np.where(single, 0.0, masses)
+    middle = np.cumsum(mass) - mass / 2
+    group = np.minimum((middle / max(mass.sum(), 1e-9) * wanted).astype(np.int64), wanted - 1)
+    used = group[~single]
+    if not len(used):
+        return np.full(len(masses), -1, dtype=np.int64)
+    renumber = np.searchsorted(np.unique(used), group)
+    return np.where(single, -1, renumber).astype(np.int64)
+
+
+def heaps(table: HeapTable, noisy: Ints, masses: Floats, scale: float) -> Heaps:
+    """The excess of round values over uniform draws, where it stands out of the noise (corrections.md E17)."""
+    groups, classes = table.shape
+    counts = noisy.reshape(groups, classes).astype(np.float64)
+    uniform = np.zeros((groups, classes))
+    for cell, group in enumerate(table.group.tolist()):
+        if group >= 0:
+            first, last = int(table.edges[cell]), int(table.edges[cell + 1])
+            uniform[group] += masses[cell] * table.classes.sizes(first, last) / (last - first)
+    mass = np.bincount(table.group[table.group >= 0], masses[table.group >= 0], minlength=groups)
+    safe = np.maximum(mass, 1e-9)[:, None]
+    excess = np.where(mass[:, None] > 0, (counts - uniform) / safe, 0.0)
+    excess[excess * safe <= scale * (log(groups * classes) + 1)] = 0.0
+    excess[:, 0] = 0.0
+    excess /= np.maximum(excess.sum(axis=1, keepdims=True), 1.0)
+    return Heaps(table, excess)
+
+
+def draw_values(cells: Any, edges: Ints, heaps: Heaps | None, dice: np.random.Generator) -> Ints:
+    """A code inside each record's cell."""
+    first, width = edges[:-1][cells], np.diff(edges)[cells]
+    codes = first + np.minimum((dice.random(len(cells)) * width).astype(np.int64), width - 1)
+    if heaps is None or not heaps.moves.any():
+        return codes
+    group = heaps.table.group[cells]
+    running = np.cumsum(heaps.moves, axis=1)
+    where = np.flatnonzero(group >= 0)
+    chance = dice.random(len(where))
+    number = (running[group[where]] <= chance[:, None]).sum(axis=1)
+    moved = number < running.shape[1]
+    where, number = where[moved], number[moved]
+    codes[where] = _multiples(heaps.table.classes, number, first[where], width[where], codes[where], dice)
+    return codes
+
+
+def _multiples(
+    classes: ValueClasses, number: Ints, first: Ints, width: Ints, codes: Ints, dice: np.random.Generator
+) -> Ints:
+    """A uniform multiple of the class's period inside the cell; the old code where there is none."""
+    period = np.array(classes.periods, dtype=np.int64)[number]
+    lowest = -(-(first + classes.origin) // period)
+    many = (first + width - 1 + classes.origin) // period - lowest + 1
+    pick = lowest + np.minimum((dice.random(len(codes)) * many).astype(np.int64), np.maximum(many - 1, 0))
+    return np.where(many > 0, pick * period - classes.origin, codes)

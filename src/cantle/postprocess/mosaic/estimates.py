@@ -1,0 +1,71 @@
+"""Public estimates from noisy tables: the number of records, one-way distributions, groupings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.trusted.geometry.boxes import Ints
+from cantle.postprocess.mosaic.column_cells import Column
+from cantle.postprocess.mosaic.groupings import Groupings
+from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.postprocess.mosaic.smooth import combine, smooth
+
+
+def total_records(noisy_size: int, size_variance: float, tables: Sequence[Ints], variance: float) -> float:
+    """The inverse-variance mean of the noisy size and the totals of the tables of step 2."""
+    totals = np.array([noisy_size, *(table.sum() for table in tables)], dtype=np.float64)
+    weights = 1 / np.array([size_variance, *(variance * table.size for table in tables)])
+    return float((totals * weights).sum() / weights.sum())
+
+
+def one_way_counts(
+    first: Sequence[Ints], shapes: Sequence[tuple[int, ...]], columns: Sequence[int], lead: int | None, count: int
+) -> tuple[list[Floats], list[Floats]]:
+    """Noisy counts of every column from the tables of step 2, and their variances in units of one cell's.
+
+    The leading column's counts are averaged over all tables, by their inverse variances.
+    """
+    counts: list[Floats] = [np.zeros(0)] * count
+    spread: list[Floats] = [np.zeros(0)] * count
+    lead_sums, lead_weights = [], []
+    for table, shape, column in zip(first, shapes, columns, strict=True):
+        shaped = table.reshape(shape).astype(np.float64)
+        if lead is None:
+            counts[column], spread[column] = shaped, np.ones(len(shaped))
+            continue
+        counts[column], spread[column] = shaped.sum(axis=1), np.full(shape[0], float(shape[1]))
+        lead_sums.append(shaped.sum(axis=0))
+        lead_weights.append(1 / shape[0])
+    if lead is not None:
+        weights = np.array(lead_weights)
+        counts[lead] = (np.array(lead_sums) * weights[:, None]).sum(axis=0) / weights.sum()
+        spread[lead] = np.full(len(counts[lead]), 1 / weights.sum())
+    return counts, spread
+
+
+def one_ways(
+    counts: Sequence[Floats],
+    spread: Sequence[Floats],
+    chosen: Sequence[NoisyTable],
+    columns: Sequence[Column],
+    edges: Sequence[Ints],
+    groupings: Sequence[Groupings] | None,
+    total: float,
+    doubt: float,
+) -> list[Floats]:
+    """Smoothed one-way distributions of all columns, the chosen tables taken into account."""
+    found = []
+    for number, column in enumerate(columns):
+        x, variance = counts[number], spread[number]
+        for table in chosen:
+            if groupings is not None and number in table.columns:
+                groups = table.groups[table.columns.index(number)]
+                sums, summed = table.onto((number,), (groups,), groupings)
+                x, variance = combine(x, variance, groupings[number].map(groups), sums, summed * table.variance)
+        widths = np.diff(edges[number])[: len(x) - column.null].astype(np.float64) if column.numeric else None
+        smoothed = smooth(x, variance, widths, total, doubt)
+        found.append(smoothed / max(smoothed.sum(), 1e-9))
+    return found

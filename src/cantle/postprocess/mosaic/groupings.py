@@ -1,0 +1,88 @@
+"""Groupings of cells: neighbours merged to nearly equal noisy mass, every coarser grouping nested in the finer ones.
+
+Nested groupings make tables of different sets comparable: their coarse forms have the same groups and can be averaged.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import Map
+from cantle.postprocess.mosaic.column_cells import Column
+
+MOST_GROUPS = 16
+_BOUNDARY = 4.0
+"""How much heavier a merge across one more level of a taxonomy, or into the null cell, counts."""
+
+
+class Groupings:
+    """The groupings of one column by their number of groups: 1 .. 16, and the cells themselves."""
+
+    def __init__(self, masses: Floats, barriers: Floats) -> None:
+        """`masses` of the cells; `barriers[i]` weighs the boundary between cells i and i + 1 (1: none)."""
+        self.cells = len(masses)
+        self._edges = _merge_sequence(np.maximum(masses, 0.0), barriers)
+        self._maps: dict[int, Map] = {}
+        self._coarser: dict[tuple[int, int], Ints] = {}
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(sorted(self._edges))
+
+    def at_most(self, groups: int) -> int:
+        """The largest available number of groups up to this one."""
+        return self.sizes[bisect_right(self.sizes, max(1, groups)) - 1]
+
+    def map(self, groups: int) -> Map:
+        """For each cell its group."""
+        if groups not in self._maps:
+            made = np.repeat(np.arange(groups), np.diff(self._edges[groups]))
+            self._maps[groups] = made.astype(np.uint8 if groups <= 256 else np.uint16)
+        return self._maps[groups]
+
+    def starts(self, groups: int) -> Ints:
+        """The first cell of each group."""
+        return self._edges[groups][:-1]
+
+    def coarsen(self, fine: int, coarse: int) -> Ints:
+        """For each group of the finer grouping its group in the coarser one."""
+        if (fine, coarse) not in self._coarser:
+            found = np.searchsorted(self._edges[coarse], self._edges[fine][:-1], side="right") - 1
+            self._coarser[fine, coarse] = found.astype(np.int64)
+        return self._coarser[fine, coarse]
+
+    def coarse_starts(self, fine: int, coarse: int) -> Ints:
+        """The first group of the finer grouping in each group of the coarser one."""
+        return np.searchsorted(self._edges[fine], self._edges[coarse][:-1])
+
+
+def barriers(column: Column, edges: Ints) -> Floats:
+    """The weights of the boundaries between neighbouring cells: taxonomy levels and the null cell."""
+    inner = edges[1:-1]
+    weight = np.ones(len(inner))
+    for level in column.levels:
+        weight[np.isin(inner, np.array(level, dtype=np.int64))] *= _BOUNDARY
+    if column.null and len(inner):
+        weight[-1] *= _BOUNDARY**2
+    return weight
+
+
+def _merge_sequence(masses: Floats, barriers: Floats) -> dict[int, Ints]:
+    """Edges (in cells) of every kept grouping; each merge takes the two neighbours of least weighted joint mass."""
+    mass: Any = masses.copy() + 1e-9
+    weight: Any = barriers.copy()
+    edges: Any = np.arange(len(masses) + 1, dtype=np.int64)
+    kept = {len(masses): edges}
+    while len(mass) > 1:
+        at = int(np.argmin((mass[:-1] + mass[1:]) * weight))
+        mass[at] += mass[at + 1]
+        mass, weight, edges = np.delete(mass, at + 1), np.delete(weight, at), np.delete(edges, at + 1)
+        if len(mass) <= MOST_GROUPS:
+            kept[len(mass)] = edges
+    return kept

@@ -1,0 +1,109 @@
+"""The two-valued target drawn last, from a model fitted to all tables with it and to the leaves of a label tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import LabelTree
+from cantle.postprocess.mosaic import label_fit
+from cantle.postprocess.mosaic.column_cells import Column
+from cantle.postprocess.mosaic.groupings import Groupings
+from cantle.postprocess.mosaic.label_fit import Block
+from cantle.postprocess.mosaic.label_tree import cut_back, label_tree
+from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+
+DRAFT = 15_000
+"""Drawn records that the model is fitted on."""
+
+CUT_BACKS = (4, 16, 64)
+COMPILED_FROM = 2_000
+
+
+def _engine(records: int) -> Any:
+    if records >= COMPILED_FROM and find_spec("numba") is not None:
+        from cantle.postprocess.mosaic import _label_kernels
+
+        return _label_kernels
+    return label_fit
+
+
+class Labels:
+    """FIT, label tree and redraw of one release."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        groupings: Sequence[Groupings],
+        target: int,
+        class_tables: Mapping[int, NoisyTable],
+        chosen: Sequence[NoisyTable],
+    ) -> None:
+        self._columns, self._groupings, self._target = columns, groupings, target
+        self._class_tables = {n: table for n, table in class_tables.items() if groupings[n].cells > 1}
+        self._chosen = [self._target_last(table) for table in chosen]
+
+    def _target_last(self, table: NoisyTable) -> NoisyTable:
+        order = [a for a, c in enumerate(table.columns) if c != self._target] + [table.columns.index(self._target)]
+        columns, groups = (tuple(part[a] for a in order) for part in (table.columns, table.groups))
+        return NoisyTable(columns, groups, table.counts.transpose(order), table.variance)
+
+    def tree(self, cells: Sequence[Any], leaves: int) -> LabelTree:
+        """The public tree whose leaves are to be counted by class."""
+        self._draft = [part[:DRAFT] for part in cells]
+        engine = _engine(len(self._draft[0]))
+        rows = self._rows(self._draft)
+        self._blocks = self._table_blocks(rows)
+        self._first = label_fit.fit(self._blocks, engine)
+        soft = self._first.probability(label_fit.stack(rows, self._first.starts), engine)
+        others = [n for n in range(len(cells)) if n != self._target]
+        self._tree, self._parents = label_tree(
+            [self._draft[n] for n in others],
+            [self._groupings[n].cells for n in others],
+            [self._columns[n].numeric for n in others],
+            soft,
+            leaves,
+        )
+        column = np.where(self._tree.column < 0, -1, np.array(others)[self._tree.column])
+        self._tree = LabelTree(column, self._tree.goes_left, self._tree.left, self._tree.right, self._tree.leaf)
+        return self._tree
+
+    def redraw(self, cells: Sequence[Any], noisy: Ints, variance: float, dice: np.random.Generator) -> Any:
+        """New labels for all records, after the leaves were counted."""
+        engine = _engine(len(cells[0]))
+        levels = tuple(
+            (cut_back(self._parents, most), label_fit.JOINT) for most in CUT_BACKS if most < len(self._parents)
+        )
+        leaves = self._tree.locate(self._draft)
+        block = Block(leaves, noisy.astype(np.float64), variance, levels, label_fit.JOINT)
+        final = label_fit.fit([*self._blocks, block], engine, self._first)
+        rows = [*self._rows(cells), self._tree.locate(cells)]
+        return label_fit.redraw(final.probability(label_fit.stack(rows, final.starts), engine), dice)
+
+    def _rows(self, cells: Sequence[Any]) -> list[Any]:
+        """The cell of each record in every table with the target."""
+        rows = [cells[number] for number in self._class_tables]
+        for table in self._chosen:
+            index: Any = 0
+            for column, groups in zip(table.columns[:-1], table.groups[:-1], strict=True):
+                index = index * groups + self._groupings[column].map(groups).astype(np.uint32)[cells[column]]
+            rows.append(index)
+        return rows
+
+    def _table_blocks(self, rows: Sequence[Any]) -> list[Block]:
+        blocks = []
+        for (number, table), row in zip(self._class_tables.items(), rows, strict=False):
+            grouping = self._groupings[number]
+            levels = tuple(
+                (grouping.map(groups).astype(np.int64), variance)
+                for groups, variance in label_fit.COLUMN_LEVELS
+                if groups < grouping.cells
+            )
+            blocks.append(Block(row, table.counts, table.variance, levels, label_fit.COLUMN_CELLS))
+        for table, row in zip(self._chosen, rows[len(self._class_tables) :], strict=True):
+            blocks.append(Block(row, table.counts.reshape(-1, 2), table.variance, (), label_fit.JOINT))
+        return blocks

@@ -1,0 +1,198 @@
+"""A logistic model of a two-valued target, fitted to noisy tables instead of records (FIT, mosaic.md 7 C).
+
+logit p(x) = t0 + one effect per cell of each block; a block is one noisy table with the target, seen as a partition of
+the drafted records. Each cell's misfit is weighed by its own noise, so that raking's overfitting does not happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.trusted.geometry.boxes import Ints
+
+STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3
+"""Gauss-Newton steps from nothing and from an earlier fit; conjugate-gradient steps in each, and where they stop."""
+
+COLUMN_LEVELS = ((2, 1.0), (4, 0.5), (8, 0.25))
+COLUMN_CELLS = 0.125
+"""Prior variances of a column's effects at 2, 4 and 8 groups and at its cells."""
+
+JOINT = 0.3
+"""Prior variance of the effects of the cells of a chosen set and of each resolution of the label tree."""
+
+_INTERCEPT = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One partition of the records with noisy counts of both classes.
+
+    `levels` are coarser groupings of its cells with the prior variances of their effects, `own` is that of the cells'.
+    """
+
+    rows: Any  # the cell of each drafted record
+    counts: Floats  # (cells, 2)
+    noise: float
+    levels: tuple[tuple[Ints, float], ...]
+    own: float
+
+    @property
+    def cells(self) -> int:
+        return len(self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFit:
+    """Effects of all cells, block after block, and the intercept."""
+
+    intercept: float
+    effects: Floats
+    starts: Ints
+
+    def probability(self, rows: Any, engine: Any) -> Floats:
+        """p of records, given their cells (records x blocks, offset by the blocks' starts)."""
+        return sigmoid(self.intercept + engine.gather(self.effects, rows))
+
+
+def sigmoid(value: Floats) -> Floats:
+    return 1 / (1 + np.exp(-np.clip(value, -30, 30)))
+
+
+def stack(rows: Sequence[Any], starts: Ints) -> Any:
+    """Cells of records, one row per block, numbered across blocks."""
+    made = np.empty((len(rows), len(rows[0])), dtype=np.uint32)
+    for number, row in enumerate(rows):
+        np.add(row, np.uint32(starts[number]), out=made[number], casting="unsafe")
+    return made
+
+
+def fit(blocks: Sequence[Block], engine: Any, before: LabelFit | None = None) -> LabelFit:
+    """The effects of least misfit plus prior; `before` holds a start for the first of the blocks."""
+    problem = _Problem(blocks, engine)
+    effects = np.zeros(problem.cells)
+    ones = sum(block.counts[:, 1].sum() for block in blocks)
+    everyone = sum(block.counts.sum() for block in blocks)
+    share = min(1 - 1e-4, max(1e-4, ones / max(everyone, 1.0)))
+    intercept = float(np.log(share / (1 - share)))
+    if before is not None:
+        effects[: len(before.effects)] = before.effects
+        intercept = before.intercept
+    for _ in range(STEPS if before is None else STEPS_AGAIN):
+        intercept, effects = problem.step(intercept, effects)
+    return LabelFit(intercept, effects, problem.starts)
+
+
+class _Problem:
+    """Linearised least squares in the effects, solved by conjugate gradients preconditioned block by block."""
+
+    def __init__(self, blocks: Sequence[Block], engine: Any) -> None:
+        self.engine = engine
+        self.starts = np.concatenate([[0], np.cumsum([b.cells for b in blocks])]).astype(np.int64)
+        self.cells = int(self.starts[-1])
+        self.rows = stack([b.rows for b in blocks], self.starts)
+        self.counts = np.concatenate([b.counts for b in blocks])
+        self.noise = np.concatenate([np.full(b.cells, b.noise) for b in blocks])
+        self.members = np.bincount(self.rows.ravel(), minlength=self.cells).astype(np.float64)
+        self.total = np.maximum(self.counts.sum(axis=1), 0.0)
+        self.precision = [_precision(block) for block in blocks]
+
+    def step(self, intercept: float, effects: Floats) -> tuple[float, Floats]:
+        """One Gauss-Newton step."""
+        p = sigmoid(intercept + self.engine.gather(effects, self.rows))
+        known = self.members > 0
+        members = np.where(known, self.members, 1.0)
+        mean = self.engine.scatter(p, self.rows, self.cells) / members
+        miss = self.counts[:, 1] * (1 - mean) - self.counts[:, 0] * mean
+        spread = self.noise * (mean**2 + (1 - mean) ** 2) + self.total * mean * (1 - mean)
+        weight = np.where(known, 1 / np.maximum(spread, 1e-9), 0.0)
+        slope = np.where(known, self.total / members, 0.0)
+        change = p * (1 - p)
+        reach = slope * self.engine.scatter(change, self.rows, self.cells)
+        near = self._inverses(weight * reach**2)
+        near_shift = 1 / (float(weight @ reach**2) + 1 / _INTERCEPT)
+
+        def curve(shift: float, direction: Floats) -> tuple[float, Floats]:
+            moved = change * (shift + self.engine.gather(direction, self.rows))
+            cells = weight * slope**2 * self.engine.scatter(moved, self.rows, self.cells)
+            pulled = change * self.engine.gather(cells, self.rows)
+            bent = self.engine.scatter(pulled, self.rows, self.cells) + _apply(self.precision, direction, self.starts)
+            return float(pulled.sum()) + shift / _INTERCEPT, bent
+
+        pulled = change * self.engine.gather(weight * slope * miss, self.rows)
+        rest0 = float(pulled.sum()) - intercept / _INTERCEPT
+        rest = self.engine.scatter(pulled, self.rows, self.cells) - _apply(self.precision, effects, self.starts)
+        shift, move = self._solve(rest0, rest, curve, near_shift, near)
+        return intercept + shift, effects + move
+
+    def _solve(self, rest0: float, rest: Floats, curve: Any, near0: float, near: list[Floats]) -> tuple[float, Floats]:
+        """The move that takes the gradient `rest` away, by preconditioned conjugate gradients."""
+        shift, move = 0.0, np.zeros(self.cells)
+        z0, z = near0 * rest0, _apply(near, rest, self.starts)
+        p0, p = z0, z
+        size = first = rest0 * z0 + float(rest @ z)
+        for _ in range(INNER):
+            if size <= TOLERANCE * first or size <= 1e-12:
+                break
+            bent0, bent = curve(p0, p)
+            length = size / (p0 * bent0 + float(p @ bent))
+            shift, move = shift + length * p0, move + length * p
+            rest0, rest = rest0 - length * bent0, rest - length * bent
+            z0, z = near0 * rest0, _apply(near, rest, self.starts)
+            grown = rest0 * z0 + float(rest @ z)
+            p0, p = z0 + grown / size * p0, z + grown / size * p
+            size = grown
+        return shift, move
+
+    def _inverses(self, diagonal: Floats) -> list[Floats]:
+        """For each block the inverse of its own part of the curvature."""
+        made: list[Any] = []
+        for number, precision in enumerate(self.precision):
+            part = diagonal[self.starts[number] : self.starts[number + 1]]
+            made.append(1 / (precision + part) if precision.ndim == 1 else np.linalg.inv(precision + np.diag(part)))
+        return made
+
+
+def _precision(block: Block) -> Floats:
+    """The inverse of the prior covariance of a block's effects; a vector where it is diagonal."""
+    if not block.levels:
+        return np.full(block.cells, 1 / block.own)
+    covariance = np.eye(block.cells) * block.own
+    for grouping, variance in block.levels:
+        covariance += variance * (grouping[:, None] == grouping[None, :])
+    return np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+
+
+def _apply(matrices: Sequence[Floats], vector: Floats, starts: Ints) -> Floats:
+    """A block-diagonal matrix times a vector."""
+    made = np.empty(len(vector))
+    for number, matrix in enumerate(matrices):
+        part = slice(starts[number], starts[number + 1])
+        made[part] = matrix * vector[part] if matrix.ndim == 1 else matrix @ vector[part]
+    return made
+
+
+def gather(effects: Floats, rows: Any) -> Floats:
+    """For each record the sum of the effects of its cells, block after block."""
+    total = effects[rows[0]]
+    for row in rows[1:]:
+        total = total + effects[row]
+    return total
+
+
+def scatter(values: Floats, rows: Any, cells: int) -> Floats:
+    """For each cell the sum of its records' values."""
+    return np.bincount(rows.ravel(), np.tile(values, len(rows)), minlength=cells).astype(np.float64)
+
+
+def redraw(probability: Floats, dice: np.random.Generator) -> Any:
+    """Labels with these probabilities by systematic sampling along the sorted probabilities."""
+    order = np.argsort(probability, kind="stable")
+    running = np.floor(np.cumsum(probability[order]) + dice.random())
+    labels = np.zeros(len(order), dtype=np.uint8)
+    labels[order] = np.diff(running, prepend=0.0) > 0.5
+    return labels

@@ -1,0 +1,50 @@
+"""Noisy tables of grouped columns and their coarser forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.postprocess.mosaic.groupings import Groupings
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """Noisy counts over groups of columns, one axis per column; every cell has the same noise variance."""
+
+    columns: tuple[int, ...]
+    groups: tuple[int, ...]
+    counts: Floats
+    variance: float
+
+    def onto(
+        self, columns: Sequence[int], groups: Sequence[int], groupings: Sequence[Groupings]
+    ) -> tuple[Floats, Floats]:
+        """Counts over some of the columns at coarser groups, and how many cells of this table each of them sums."""
+        others = tuple(axis for axis, column in enumerate(self.columns) if column not in columns)
+        summed = self.counts.sum(axis=others)
+        weight = np.full(summed.shape, self.counts.size / max(1, summed.size))
+        left = [column for column in self.columns if column in columns]
+        for axis, column in enumerate(left):
+            fine = self.groups[self.columns.index(column)]
+            coarse = groups[list(columns).index(column)]
+            if coarse != fine:
+                starts = groupings[column].coarse_starts(fine, coarse)
+                summed, weight = (np.add.reduceat(array, starts, axis=axis) for array in (summed, weight))
+        order = [left.index(column) for column in columns]
+        return summed.transpose(order), weight.transpose(order)
+
+
+def question(columns: tuple[int, ...], groups: tuple[int, ...], groupings: Sequence[Groupings]) -> CrossTable:
+    """The table to ask for."""
+    return CrossTable(columns, tuple(groupings[c].map(g) for c, g in zip(columns, groups, strict=True)))
+
+
+def laplace_variance(rate: float) -> float:
+    """The variance of discrete Laplace noise of this rate."""
+    ratio = np.exp(-rate)
+    return float(2 * ratio / (1 - ratio) ** 2)

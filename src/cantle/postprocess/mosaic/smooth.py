@@ -1,0 +1,84 @@
+"""Estimates of one column's counts from noisy ones: segments, combination with other tables, projection (SMOOTH)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.trusted.geometry.boxes import Ints
+
+SEGMENT_PRICE = 3.0
+"""What one more segment must explain, in units of the noise variance."""
+
+
+def project(values: Floats, total: float) -> Floats:
+    """The nearest vector (Euclidean) with entries >= 0 that sum to `total`."""
+    return project_rows(values[None, :], np.array([total]))[0]
+
+
+def project_rows(values: Floats, totals: Floats) -> Floats:
+    """`project` for every row."""
+    falling = -np.sort(-values, axis=1)
+    excess = (np.cumsum(falling, axis=1) - totals[:, None]) / np.arange(1, values.shape[1] + 1)
+    last = np.maximum((falling > excess).sum(axis=1) - 1, 0)
+    shift = np.take_along_axis(excess, last[:, None], axis=1)
+    return np.maximum(values - shift, 0.0)
+
+
+def segments(counts: Floats, widths: Floats, variance: Floats) -> Ints:
+    """Starts of the optimal pieces of constant density: least squares in units of the noise, plus 3 per piece."""
+    cells = len(counts)
+    sum_xx = np.concatenate([[0.0], np.cumsum(counts**2 / variance)])
+    sum_xw = np.concatenate([[0.0], np.cumsum(counts * widths / variance)])
+    sum_ww = np.concatenate([[0.0], np.cumsum(widths**2 / variance)])
+    best = np.zeros(cells + 1)
+    start = np.zeros(cells + 1, dtype=np.int64)
+    for end in range(1, cells + 1):
+        misfit = sum_xx[end] - sum_xx[:end] - (sum_xw[end] - sum_xw[:end]) ** 2 / (sum_ww[end] - sum_ww[:end])
+        costs = best[:end] + misfit + SEGMENT_PRICE
+        start[end] = np.argmin(costs)
+        best[end] = costs[start[end]]
+    found, end = [], cells
+    while end:
+        end = int(start[end])
+        found.append(end)
+    return np.array(found[::-1], dtype=np.int64)
+
+
+def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float, doubt: float) -> Floats:
+    """Non-negative counts that sum to `total`.
+
+    Numeric columns (`widths` given, one per cell of values) become pieces of constant density; a null cell after them
+    stays a piece of its own. A piece of total t and noise variance s2 is multiplied by max(0, 1 - doubt^2 s2 / t^2),
+    so that noise leaves no mass in empty tails.
+    """
+    values = counts.astype(np.float64)
+    if widths is None:
+        return project(values, total)
+    starts = segments(values[: len(widths)], widths, variance[: len(widths)])
+    if len(widths) < len(values):
+        starts, widths = np.append(starts, len(widths)), np.append(widths, 1.0)
+    number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
+    sums, noise = np.bincount(number, values), np.bincount(number, variance)
+    density = np.bincount(number, values * widths / variance) / np.bincount(number, widths**2 / variance)
+    fitted = density[number] * widths
+    if not doubt:
+        return project(fitted, total)
+    trust = np.where(sums > 0, np.maximum(0.0, 1 - doubt**2 * noise / np.where(sums > 0, sums, 1.0) ** 2), 0.0)
+    kept = trust[number] > 0
+    if not kept.any():
+        return project(fitted, total)
+    result = np.zeros(len(values))
+    result[kept] = project((fitted * trust[number])[kept], total)
+    return result
+
+
+def combine(counts: Floats, variance: Floats, group: Any, sums: Floats, sums_variance: Floats) -> tuple[Floats, Floats]:
+    """Counts corrected by noisy sums of groups of them: gain var_x / (var_x + var_y), equally inside a group."""
+    size = np.bincount(group)
+    own = np.bincount(group, variance)
+    gain = own / (own + sums_variance)
+    step = gain * (sums - np.bincount(group, counts)) / size
+    return counts + step[group], variance * (1 - gain / size)[group]

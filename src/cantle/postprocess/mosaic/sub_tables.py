@@ -1,0 +1,111 @@
+"""What the noisy tables say about one column given columns that are drawn already (mosaic.md 1, GENERATE).
+
+Each measured pair is used at up to 3 groups per side (level 1), up to 8 (level 2) and as measured (level 3); a table
+with several drawn columns also as a whole (level 4). Equal forms from several tables are merged by inverse variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.mosaic.groupings import Groupings
+from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.postprocess.mosaic.smooth import project
+
+LEVELS = (3, 8, 1 << 30)
+"""Groups per side at levels 1, 2 and 3."""
+
+JOINT = 4
+MOST_JOINT_ROWS = 1 << 15
+_OWN_TEST = 3.0
+_CELL_DOUBT = 1.0
+"""How strongly counts near their own noise are drawn to 0: the positive half of the noise of empty cells would add up."""
+
+_TINY = 1e-12
+
+
+@dataclass(eq=False)
+class SubTable:
+    """Counts of groups of one column by groups of its parents; `noise` is the variance of each count."""
+
+    parents: tuple[int, ...]
+    parent_groups: tuple[int, ...]
+    groups: int
+    level: int
+    counts: Floats
+    noise: Floats
+    goal: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    strength: float = 0.0
+
+    def conditional(self, total: float) -> tuple[Floats, Floats]:
+        """The noisy conditional of the column given the parents, and per row the noise variance of its entries."""
+        seen = np.maximum(self.counts, _TINY)
+        doubted = self.counts * np.maximum(0.0, 1 - _CELL_DOUBT * self.noise / seen**2)
+        mass = project(doubted.ravel(), total).reshape(self.counts.shape)
+        rows = mass.sum(axis=1)
+        safe = np.maximum(rows, _TINY)
+        noise = np.where(rows > 0, np.minimum(1.0, self.noise.mean(axis=1) / safe**2), 1.0)
+        return mass / safe[:, None], noise
+
+    def believe(self, model: Floats, rows: Floats, total: float) -> None:
+        """Sets the goal between the noisy conditional and `model`, as far as the table stands out of its own noise.
+
+        Empirical Bayes: `strength` is the variance of true differences from the model, estimated over the whole table.
+        """
+        found, noise = self.conditional(total)
+        weight = rows**2
+        distance = (found - model) ** 2
+        excess = (weight[:, None] * (distance - noise[:, None])).sum()
+        self.strength = max(0.0, float(excess / max(weight.sum() * self.groups, _TINY)))
+        trust = self.strength / (self.strength + noise)
+        own = 1 - _OWN_TEST * self.groups * noise / np.maximum(distance.sum(axis=1), _TINY)
+        trust = np.maximum(trust, own)[:, None]
+        self.goal = trust * found + (1 - trust) * model
+
+
+def sub_tables(
+    column: int, drawn: Collection[int], tables: Sequence[NoisyTable], groupings: Sequence[Groupings]
+) -> list[SubTable]:
+    """All sub-tables of a column, lower levels first, in a fixed order."""
+    found: dict[tuple[tuple[int, ...], tuple[int, ...], int], SubTable] = {}
+    for table in tables:
+        parents = tuple(c for c in table.columns if c in drawn)
+        if column not in table.columns or not parents:
+            continue
+        for parent in parents:
+            for level, most in enumerate(LEVELS, 1):
+                _add(found, table, (parent,), column, level, most, groupings)
+        if len(parents) > 1 and prod(table.groups[table.columns.index(p)] for p in parents) <= MOST_JOINT_ROWS:
+            _add(found, table, parents, column, JOINT, LEVELS[-1], groupings)
+    return sorted(found.values(), key=lambda sub: sub.level)
+
+
+def _add(
+    found: dict[tuple[tuple[int, ...], tuple[int, ...], int], SubTable],
+    table: NoisyTable,
+    parents: tuple[int, ...],
+    column: int,
+    level: int,
+    most: int,
+    groupings: Sequence[Groupings],
+) -> None:
+    wanted = (*parents, column)
+    measured = [table.groups[table.columns.index(c)] for c in wanted]
+    groups = tuple(groupings[c].at_most(min(most, g)) for c, g in zip(wanted, measured, strict=True))
+    key = (parents, groups[:-1], groups[-1])
+    before = found.get(key)
+    if before is not None and before.level < level:
+        return  # the same groups were used at a lower level, of this table or a coarser one
+    counts, summed = table.onto(wanted, groups, groupings)
+    counts = counts.reshape(-1, groups[-1])
+    noise = summed.reshape(counts.shape) * table.variance
+    if before is not None:
+        share = before.noise / (before.noise + noise)
+        counts = before.counts + share * (counts - before.counts)
+        noise = before.noise * (1 - share)
+    found[key] = SubTable(parents, groups[:-1], groups[-1], level, counts, noise)
