@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from cantle.methods import mosaic_plan as rules
-from cantle.trusted.geometry.cross_tables import CrossTable
-from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.postprocess.mosaic import conditionals, count_tables, label_fit
 from cantle.postprocess.mosaic.column_cells import Column, largest_spikes, starting_edges, with_null, with_single_values
 from cantle.postprocess.mosaic.generate import Model, generate
@@ -19,6 +17,8 @@ from cantle.postprocess.mosaic.label_tree import cut_back, label_tree
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import combine, project, segments, smooth
 from cantle.postprocess.mosaic.table_sets import Survivors, candidates
+from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.value_classes import ValueClasses
 
 
 def test_wide_columns_have_single_cells_for_the_lowest_value_and_zero() -> None:

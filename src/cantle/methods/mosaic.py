@@ -16,15 +16,13 @@ import numpy as np
 
 from cantle.methods import mosaic_plan as rules
 from cantle.methods.mosaic_questions import Asker, HeavyValues, TableSets
-from cantle.postprocess.mosaic.column_cells import Floats
-from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 from cantle.postprocess.mosaic import estimates, label
 from cantle.postprocess.mosaic.classes import MOST_MEAN_CELLS, learn_classes, predict
 from cantle.postprocess.mosaic.column_cells import (
     LOW_WIDTHS,
     WIDTHS,
     Column,
+    Floats,
     largest_spikes,
     single_values,
     starting_edges,
@@ -38,6 +36,8 @@ from cantle.postprocess.mosaic.given_class import given_class
 from cantle.postprocess.mosaic.groupings import Groupings, barriers
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.postprocess.mosaic.table_sets import Survivors, candidates
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 
 POOL = 10_000
 SUBSET = 200_000
@@ -286,7 +286,9 @@ class Mosaic:
         tables = tuple(question(members, groups, self.groupings) for members, groups in found)
         noise = plan.count * self.persons / (float(plan.tables) * float(self.epsilon)) * float(share)
         penalties = np.rint(np.array([table.cells for table in tables]) * noise).astype(np.int64)
-        return TableSets(tables, pool.models(tables, float(share)), penalties, share, int(self.dice["subset"].integers(2**63)))
+        return TableSets(
+            tables, pool.models(tables, float(share)), penalties, share, int(self.dice["subset"].integers(2**63))
+        )
 
     def _buy(self, grouped: Any, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> None:
         """Measures one table; where classes were learned, notes which of both drafts predicted it better."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cantle.errors import ParameterError
 from cantle.trusted.cut_candidates import Chosen, Scored
 from cantle.trusted.engines.base import CellEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
@@ -22,8 +23,8 @@ from cantle.trusted.scores import SCALE
 from cantle.trusted.table_keys import TableCounts, is_whole
 from cantle.trusted.table_queries import ValueSearch, are_searches
 
-MOST_MODEL = 1 << 52
-"""Entries of a model; penalties go up to 2^60, so that no score leaves 64 bits."""
+MOST_MODEL, MOST_PENALTY = 1 << 52, 1 << 60
+"""Entries of a model, which add up to less than 2^60, and penalties either way: no score leaves 64 bits."""
 
 MOST_TOGETHER = 1 << 22
 """Counts that the tables of hubs take together in one question to the engine."""
@@ -37,8 +38,8 @@ class Distance:
     """sum over cells of |count - model| - penalty, model and penalty public whole numbers.
 
     Claim 45. Range 2: a record adds 1 to one count of each table, so |count - model| changes by 1 one way or the other
-    and the penalty not at all; every score changes by exactly 1 or -1. Not monotone. With n <= 2^52 records, models of
-    up to 2^26 cells that sum to less than 2^62 and penalties up to 2^60, 64 bits hold every score.
+    and the penalty not at all; every score changes by exactly 1 or -1. Not monotone. With n <= 2^52 records, models
+    that add up to less than 2^60 and penalties up to 2^60, 64 bits hold every score.
     """
 
     @property
@@ -46,21 +47,18 @@ class Distance:
         return 2
 
     def scores(self, counts: Sequence[Ints], models: Sequence[Ints], penalties: Ints) -> Ints:
-        pairs = zip(counts, models, strict=True)
+        pairs = list(zip(counts, models, strict=True))
+        if any(count.shape != model.shape for count, model in pairs):  # or one count would meet many numbers
+            raise ParameterError("a model needs one number per cell of its table")
         return np.array([np.abs(count - model).sum() for count, model in pairs], dtype=np.int64) - penalties
 
 
 @dataclass(frozen=True, eq=False)
 class TableRound:
-    """The tables of one round with their public models and penalties, and the share of the records that scores use.
-
-    With a share below 1 models and penalties are those of the subset: nothing is divided by the share.
-    """
+    """The tables of one round, and the share of the records that their scores use."""
 
     within: ColumnCells
     tables: tuple[CrossTable, ...]
-    models: tuple[Ints, ...]
-    penalties: Ints
     share: Fraction = Fraction(1)
     seed: int = 0
 
@@ -69,30 +67,17 @@ class TableRound:
         return TableCounts(self.within, self.tables, None if self.share == 1 else Subset(self.seed, self.share))
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        if type(self.share) is not Fraction or not self.key.fits(nodes, domain):
-            return False
-        if type(self.models) is not tuple or len(self.models) != len(self.tables):
-            return False
-        good = all(_is_model(model, table) for model, table in zip(self.models, self.tables, strict=True))
-        return (
-            good and is_int64_array(self.penalties, len(self.tables)) and bool((abs(self.penalties) <= 1 << 60).all())
-        )
-
-
-def _is_model(model: object, table: CrossTable) -> bool:
-    if not is_int64_array(model, table.cells):
-        return False
-    array: Any = model
-    return bool((array >= 0).all() and (array <= MOST_MODEL).all()) and float(array.sum(dtype=np.float64)) < 2.0**60
+        return type(self.share) is Fraction and self.key.fits(nodes, domain)
 
 
 @dataclass(frozen=True, eq=False)
 class TableSets:
-    """The tables of a round that are still in the running: ascending numbers; permute-and-flip.
+    """The tables of a round that are still in the running, with public models and penalties; permute-and-flip.
 
-    Models, penalties and the list may depend on noisy answers, earlier choices and public dice; they are fixed before
-    the question. The exact scores of all tables of a round are computed once and kept by the engine, for the round's
-    picks alone, until another round is asked about or the engine is closed.
+    Models, penalties and the ascending list `left` may depend on noisy answers, earlier choices and public dice; they
+    are fixed before the question. With a share below 1 models and penalties are those of the subset: nothing is divided
+    by the share. The engine counts the tables of a round once and keeps the counts, for the picks of this round alone,
+    until another round is asked about or the engine is closed.
 
     Claim 46. Scoring on a subset keeps the range. A record takes part by its codes x and its copy number among the
     records with these codes (geometry/subset.py), seed and share being public. Adding a record with codes x adds the
@@ -104,26 +89,37 @@ class TableSets:
     everyone: ClassVar[bool] = True
 
     round: TableRound
+    models: tuple[Ints, ...]
+    penalties: Ints
     left: Ints
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Any) -> bool:
         if type(quality) is not Distance or type(self.round) is not TableRound or not self.round.fits(nodes, domain):
             return False
+        tables = self.round.tables
+        if type(self.models) is not tuple or len(self.models) != len(tables):
+            return False
+        good = all(_is_model(model, table) for model, table in zip(self.models, tables, strict=True))
+        if not good or not is_int64_array(self.penalties, len(tables)) or (abs(self.penalties) > MOST_PENALTY).any():
+            return False
         if type(self.left) is not np.ndarray or not is_int64_array(self.left, len(self.left)) or not len(self.left):
             return False
-        inside = self.left[0] >= 0 and self.left[-1] < len(self.round.tables)
-        return bool(inside and (np.diff(self.left) > 0).all())
+        return bool(self.left[0] >= 0 and self.left[-1] < len(tables) and (np.diff(self.left) > 0).all())
 
     def exact_scores(self, engine: CellEngine, positions: Ints, nodes: Frontier, quality: Any) -> Iterator[Scored]:  # noqa: ARG002
-        exact_scores = engine.kept(self.round, lambda: self._scores(engine, quality))[self.left]
+        exact_counts = engine.kept(self.round, lambda: counted(engine, self.round.key))
+        exact_scores = quality.scores(exact_counts, self.models, self.penalties)[self.left]
         yield Scored(0, 1, exact_scores, np.array([0, len(self.left)], dtype=np.int64))
-
-    def _scores(self, engine: CellEngine, quality: Distance) -> Ints:
-        exact_counts = counted(engine, self.round.key)
-        return quality.scores(exact_counts, self.round.models, self.round.penalties)
 
     def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> int:  # noqa: ARG002
         return int(self.left[chosen[0].row[0]])
+
+
+def _is_model(model: object, table: CrossTable) -> bool:
+    if not is_int64_array(model, table.cells):
+        return False
+    array: Any = model
+    return bool((array >= 0).all() and (array <= MOST_MODEL).all()) and float(array.sum(dtype=np.float64)) < 2.0**60
 
 
 def counted(engine: CellEngine, key: TableCounts) -> list[Ints]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.postprocess.mosaic.column_cells import Floats
-from cantle.trusted.geometry.cross_tables import Map
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import project
+from cantle.trusted.geometry.cross_tables import Map
 
 CLASSES, STEPS = 6, 30
 MOST_MEAN_CELLS = 6

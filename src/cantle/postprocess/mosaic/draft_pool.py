@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import CrossTable
-from cantle.postprocess.mosaic.generate import counting
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import project
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.count_tables import count_tables
+from cantle.trusted.geometry.cross_tables import CrossTable
 
 
 class DraftPool:
@@ -32,7 +32,8 @@ class DraftPool:
         points = (np.arange(size) + 0.5) * (running[-1] / size)
         pool = np.ascontiguousarray(self._cells[:, np.searchsorted(running, points)])
         scale = self._total / size * share
-        return tuple(np.rint(part * scale).astype(np.int64) for part in counting(size).count_tables(pool, tables))
+        counts = np.rint(count_tables(pool, tables) * scale).astype(np.int64)
+        return tuple(np.split(counts, np.cumsum([table.cells for table in tables])[:-1]))
 
     def learn(self, question: CrossTable, answer: NoisyTable) -> None:
         """Multiplies the weights so that the draft agrees with a noisy table, cells of few records less so."""

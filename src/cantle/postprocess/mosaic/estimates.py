@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
-from cantle.trusted.geometry.boxes import Ints
-from cantle.postprocess.mosaic.column_cells import Column
+from cantle.postprocess.mosaic.column_cells import Column, Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import combine, smooth
+from cantle.trusted.geometry.boxes import Ints
 
 
 def total_records(noisy_size: int, size_variance: float, tables: Sequence[Ints], variance: float) -> float:

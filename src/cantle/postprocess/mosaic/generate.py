@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from cantle.postprocess.mosaic import conditionals
 from cantle.postprocess.mosaic.column_cells import Floats
-from cantle.trusted.geometry.boxes import Ints
-from cantle.postprocess.mosaic import conditionals, count_tables
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import SubTable, sub_tables
+from cantle.trusted.geometry.boxes import Ints
 
 FITTED = 5_000
 """Records that a column's regression is fitted on."""
@@ -55,15 +55,6 @@ def kernels(records: int) -> Any:
 
         return _generate_kernels
     return conditionals
-
-
-def counting(records: int) -> Any:
-    """The module whose `count_tables` to use."""
-    if records >= COMPILED_FROM and find_spec("numba") is not None:
-        from cantle.postprocess.mosaic import _count_kernels
-
-        return _count_kernels
-    return count_tables
 
 
 def generate(model: Model, records: int, dice: np.random.Generator, engine: Any = None) -> list[Any]:

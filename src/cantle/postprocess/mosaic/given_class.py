@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.postprocess.mosaic.column_cells import Floats
-from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import Map
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import LEVELS, SubTable
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import Map
 
 _SWEEPS = 10
 _TINY = 1e-300

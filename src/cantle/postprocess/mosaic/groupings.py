@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.mosaic.column_cells import Column, Floats
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import Map
-from cantle.postprocess.mosaic.column_cells import Column
 
 MOST_GROUPS = 16
 _BOUNDARY = 4.0

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import LabelTree
 from cantle.postprocess.mosaic import label_fit
 from cantle.postprocess.mosaic.column_cells import Column
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.label_fit import Block
 from cantle.postprocess.mosaic.label_tree import cut_back, label_tree
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import LabelTree
 
 DRAFT = 15_000
 """Drawn records that the model is fitted on."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.postprocess.mosaic.column_cells import Floats
-from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.postprocess.mosaic.groupings import Groupings
+from cantle.trusted.geometry.cross_tables import CrossTable
 
 
 @dataclass(frozen=True, eq=False)

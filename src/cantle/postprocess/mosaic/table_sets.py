@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cantle.trusted.geometry.boxes import Ints
 from cantle.postprocess.mosaic.groupings import MOST_GROUPS
+from cantle.trusted.geometry.boxes import Ints
 
 RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8
 FEWEST_GROUPS = 3

@@ -81,8 +81,8 @@ class TableEngine(Engine, Protocol):
 class CellEngine(TableEngine, Protocol):
     """Records of codes, counted in many small tables."""
 
-    def kept(self, asked: object, count: Callable[[], Ints]) -> Ints:
-        """What `count` gave for this very object; counted again, and the old numbers dropped, for any other."""
+    def kept(self, asked: object, count: Callable[[], list[Ints]]) -> list[Ints]:
+        """The exact counts that `count` gave for this very object; those of any other are dropped."""
 
 
 @runtime_checkable
@@ -126,10 +126,10 @@ class Tables:
     keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
     sizes: tuple[int, ...]
     classes: int
-    _kept: tuple[object, Ints] | None = None
+    _kept: tuple[object, list[Ints]] | None = None
 
-    def kept(self, asked: object, count: Callable[[], Ints]) -> Ints:
-        """What `count` gave for this very object; counted again, and the old numbers dropped, for any other."""
+    def kept(self, asked: object, count: Callable[[], list[Ints]]) -> list[Ints]:
+        """The exact counts that `count` gave for this very object; those of any other are dropped."""
         if self._kept is None or self._kept[0] is not asked:
             self._kept = None
             self._kept = asked, count()

@@ -1,4 +1,4 @@
-"""Compiled twin of table_counts.py."""
+"""Compiled twin of count_tables.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cantle._jit import compiled
-from cantle.trusted.engines.table_counts import flatten
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.count_tables import flatten
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 _BLOCK = 4096
@@ -44,7 +44,7 @@ def _count(cells: Any, begins: Any, columns: Any, offsets: Any, starts: Any, cou
 
 
 def count_tables(cells: Any, tables: Sequence[CrossTable]) -> Ints:
-    """See table_counts.count_tables."""
+    """See count_tables.count_tables."""
     begins, columns, offsets, starts = flatten(tables)
     counts = np.zeros(starts[-1], dtype=np.int64)
     _count(cells, begins, columns, offsets, starts, counts, int(np.diff(starts).max()))

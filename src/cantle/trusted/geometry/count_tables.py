@@ -1,0 +1,68 @@
+"""Counts of many cross tables over the same records, given by their cells: private ones in engines, drafted ones in
+post-processing.
+
+The compiled form makes one pass over blocks of records per table; the numpy form here specifies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle import _fast
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import CrossTable
+
+COMPILED_FROM = 2000
+"""Records from which on kernels pay where tables are many."""
+
+MANY = 32
+"""So many tables are many."""
+
+
+def count_tables(cells: npt.NDArray[Any], tables: Sequence[CrossTable]) -> Ints:
+    """The counts of each table, one table after the other; `cells` has one row per column."""
+    if tables and _pays(cells.shape[1], len(tables)):
+        from cantle.trusted.geometry import _count_kernels
+
+        return _count_kernels.count_tables(cells, tables)
+    return count_tables_plainly(cells, tables)
+
+
+def _pays(records: int, tables: int) -> bool:
+    """Whether to use kernels: both ways give the same counts, so whatever decides does not show."""
+    if _fast.loaded() or _fast.worth_loading(records):
+        return find_spec("numba") is not None
+    return records >= COMPILED_FROM and tables >= MANY and find_spec("numba") is not None
+
+
+def count_tables_plainly(cells: npt.NDArray[Any], tables: Sequence[CrossTable]) -> Ints:
+    """What `count_tables` is to give."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for table in tables:
+        entry: Any = np.zeros(cells.shape[1], dtype=np.int64)
+        for column, map_, groups in zip(table.columns, table.maps, table.shape, strict=True):
+            entry *= groups
+            entry += map_[cells[column]]
+        found.append(np.bincount(entry, minlength=table.cells).astype(np.int64))
+    return np.concatenate(found)
+
+
+def flatten(tables: Sequence[CrossTable]) -> tuple[Ints, Ints, Any, Ints]:
+    """Tables as arrays: where each one's columns begin, these columns, their maps times their strides, and where each
+    one's counts begin."""
+    most = max(len(map_) for table in tables for map_ in table.maps)
+    begins = np.cumsum([0, *(len(table.columns) for table in tables)], dtype=np.int64)
+    columns = np.array([column for table in tables for column in table.columns], dtype=np.int64)
+    offsets = np.zeros((len(columns), most), dtype=np.uint32)
+    starts = np.cumsum([0, *(table.cells for table in tables)], dtype=np.int64)
+    for number, table in enumerate(tables):
+        stride = table.cells
+        for at, (map_, groups) in enumerate(zip(table.maps, table.shape, strict=True), int(begins[number])):
+            stride //= groups
+            offsets[at, : len(map_)] = map_.astype(np.uint32) * np.uint32(stride)
+    return begins, columns, offsets, starts
