@@ -93,9 +93,10 @@ def carry_out(order: Order) -> Release:
     log.info("reading")
     with noting_the_charge(ticket):
         form, store = open_data(order.data, order.schema, order.method, order.nodes, order.choice)
-        receipt = run(order.method, store, epsilon_nano=order.epsilon_nano, unit=order.unit, noise=_noise(order))
+        receipt = run(order.method, store, epsilon_nano=order.epsilon_nano, unit=order.unit, noise=_noise(order, store))
+        compiled = store.compiled
         log.info("drawing records")
-        return _release(order, receipt, form, ticket, started)
+        return _release(order, receipt, form, ticket, started, compiled)
 
 
 def _charge(order: Order) -> Ticket | None:
@@ -137,14 +138,17 @@ def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: 
         return curator.seal()
 
 
-def _noise(order: Order) -> Noise:
-    return Secure() if order.insecure_seed is None else Seeded(order.insecure_seed)
+def _noise(order: Order, store: Engine) -> Noise:
+    seed, compiled = order.insecure_seed, store.compiled
+    return Secure(compiled=compiled) if seed is None else Seeded(seed, compiled=compiled)
 
 
-def _release(order: Order, receipt: dict[str, Any], form: Form, ticket: Ticket | None, started: str) -> Release:
+def _release(
+    order: Order, receipt: dict[str, Any], form: Form, ticket: Ticket | None, started: str, compiled: bool
+) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
     seed = fresh_seed() if order.insecure_seed is None else order.insecure_seed
-    results = order.method.results(public_dice(seed))
+    results = order.method.results(public_dice(seed, compiled=compiled))
     manifest = replace(
         _manifest(order, Receipt.from_dict(receipt), seed, results),
         form={key: value for key, value in form.items() if key != "frame"},

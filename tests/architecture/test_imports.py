@@ -191,3 +191,15 @@ def test_numpy_generators_touch_no_exact_number() -> None:
 def test_the_public_name_is_a_function() -> None:
     """A module of that name would take the place of the function once anyone imports it."""
     assert "publish" not in modules()
+
+
+def test_no_choice_depends_on_what_happens_to_be_imported() -> None:
+    """Kernels are chosen where the data is opened and handed on; `sys.modules` would be a hidden second choice."""
+    named = {
+        name
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and dotted(node) == "sys.modules")
+        or (isinstance(node, ast.ImportFrom) and node.module == "sys" and any(a.name == "modules" for a in node.names))
+    }
+    assert named == set()

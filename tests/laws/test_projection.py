@@ -16,7 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cantle import _fast
+from cantle.data import graphs
+from cantle.data.engine_choice import IN_MEMORY
 from cantle.errors import MissingExtra, ParameterError
+from cantle.schema.graph import GraphSchema
 from cantle.trusted.bounding import projection
 from cantle.trusted.bounding.graph_arrays import Graph
 from cantle.trusted.bounding.node_ids import number_keys
@@ -249,7 +253,7 @@ def scans(draw: st.DrawFn) -> tuple[np.ndarray, int]:
 def assert_same(ends: np.ndarray, nodes: int, theta: int) -> None:
     degrees, kept = by_definition(ends.tolist(), nodes, theta)
     for fast in (False, True):
-        made = Projector(ends, nodes, fast=fast).project(theta)
+        made = Projector(ends, nodes, compiled=fast).project(theta)
         assert made[0].tolist() == degrees
         assert made[1].tolist() == kept
         assert (made[0].dtype, made[1].dtype) == (np.int64, np.bool_)
@@ -301,7 +305,7 @@ def test_theta_is_a_whole_number(theta: object) -> None:
         project(np.empty((0, 2), dtype=np.int32), 1, theta)  # type: ignore[arg-type]
 
 
-def test_the_compiled_scan_is_for_large_graphs_and_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_compiled_scan_is_used_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The results are the same, so this looks at what is called."""
     ends, asked = np.array([[0, 1], [0, 2]], dtype=np.int32), []
 
@@ -310,21 +314,29 @@ def test_the_compiled_scan_is_for_large_graphs_and_where_it_is_installed(monkeyp
         return lambda ends, nodes, theta: by_definition(ends, nodes, theta)
 
     monkeypatch.setattr(projection, "_compiled_scan", compiled)
-    project(ends, 3, 1)
+    assert Projector(ends, 3).project(1)[0].tolist() == [1, 1, 0]
     assert not asked
-    monkeypatch.setattr(projection, "FAST_FROM", 2)
-    project(ends, 3, 1)
+    assert list(Projector(ends, 3, compiled=True).project(1)[0]) == [1, 1, 0]
     assert asked == [True]
-    monkeypatch.setattr(projection, "find_spec", lambda _: None)
-    assert project(ends, 3, 1)[0].tolist() == [1, 1, 0]
-    assert asked == [True]
+
+
+def test_large_graphs_are_opened_with_kernels_where_these_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_compiled() -> bool:
+        return graphs.open_engine([(0, 1), (0, 2)], GraphSchema(), None, IN_MEMORY, None)[1].compiled
+
+    monkeypatch.setattr(_fast, "find_spec", lambda _: True)
+    assert not is_compiled()
+    monkeypatch.setattr(graphs, "COMPILED_FROM", 2)
+    assert is_compiled()
+    monkeypatch.setattr(_fast, "find_spec", lambda _: None)
+    assert not is_compiled()
 
 
 def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "cantle.trusted.bounding._projection_kernel", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(MissingExtra, match=r"install cantle\[fast\]"):
-        Projector(np.array([[0, 1], [0, 2]], dtype=np.int32), 3, fast=True).project(1)
+        Projector(np.array([[0, 1], [0, 2]], dtype=np.int32), 3, compiled=True).project(1)
 
 
 def test_a_projector_shows_nothing() -> None:

@@ -18,6 +18,7 @@ from cantle.postprocess.counts import (
     fresh_seed,
     integers,
     project_rows,
+    public_dice,
     round_rows,
     variance,
 )
@@ -61,7 +62,7 @@ def below(node: int, leaves: np.ndarray, parent: dict[int, int]) -> list[int]:
 @given(SEEDS)
 def test_consistency_is_weighted_least_squares(seed: int) -> None:
     """Unknowns are the leaves' cells; every cell and every measured node is an equation of weight 1/variance."""
-    generator = np.random.default_rng(seed)
+    generator = public_dice(seed)
     levels, leaves, parent = random_tree(generator)
     nodes, width = len(np.concatenate(levels)), int(generator.integers(1, 4))
     value = generator.normal(10, 20, (len(leaves), width))
@@ -111,7 +112,7 @@ def test_projection_satisfies_its_optimality_conditions(x: np.ndarray, total: fl
 
 @pytest.mark.parametrize("seed", range(6))
 def test_projection_is_the_nearest_point(seed: int) -> None:
-    generator = np.random.default_rng(seed)
+    generator = public_dice(seed)
     x, total = generator.normal(0, 5, 5), 7.0
     nearest = minimize(
         lambda y: ((y - x) ** 2).sum(), np.full(5, total / 5), jac=lambda y: 2 * (y - x), bounds=[(0, None)] * 5,
@@ -145,7 +146,7 @@ def test_rounding_gives_what_is_missing_to_the_largest_remainders() -> None:
 @settings(max_examples=60)
 @given(SEEDS)
 def test_integers_add_up_at_every_node(seed: int) -> None:
-    generator = np.random.default_rng(seed)
+    generator = public_dice(seed)
     levels, leaves, parent = random_tree(generator)
     nodes, width = len(np.concatenate(levels)), int(generator.integers(1, 4))
     cells = {"ids": leaves, "value": generator.normal(3, 9, (len(leaves), width)), "variance": np.ones(len(leaves))}
@@ -169,7 +170,7 @@ def test_integers_divide_each_class_from_the_root_down() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_fitted_values_show_the_target_where_they_can(seed: int) -> None:
     """A target that some f does show: overlapping regions drawing from a known f."""
-    generator = np.random.default_rng(seed)
+    generator = public_dice(seed)
     truth = generator.uniform(0.2, 3, 12)
     lo = np.array([0, 2, 5, 0, 6])
     hi = np.array([6, 9, 12, 12, 8])
@@ -193,7 +194,7 @@ def test_fitted_values_leave_every_region_something_to_draw() -> None:
 
 @given(SEEDS)
 def test_drawn_codes_stay_in_their_spans_and_have_the_right_counts(seed: int) -> None:
-    generator = np.random.default_rng(seed)
+    generator = public_dice(seed)
     size, regions = int(generator.integers(1, 9)), int(generator.integers(1, 6))
     lo = generator.integers(0, size, regions)
     hi = lo + 1 + generator.integers(0, size - lo)
@@ -208,7 +209,7 @@ def test_drawn_codes_stay_in_their_spans_and_have_the_right_counts(seed: int) ->
 @given(SEEDS)
 def test_drawn_codes_show_f_as_closely_as_they_can(seed: int) -> None:
     """Stratified: each code of a region appears within two of its expected number."""
-    generator = np.random.default_rng(seed)
+    generator = public_dice(seed)
     f = generator.uniform(0.1, 3, 6)
     count = int(generator.integers(1, 200))
     codes = draw_codes(f, np.array([1]), np.array([5]), np.array([count]), generator)
@@ -218,7 +219,7 @@ def test_drawn_codes_show_f_as_closely_as_they_can(seed: int) -> None:
 
 def test_drawing_is_shuffled_within_a_region() -> None:
     """Stratification must not come out sorted: the order of records would tell their values."""
-    codes = draw_codes(np.ones(50), np.array([0]), np.array([50]), np.array([500]), np.random.default_rng(1))
+    codes = draw_codes(np.ones(50), np.array([0]), np.array([50]), np.array([500]), public_dice(1))
     assert abs(np.corrcoef(codes, np.arange(500))[0, 1]) < 0.2
 
 

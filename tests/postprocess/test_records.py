@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle import _fast
 from cantle.postprocess import records
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
@@ -56,38 +55,39 @@ def attributes(*fields: dict[str, Any]) -> tuple[Attribute, ...]:
     return Schema.from_dict({"fields": list(fields or FIELDS), "missingValues": ["NA"]}).domain().attributes
 
 
-def some_records(kinds: tuple[Attribute, ...], n: int, seed: int = 0) -> Drawn:
+def some_records(kinds: tuple[Attribute, ...], n: int, seed: int = 0, *, compiled: bool = False) -> Drawn:
     generator = np.random.default_rng(seed)
     codes = (generator.integers(0, kind.grid + kind.nullable, n) for kind in kinds)
     return Drawn.of(
-        [(kind, one.astype(np.min_scalar_type(kind.grid))) for kind, one in zip(kinds, codes, strict=True)], n
+        [(kind, one.astype(np.min_scalar_type(kind.grid))) for kind, one in zip(kinds, codes, strict=True)],
+        n,
+        compiled=compiled,
     )
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "kernels"])
-def loaded(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
+def compiled(request: Any) -> bool:
     if request.param:
         pytest.importorskip("numba")
-    monkeypatch.setattr(_fast, "loaded", lambda: request.param)
     return bool(request.param)
 
 
-@pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("n", [0, 1, 3, 16383, 16384, 16385, 40000])
-def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int) -> None:
-    made = some_records(attributes(), n)
+def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int, compiled: bool) -> None:
+    made = some_records(attributes(), n, compiled=compiled)
     digest = made.write_csv(tmp_path / "ours.csv")
     made.frame().write_csv(tmp_path / "polars.csv")
     assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
     assert digest == hashlib.sha256((tmp_path / "ours.csv").read_bytes()).hexdigest()
 
 
-@pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("field", range(len(FIELDS)))
-def test_a_column_alone(tmp_path: Path, field: int) -> None:
+def test_a_column_alone(tmp_path: Path, field: int, compiled: bool) -> None:
     """Whose lines must not be empty: other readers would pass over them."""
     (kind,) = attributes(FIELDS[field])
-    made = Drawn.of([(kind, np.append(some_records((kind,), 500).codes[0], [kind.grid, kind.grid]))], 502)
+    made = Drawn.of(
+        [(kind, np.append(some_records((kind,), 500).codes[0], [kind.grid, kind.grid]))], 502, compiled=compiled
+    )
     made.write_csv(tmp_path / "ours.csv")
     lines = (tmp_path / "ours.csv").read_text().splitlines()
     nulls = made.frame().to_series().null_count()
@@ -95,12 +95,11 @@ def test_a_column_alone(tmp_path: Path, field: int) -> None:
     assert (len(lines), lines.count(""), lines.count('""')) == (503, 0, nulls)
 
 
-@pytest.mark.usefixtures("loaded")
-def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path) -> None:
+def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path, compiled: bool) -> None:
     lines = {"name": "l", "type": "string", "categories": ["two\nlines", "one\rreturn", "plain"]}
     long = {"name": "s", "type": "string", "categories": ["x" * 70_000, "y"]}
     for field in (lines, long):
-        made = some_records(attributes(field, FIELDS[0]), 40)
+        made = some_records(attributes(field, FIELDS[0]), 40, compiled=compiled)
         made.write_csv(tmp_path / "ours.csv")
         made.frame().write_csv(tmp_path / "polars.csv")
         assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
@@ -108,9 +107,8 @@ def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path) -> None:
 
 def test_plain_values_are_really_written_by_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    monkeypatch.setattr(_fast, "loaded", lambda: True)
     monkeypatch.setattr(records, "LISTED", 1 << 20)  # the finest of the grids
-    made = some_records(attributes(), 50)
+    made = some_records(attributes(), 50, compiled=True)
     monkeypatch.setattr(Drawn, "frame", lambda _: pytest.fail("polars was asked"))
     made.write_csv(tmp_path / "ours.csv")
 

@@ -114,11 +114,15 @@ def _persons(data: Any, schema: TableSchema, method: AsksTable) -> Opened:
 
 
 def _columns(columns: list[Codes], classes: Codes, method: AsksTable) -> Engine:
-    return ColumnEngine(columns, classes, sizes=method.sizes, class_count=method.classes)
+    return ColumnEngine(
+        columns, classes, sizes=method.sizes, class_count=method.classes, compiled=_fast.worth_loading(len(classes))
+    )
 
 
 def _rows(codes: Codes, classes: Codes, method: AsksTable) -> Engine:
-    return open_rows(codes, classes, sizes=method.sizes, class_count=method.classes)
+    return open_rows(
+        codes, classes, sizes=method.sizes, class_count=method.classes, compiled=_fast.worth_loading(len(classes))
+    )
 
 
 # ---- DuckDB ---------------------------------------------------------------------------------------------------
@@ -134,8 +138,7 @@ def _open_duckdb(data: Any, schema: TableSchema, method: AsksTable, choice: Engi
             yield codes, classes
 
     engine = duckdb.DuckEngine(batches(), sizes=method.sizes, class_count=method.classes, memory=memory)
-    if _fast.worth_loading(total):
-        import cantle._jit  # noqa: F401 - the released records then go to a file without becoming a frame, which is large
+    engine.compiled = _fast.worth_loading(total)
     return POLARS, engine
 
 

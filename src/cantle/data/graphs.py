@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cantle import _fast
 from cantle.data.engine_choice import IN_MEMORY_ONLY, POLARS, EngineChoice, Opened
 from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
@@ -41,6 +42,8 @@ from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
 from cantle.trusted.engines.graph import GraphEngine
 
 ENGINES = IN_MEMORY_ONLY
+COMPILED_FROM = 1_000_000
+"""Edges from which on projecting with compiled kernels repays loading them."""
 PARQUET = (".parquet", ".pq")
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)
@@ -61,7 +64,9 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
 
 def open_engine(data: Any, schema: GraphSchema, method: object, choice: EngineChoice, nodes: Any) -> Opened:  # noqa: ARG001
     """The graph behind an engine; degrees are given back as a polars frame, whatever the edges came in."""
-    return POLARS, GraphEngine(read_graph(data, schema, nodes), nodes=schema.node_count)
+    graph = read_graph(data, schema, nodes)
+    compiled = isinstance(graph, Graph) and _fast.worth_loading(len(graph.ends), COMPILED_FROM)
+    return POLARS, GraphEngine(graph, nodes=schema.node_count, compiled=compiled)
 
 
 def read_graph(data: Any, schema: GraphSchema, nodes: Any = None) -> Graph | Degrees:

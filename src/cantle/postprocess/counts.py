@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
 from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]
@@ -21,8 +20,16 @@ _BLOCK = 1 << 15  # records drawn at once by kernels
 MOST_LISTED = 1 << 18
 """Most pairs of codes for which a table of all pairs is made."""
 
-Dice = np.random.Generator
-"""Public random generator: it draws records from released counts."""
+
+class Dice(np.random.Generator):
+    """Public dice: they draw records from what was already given away.
+
+    `compiled` says whether kernels draw with them; the records are the same.
+    """
+
+    def __init__(self, bits: np.random.BitGenerator, *, compiled: bool = False) -> None:
+        super().__init__(bits)
+        self.compiled = compiled
 
 
 def variance(rate: Any) -> Floats:
@@ -40,9 +47,9 @@ def fresh_seed() -> int:
     return secrets.randbits(53)
 
 
-def public_dice(seed: int) -> Dice:
-    """The generator of a recorded seed."""
-    return np.random.default_rng(seed)
+def public_dice(seed: int, *, compiled: bool = False) -> Dice:
+    """The dice of a recorded seed."""
+    return Dice(np.random.PCG64(seed), compiled=compiled)
 
 
 def project_rows(x: Floats, totals: Floats) -> Floats:
@@ -182,8 +189,10 @@ def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], In
     return (spans // (size + 1), spans % (size + 1)), which
 
 
-def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40) -> Floats:
-    """Masses f over the codes such that all regions, drawing from f inside [lo, hi), together match the target.
+def fit_values(
+    target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40, *, compiled: bool = False
+) -> Floats:
+    """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
 
     Iterative proportional fitting of one attribute: scale f(v) by target(v) / current total of v over the regions.
     """
@@ -193,7 +202,7 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a little mass, so that every region has something to draw
     f = np.maximum(target, floor)
-    if _fast.loaded():
+    if compiled:
         from cantle.postprocess import _kernels
 
         return _kernels.fit(f, target, lo, hi, weights, floor, total, rounds)
@@ -234,7 +243,7 @@ class Strata:
     def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> npt.NDArray[Any]:
         """One code per record, as `draw_codes` specifies."""
         below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
-        if _fast.loaded():
+        if generator.compiled:
             return self._draw_compiled(below, lo, hi, np.empty(self.total, dtype=kind), generator)
         words = generator.integers(0, 2**64, self.total, dtype=np.uint64)
         region = self._region
@@ -284,7 +293,7 @@ def draw_uniform(lo: Ints, hi: Ints, row: npt.NDArray[Any], size: int, generator
     if widest == 1:
         return lo.astype(kind)[row]
     random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
-    if _fast.loaded():
+    if generator.compiled:
         from cantle.postprocess import _kernels
 
         codes = np.empty(len(row), dtype=kind)

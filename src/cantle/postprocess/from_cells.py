@@ -94,7 +94,7 @@ def drawn_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, gener
         made[attribute.name] = attribute, draw_uniform(lo, hi, row, attribute.size, generator)
     if domain.target:
         made[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
-    return Drawn.of([made[name] for name in domain.columns], total)
+    return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
 
 
 def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
 from cantle.postprocess.counts import (
     Dice,
     Floats,
@@ -53,7 +52,7 @@ def tree_results(
         records: Any = draw_generalised(domain, leaves, generator)
     else:
         tables = fitted_tables(domain, oneways)
-        within = masses(domain, leaves, settings["values"], tables)
+        within = masses(domain, leaves, settings["values"], tables, compiled=generator.compiled)
         records = drawn_records(domain, leaves, settings["values"], within, generator)
     summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
     return Results(records, groups_frame(domain, leaves), frames, summary)
@@ -123,14 +122,19 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
     return estimate, integers(tree.ids_by_level(), leaf, estimate)
 
 
-def masses(domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | None) -> list[Floats]:
-    """The distribution of each attribute inside the leaves: fitted to its one-way table, or uniform over the grid."""
+def masses(
+    domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | None, *, compiled: bool = False
+) -> list[Floats]:
+    """What each attribute is drawn from inside the leaves: fitted to its one-way table, or uniform over the grid."""
     if values != "fitted" or tables is None:
         return [_grid_mass(attribute) for attribute in domain.attributes]
     count = leaves.count.sum(axis=1)
     some, total = np.flatnonzero(count), float(count.sum())
     lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
-    return [fit_values(top_down(table, total), lo[:, a], hi[:, a], weight) for a, table in enumerate(tables)]
+    return [
+        fit_values(top_down(table, total), lo[:, a], hi[:, a], weight, compiled=compiled)
+        for a, table in enumerate(tables)
+    ]
 
 
 def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
@@ -155,7 +159,7 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
     if domain.target:
         label = np.repeat((region % classes).astype(unsigned(classes)), counts)
         made[domain.target.name] = domain.target, label[order]
-    return Drawn.of([made[name] for name in domain.columns], total)
+    return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
 
 
 def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, generator: Dice) -> npt.NDArray[Any]:
@@ -167,7 +171,7 @@ def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, 
     fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
     for first in range(0, len(order), _BLOCK):
         some, within = order[first : first + _BLOCK], generator.random(min(_BLOCK, len(order) - first))
-        if _fast.loaded():
+        if generator.compiled:
             from cantle.postprocess import _kernels
 
             _kernels.refine(drawn, some, within, *attribute.rooms, fine[first : first + _BLOCK])

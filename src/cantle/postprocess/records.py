@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels
 
@@ -100,11 +99,14 @@ class Drawn:
     attributes: tuple[Attribute, ...]
     codes: tuple[Codes, ...]
     records: int
+    compiled: bool = False
+    """Whether kernels write them; the bytes are the same."""
 
     @staticmethod
-    def of(columns: list[tuple[Attribute, Codes]], records: int) -> Drawn:
+    def of(columns: list[tuple[Attribute, Codes]], records: int, *, compiled: bool = False) -> Drawn:
         """From columns and their codes, side by side."""
-        return Drawn(tuple(attribute for attribute, _ in columns), tuple(codes for _, codes in columns), records)
+        attributes, codes = (tuple(side) for side in zip(*columns, strict=True)) if columns else ((), ())
+        return Drawn(attributes, codes, records, compiled)
 
     def __len__(self) -> int:
         return self.records
@@ -135,7 +137,7 @@ class Drawn:
 
     def write_csv(self, path: Path) -> str:
         """Writes the records, some at a time; gives the hash of the file."""
-        words = self._words() if _fast.loaded() and len(self.attributes) > 1 else None
+        words = self._words() if self.compiled and len(self.attributes) > 1 else None
         if words is not None:
             return self._write(path, *words)
         digest = hashlib.sha256()

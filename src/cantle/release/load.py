@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cantle import _fast
 from cantle.data.tables import read_columns
 from cantle.errors import CantleError, ParameterError, VerifyError, raise_alone
 from cantle.postprocess import from_cells
@@ -114,7 +115,7 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
-    generator = public_dice(fresh_seed() if seed is None else seed)
+    generator = public_dice(fresh_seed() if seed is None else seed, compiled=_fast.worth_loading(n))
     if release.manifest.kind != "table":
         return _redraw(release, n, generator)
     if release.manifest.method == "diffgen":
@@ -128,7 +129,9 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     values = release.manifest.parameters["values"]
     if values == "set":
         return draw_generalised(domain, scaled, generator)
-    within = masses(domain, leaves, values, tables_from(domain, release.frames.get("marginals")))
+    within = masses(
+        domain, leaves, values, tables_from(domain, release.frames.get("marginals")), compiled=generator.compiled
+    )
     return drawn_records(domain, scaled, values, within, generator).frame()
 
 

@@ -17,10 +17,13 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle import _fast
+from cantle._open import open_data
+from cantle.methods import make_method
 from cantle.postprocess import counts as counting
+from cantle.schema import Schema
 from cantle.trusted.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.engines.columns import ColumnEngine
-from cantle.trusted.engines.rows import MemoryEngine, open_rows
+from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import CodeTable, GridBins, GridCells
@@ -54,7 +57,6 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_fast, "FROM", 10**18)
-    monkeypatch.setattr(_fast, "loaded", lambda: False)
 
 
 def people(n: int, seed: int = 0) -> pl.DataFrame:
@@ -115,8 +117,13 @@ def test_fused_scores_are_those_of_counting_first(quality: Mix, chunk: int, data
 
 
 def test_the_engine_is_chosen_by_the_number_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = Schema.from_dict(
+        {"fields": [{"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 1}}]}
+    )
+
     def opened() -> type:
-        return type(open_rows(np.zeros((5, 1), np.uint8), np.zeros(5, np.uint8), sizes=(2,), class_count=1))
+        frame = pl.DataFrame({"a": [0, 1, 0, 1, 0]})
+        return type(open_data(frame, schema, make_method(schema, "rps", "default", {}))[1])
 
     assert opened() is MemoryEngine
     monkeypatch.setattr(_fast, "FROM", 5)
@@ -153,11 +160,9 @@ def test_grids_are_counted_alike(table: Table, data) -> None:
     for attribute, size in enumerate(table.sizes):
         grid = grid.refine(attribute, tuple(data.draw(st.sets(st.integers(0, size)))))
     engines = []
-    for first in (10**18, 0):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "FROM", first)
-            columns = [column.copy() for column in table.codes.T]
-            engines.append(ColumnEngine(columns, table.labels, sizes=table.sizes, class_count=table.classes))
+    for compiled in (False, True):
+        columns, sizes = [column.copy() for column in table.codes.T], table.sizes
+        engines.append(ColumnEngine(columns, table.labels, sizes=sizes, class_count=table.classes, compiled=compiled))
     for attribute, size in enumerate(table.sizes):
         starts = np.unique([0, *data.draw(st.sets(st.integers(0, size - 1)))])
         number = np.arange(len(starts))
@@ -188,13 +193,12 @@ def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) ->
     starts = np.concatenate([[0], np.cumsum(sizes)])
     lanes, each = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
     chosen = []
-    for loaded in (False, True):
+    for noise in (Seeded(5), Seeded(5, compiled=True)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
             patch.setattr(samplers, "_SUM_SHIFT", shift)
             for one in (rate, each):
-                chosen.append([Seeded(5).select(lanes, scores, starts, one, w).tolist() for w in (inverse, runs)])
-                assert Seeded(5).select(lanes, scores, starts, one, runs.spelled()).tolist() == chosen[-1][1]
+                chosen.append([noise.select(lanes, scores, starts, one, w).tolist() for w in (inverse, runs)])
+                assert noise.select(lanes, scores, starts, one, runs.spelled()).tolist() == chosen[-1][1]
     assert all(one == chosen[0] for one in chosen)
 
 
@@ -206,22 +210,20 @@ def test_noise_is_that_of_the_plain_sampler(margin: float, seed: int, den: int, 
     num = generator.integers(1, 2 * den + 2, 300)
     lanes, rate = Lanes(3, np.arange(300)), Rate(int(num[0]) if alike else num, den)
     noisy = []
-    for loaded in (False, True):
+    for noise in (Seeded(seed), Seeded(seed, compiled=True)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
             patch.setattr(samplers, "_MARGIN", margin)
-            one_sided = Seeded(seed)._tails(lanes, rate, 1 << 32, two_sided=False)[0]
-            noisy.append((Seeded(seed).laplace(lanes, np.arange(300), rate).tolist(), one_sided.tolist()))
+            one_sided = noise._tails(lanes, rate, 1 << 32, two_sided=False)[0]
+            noisy.append((noise.laplace(lanes, np.arange(300), rate).tolist(), one_sided.tolist()))
     assert noisy[0] == noisy[1]
 
 
-def test_runs_that_do_not_cover_the_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for loaded in (False, True):
-        monkeypatch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
+def test_runs_that_do_not_cover_the_candidates_are_refused() -> None:
+    for noise in (Seeded(5), Seeded(5, compiled=True)):
         for times in ([1, 1], [1, 3]):
             runs = Runs(np.array([1, 2]), np.array(times))
             with pytest.raises(ValueError, match="cover all candidates"):
-                Seeded(5).select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)
+                noise.select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)
 
 
 # ---- draws ------------------------------------------------------------------------------------------------------
@@ -238,14 +240,12 @@ def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
     f = generator.uniform(0, 2, size) * (generator.random(size) < generator.random())
     row = generator.integers(0, regions, many).astype(np.int32)
     drawn = []
-    for loaded in (False, True):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
-            dice = np.random.default_rng(seed + 1)
-            one = counting.draw_codes(f, lo, hi, counts, dice)
-            other = counting.draw_uniform(lo, hi, row, size, dice)
-            wide = counting.draw_uniform(lo << 20, hi << 20, row, size << 20, dice)
-            drawn.append((one.dtype, one.tolist(), other.dtype, other.tolist(), wide.dtype, wide.tolist()))
+    for compiled in (False, True):
+        dice = counting.public_dice(seed + 1, compiled=compiled)
+        one = counting.draw_codes(f, lo, hi, counts, dice)
+        other = counting.draw_uniform(lo, hi, row, size, dice)
+        wide = counting.draw_uniform(lo << 20, hi << 20, row, size << 20, dice)
+        drawn.append((one.dtype, one.tolist(), other.dtype, other.tolist(), wide.dtype, wide.tolist()))
     assert drawn[0] == drawn[1]
 
 
@@ -258,11 +258,7 @@ def test_fitted_masses_are_those_of_the_plain_path_to_the_last_bit(seed: int) ->
     hi = lo + 1 + generator.integers(0, size - lo)
     weight = generator.integers(0, 50, regions).astype(float)
     target = generator.uniform(0, 2, size) * (generator.random(size) < generator.random()) * weight.sum() / size
-    fitted = []
-    for loaded in (False, True):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
-            fitted.append(counting.fit_values(target, lo, hi, weight).tobytes())
+    fitted = [counting.fit_values(target, lo, hi, weight, compiled=compiled).tobytes() for compiled in (False, True)]
     assert fitted[0] == fitted[1]
 
 
@@ -291,10 +287,9 @@ def test_the_same_seed_gives_the_same_bytes_with_and_without_kernels(
 ) -> None:
     people(3000).write_csv(tmp_path / "people.csv", quote_style="never", separator=";")
     made = []
-    for name, first, loaded in (("plain", 10**18, False), ("kernels", 0, True)):
+    for name, first in (("plain", 10**18), ("kernels", 0)):
         (tmp_path / name).mkdir()
         monkeypatch.setattr(_fast, "FROM", first)
-        monkeypatch.setattr(_fast, "loaded", lambda loaded=loaded: loaded)
         made.append(files(tmp_path / name, tmp_path / "people.csv", run))
     assert made[0] == made[1]
 

@@ -44,7 +44,6 @@ there changes no #{d >= k} with k >= 1 and no kept edge, and only such answers m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +54,6 @@ from cantle.trusted.bounding.node_ids import Ints, pair_keys
 
 Bools = NDArray[np.bool_]
 
-FAST_FROM = 1_000_000
-"""Edges from which loading and compiling the fast scan is repaid."""
 _HASHED = 1 << 20  # edges hashed together
 _STEP = 4096
 
@@ -96,16 +93,15 @@ def kept_edges(ends: Ends, nodes: int, thetas: Iterable[int]) -> list[int]:
 class Projector:
     """Edges (edges, 2) in their public order, to be projected several times.
 
-    `fast` says whether to compile the scan (the extra `fast`); by default where that is worth it. The result is the
-    same.
+    `compiled` says whether a kernel scans the edges (the extra `fast`). The result is the same.
     """
 
-    def __init__(self, ends: Ends, nodes: int, *, fast: bool | None = None) -> None:
+    def __init__(self, ends: Ends, nodes: int, *, compiled: bool = False) -> None:
         self._ends, self._nodes = np.ascontiguousarray(ends), nodes
         self._degrees: Ints = np.bincount(self._ends.reshape(-1), minlength=nodes)
         self._most = int(self._degrees.max(initial=0))
         self._larger: Ints | None = None
-        self._fast = len(ends) >= FAST_FROM and find_spec("numba") is not None if fast is None else fast
+        self._compiled = compiled
 
     def __repr__(self) -> str:
         return "Projector(private)"
@@ -116,7 +112,7 @@ class Projector:
             raise ParameterError("theta is a whole number of at least 1")
         if theta >= self._most:  # nobody is ever full
             return self._degrees.copy(), np.ones(len(self._ends), dtype=np.bool_)
-        if self._fast:
+        if self._compiled:
             return _compiled_scan()(self._ends, self._nodes, theta)
         kept = self._larger_ends() <= theta  # neither end can be full when such an edge comes
         left = theta - np.bincount(self._ends[kept].reshape(-1), minlength=self._nodes)

@@ -47,6 +47,10 @@ class Engine(Protocol):
         """What `tally` can count."""
 
     @property
+    def compiled(self) -> bool:
+        """Whether it counts with compiled kernels; the noise and the post-processing of its run then use them too."""
+
+    @property
     def domain(self) -> Any:
         """What is public about the data, as the keys of this kind of data understand it."""
 
@@ -124,6 +128,7 @@ class Tables:
 
     kind: ClassVar[str] = "tables"
     keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
+    compiled: bool = False
     sizes: tuple[int, ...]
     classes: int
     _kept: tuple[object, list[Ints]] | None = None

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import Layout
 from cantle.trusted.engines.table_counts import count_cells, count_key
@@ -30,7 +29,13 @@ class ColumnEngine(Tables):
     """Counts over one array of codes an attribute; there is one region, the whole domain."""
 
     def __init__(
-        self, columns: list[npt.NDArray[Any]], classes: npt.NDArray[Any], *, sizes: tuple[int, ...], class_count: int
+        self,
+        columns: list[npt.NDArray[Any]],
+        classes: npt.NDArray[Any],
+        *,
+        sizes: tuple[int, ...],
+        class_count: int,
+        compiled: bool = False,
     ) -> None:
         self.sizes, self.classes = sizes, class_count
         self._columns, self._class = columns, classes
@@ -40,8 +45,8 @@ class ColumnEngine(Tables):
         self._tables: dict[int, tuple[Ints, Ints]] = {}
         self._located_in: tuple[ColumnCells, npt.NDArray[Any]] | None = None
         self._copy: Ints | None = None
-        self._compiled = _fast.worth_loading(len(classes))
-        if self._compiled and not all(map(_are_below, (*columns, classes), (*sizes, class_count))):
+        self.compiled = compiled
+        if self.compiled and not all(map(_are_below, (*columns, classes), (*sizes, class_count))):
             raise ValueError("codes must be below the sizes of their attributes")
 
     def __repr__(self) -> str:
@@ -108,7 +113,7 @@ class ColumnEngine(Tables):
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
         # A binned grid has at most 2^26 entries (JointSplits.fits).
         cells, size, column = self._cells, self.sizes[key.attribute], self._columns[key.attribute]
-        if self._compiled and size <= LOOKED_UP:
+        if self.compiled and size <= LOOKED_UP:
             from cantle.trusted.engines import _kernels
 
             counts = np.zeros(cells * key.classes * key.width, dtype=np.int64)
@@ -126,7 +131,7 @@ class ColumnEngine(Tables):
         if self._grid is None or not self._grid.same(grid):
             self._grid, self._cells = grid.copy(), grid.cells
             kind = np.int32 if self._cells * self.classes < 2**31 else np.int64
-            self._entry = self._located(kind) if self._compiled else self._entries().astype(kind, copy=False)
+            self._entry = self._located(kind) if self.compiled else self._entries().astype(kind, copy=False)
 
     def _entries(self) -> Ints:
         """cell * classes + class of each record."""

@@ -41,11 +41,11 @@ class GraphEngine:
     kind: ClassVar[str] = "graphs"
     keys: ClassVar[tuple[type, ...]] = GRAPH_KEYS
 
-    def __init__(self, graph: Graph | Degrees, *, nodes: int | None = None, fast: bool | None = None) -> None:
+    def __init__(self, graph: Graph | Degrees, *, nodes: int | None = None, compiled: bool = False) -> None:
         """`nodes` is the public number of nodes, None where it is private."""
         self._public_nodes = nodes if isinstance(graph, Graph) else graph.nodes
         self._graph: Graph | Degrees | None = graph
-        self._fast = fast
+        self.compiled = compiled
         self._projector: Projector | None = None
         self._kept: dict[int, int] = {}
         self._last: tuple[int, Ints] | None = None  # degrees of a ladder of thetas would be many copies of the nodes
@@ -139,7 +139,7 @@ class GraphEngine:
         if not isinstance(held, Graph):
             raise ParameterError("a list of degrees cannot be projected; give the edges")
         if self._projector is None:
-            self._projector = Projector(held.ends[order(held)], len(held.keys), fast=self._fast)
+            self._projector = Projector(held.ends[order(held)], len(held.keys), compiled=self.compiled)
         degrees, kept = self._projector.project(theta)
         self._kept[theta], self._last = int(np.count_nonzero(kept)), (theta, degrees)
 

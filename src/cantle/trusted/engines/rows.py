@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
 from cantle.trusted.engines.base import Chunk, TableEngine, Tables
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
@@ -153,10 +152,10 @@ def _bincount(local: Ints, cell: npt.NDArray[Any], cells: int, nodes: int) -> In
 
 
 def open_rows(
-    codes: npt.NDArray[Any], classes: npt.NDArray[Any], *, sizes: tuple[int, ...], class_count: int
+    codes: npt.NDArray[Any], classes: npt.NDArray[Any], *, sizes: tuple[int, ...], class_count: int, compiled: bool
 ) -> TableEngine:
-    """The engine for so many records: this one, or where it repays loading them the one with kernels."""
-    if _fast.worth_loading(len(classes)):
+    """This engine, or the one with kernels."""
+    if compiled:
         from cantle.trusted.engines.rows_compiled import CompiledEngine
 
         return CompiledEngine(codes, classes, sizes=sizes, class_count=class_count)

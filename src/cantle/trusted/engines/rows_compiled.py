@@ -25,6 +25,8 @@ CHUNK_CELLS = 1 << 18
 class CompiledEngine(Tables):
     """Counts over arrays of codes (records, attributes) and classes (records,); the arrays given are not kept."""
 
+    compiled = True
+
     def __init__(
         self,
         codes: npt.NDArray[Any],

@@ -36,6 +36,7 @@ class SetEngine:
 
     kind: ClassVar[str] = "sets"
     keys: ClassVar[tuple[type, ...]] = SET_KEYS
+    compiled: bool = False
 
     def __init__(self, starts: Ints, items: npt.NDArray[Any], *, tree: ItemTree, most: int) -> None:
         if not tree.is_sound() or not 1 <= most <= tree.size:

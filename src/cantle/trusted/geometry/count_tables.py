@@ -35,7 +35,7 @@ def count_tables(cells: npt.NDArray[Any], tables: Sequence[CrossTable]) -> Ints:
 
 def _pays(records: int, tables: int) -> bool:
     """Whether to use kernels: both ways give the same counts, so whatever decides does not show."""
-    if _fast.loaded() or _fast.worth_loading(records):
+    if _fast.worth_loading(records):
         return find_spec("numba") is not None
     return records >= COMPILED_FROM and tables >= MANY and find_spec("numba") is not None
 

@@ -16,7 +16,6 @@ from itertools import count
 
 import numpy as np
 
-from cantle import _fast
 from cantle.trusted.noise import exact
 from cantle.trusted.noise.base import Bools, Floats, Ints, Lanes, Noise, Rate, Runs, Words
 from cantle.trusted.noise.enclosure import SPREAD, exp_minus, minus_log_complement
@@ -35,7 +34,12 @@ _PIECE_MARGIN = 2.0**-32
 
 
 class Sampler(Noise):
-    """The samplers; a subclass supplies the words."""
+    """The samplers; a subclass supplies the words. `compiled` says whether kernels do the first stage."""
+
+    compiled = False
+
+    def __init__(self, *, compiled: bool = False) -> None:
+        self.compiled = compiled
 
     @abstractmethod
     def words(self, lanes: Lanes, round: int) -> Words:
@@ -72,7 +76,7 @@ class Sampler(Noise):
         if isinstance(inverse_weights, Runs) and inverse_weights.times.sum() != len(scores):
             raise ValueError("runs of inverse weights cover all candidates and no more")
         scores = scores.astype(np.int64, casting="same_kind", copy=False)
-        if inverse_weights is not None and multiplicities is None and _fast.loaded():
+        if inverse_weights is not None and multiplicities is None and self.compiled:
             return self._exponential_compiled(lanes, scores, starts, rate, inverse_weights)
         inverse = inverse_weights.spelled() if isinstance(inverse_weights, Runs) else inverse_weights
         chosen = np.empty(len(lanes), dtype=np.int64)
@@ -148,7 +152,7 @@ class Sampler(Noise):
         a**(k+1) <= h V < a**k, or 0 if h V >= a; a logarithm guesses it, the enclosure of exp proves it.
         """
         words = self.words(lanes, use)
-        sizes, sure = (_tails_compiled if _fast.loaded() else _tails_plain)(words, rate.floats(), two_sided)
+        sizes, sure = (_tails_compiled if self.compiled else _tails_plain)(words, rate.floats(), two_sided)
         for i in np.flatnonzero(~sure).tolist():
             uniform = self._uniform(lanes, i, use, int(words[i]) >> 1, 63)
             sizes[i] = exact.tail(uniform, *rate.exact(i), two_sided)

@@ -36,7 +36,8 @@ class Seeded(Sampler):
     True
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, compiled: bool = False) -> None:
+        super().__init__(compiled=compiled)
         self._seed = seed
 
     def words(self, lanes: Lanes, round: int) -> Words:
