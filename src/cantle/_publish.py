@@ -21,8 +21,8 @@ import polars as pl
 from cantle._open import Order, open_data, preflight
 from cantle.data.engine_choice import Form
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
-from cantle.methods.base import Method
-from cantle.postprocess.counts import fresh_seed, public_dice
+from cantle.methods.base import Method, UsesDice
+from cantle.postprocess.counts import Dice, fresh_seed, public_dice
 from cantle.postprocess.records import give_back
 from cantle.postprocess.results import Results
 from cantle.release import Release
@@ -35,7 +35,7 @@ from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
 from cantle.trusted.noise import Noise, Secure, Seeded
 
-MethodName = Literal["auto", "rps", "diffgen", "diffpart", "degrees"]
+MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "degrees"]
 EngineName = Literal["memory", "duckdb", "spark", "database"]
 PresetName = Literal["default", "paper"]
 
@@ -92,11 +92,15 @@ def carry_out(order: Order) -> Release:
     log = logging.getLogger("cantle")
     log.info("reading")
     with noting_the_charge(ticket):
+        # The public dice are drawn before any answer: a method may use them between its questions.
+        seed = fresh_seed() if order.insecure_seed is None else order.insecure_seed
+        if isinstance(order.method, UsesDice):
+            order.method.seed = seed
         form, store = open_data(order.data, order.schema, order.method, order.nodes, order.choice)
         receipt = run(order.method, store, epsilon_nano=order.epsilon_nano, unit=order.unit, noise=_noise(order, store))
         compiled = store.compiled
         log.info("drawing records")
-        return _release(order, receipt, form, ticket, started, compiled)
+        return _release(order, receipt, form, ticket, started, public_dice(seed, compiled=compiled), seed)
 
 
 def _charge(order: Order) -> Ticket | None:
@@ -144,11 +148,10 @@ def _noise(order: Order, store: Engine) -> Noise:
 
 
 def _release(
-    order: Order, receipt: dict[str, Any], form: Form, ticket: Ticket | None, started: str, compiled: bool
+    order: Order, receipt: dict[str, Any], form: Form, ticket: Ticket | None, started: str, dice: Dice, seed: int
 ) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
-    seed = fresh_seed() if order.insecure_seed is None else order.insecure_seed
-    results = order.method.results(public_dice(seed, compiled=compiled))
+    results = order.method.results(dice)
     manifest = replace(
         _manifest(order, Receipt.from_dict(receipt), seed, results),
         form={key: value for key, value in form.items() if key != "frame"},

@@ -13,10 +13,11 @@ from cantle.methods.base import Method
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.diffpart import DiffPart
+from cantle.methods.mosaic import Mosaic
 from cantle.methods.rps import RPS
 from cantle.schema import Schema
 
-METHODS: dict[str, type[Method]] = {one.name: one for one in (RPS, DiffGen, DiffPart, DegreeSequence)}
+METHODS: dict[str, type[Method]] = {one.name: one for one in (Mosaic, RPS, DiffGen, DiffPart, DegreeSequence)}
 
 AUTOMATIC: dict[str, Callable[[Any], str]] = {
     "table": lambda schema: "diffgen" if schema.domain().target else "rps",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from cantle.errors import SchemaError
 from cantle.postprocess.counts import Dice
@@ -44,6 +44,13 @@ class Method(Protocol):
 
     def results(self, dice: Dice, /) -> Results:
         """Records and groups, from the noisy answers alone."""
+
+
+@runtime_checkable
+class UsesDice(Protocol):
+    """A method that uses public dice between its questions; their seed is set before the run."""
+
+    seed: int
 
 
 class TableMethod:

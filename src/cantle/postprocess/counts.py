@@ -7,6 +7,7 @@ records is public; its seed is recorded in the release.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -50,6 +51,11 @@ def fresh_seed() -> int:
 def public_dice(seed: int, *, compiled: bool = False) -> Dice:
     """The dice of a recorded seed."""
     return Dice(np.random.PCG64(seed), compiled=compiled)
+
+
+def public_streams(seed: int, names: Sequence[str]) -> dict[str, Dice]:
+    """The dice of a recorded seed, one stream per use, so that no use disturbs another."""
+    return {name: Dice(np.random.PCG64([seed, number])) for number, name in enumerate(names)}
 
 
 def project_rows(x: Floats, totals: Floats) -> Floats:

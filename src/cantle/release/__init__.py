@@ -225,6 +225,7 @@ FILES = {
     "groups": "groups.parquet",
     "tree": "tree.parquet",
     "marginals": "marginals.parquet",
+    "tables": "tables.parquet",
     "statement": "statement.md",
     "registry": "registry.yaml",
     "datapackage": "datapackage.json",

@@ -39,7 +39,7 @@ def load(folder: Path) -> Release:
     manifest = read_manifest(folder)
     try:
         schema = schema_of(manifest)
-        paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals")}
+        paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals", "tables")}
         frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
         groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
         return Release(read(folder, prefix, manifest, schema), groups, frames, manifest, folder=folder)
@@ -88,6 +88,8 @@ def domain_of(manifest: Manifest) -> Domain:
     domain = schema_of(manifest).domain()
     if manifest.method == "diffgen":
         return domain
+    if manifest.method == "mosaic":
+        return domain.with_target_as_column()
     domain = domain.coarsen(parameters["bins"])
     return domain.with_orders(parameters["order_seed"]) if parameters["order"] == "random" else domain
 
@@ -116,7 +118,7 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
     generator = public_dice(fresh_seed() if seed is None else seed, compiled=_fast.worth_loading(n))
-    if release.manifest.kind != "table":
+    if release.manifest.kind != "table" or release.manifest.method == "mosaic":
         return _redraw(release, n, generator)
     if release.manifest.method == "diffgen":
         domain, grid = grid_and_domain(release)
@@ -136,13 +138,13 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
 
 
 def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
-    """n sets or degrees drawn from the released ones, with replacement."""
+    """n records, sets or degrees drawn from the released ones, with replacement."""
     from cantle.postprocess.set_frames import give_back_sets
 
     frame, manifest = as_polars(release.records, release.manifest), release.manifest
-    if manifest.kind == "graph":
+    if manifest.kind != "sets":
         drawn = generator.integers(0, max(1, len(frame)), n if len(frame) else 0)
-        return frame[np.sort(drawn)]
+        return frame[np.sort(drawn) if manifest.kind == "graph" else drawn]
     sets = list_frame(frame, manifest)
     drawn = generator.integers(0, max(1, len(sets)), n if len(sets) else 0)
     return give_back_sets(sets[drawn], form_of(manifest))

@@ -209,6 +209,7 @@ def _composition(m: Manifest) -> str:
 _VERBS = {
     "choose": "noisy selections (exponential mechanism or permute-and-flip, tuned to the range of the score)",
     "measure": "noisy counts (discrete Laplace mechanism)",
+    "grow": "trees of noisy yes-or-no tests (discrete Laplace noise)",
     "test": "noisy yes-or-no tests (discrete Laplace noise)",
 }
 

@@ -48,6 +48,8 @@ def regions(manifest: Manifest) -> str:
     if manifest.method == "degrees":
         bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
         return f"{bound}, {s['leaves']} ranges" if "leaves" in s else bound
+    if manifest.method == "mosaic":
+        return f"{s['tables']} noisy tables over {s['cells']} cells of columns"
     if manifest.method == "diffgen":
         return f"{s['cells']} groups, of which {s['listed']} have a released count; {s['rounds']} specialisations"
     return f"{s['leaves']} leaves, depth {s['depth']}"
@@ -91,6 +93,17 @@ def cut_lines(release: Release) -> Iterator[str]:
             yield from attribute.taxonomy.preview()
 
 
+def table_lines(release: Release) -> Iterator[str]:
+    """The noisy tables of a mosaic release: what each was asked for and which columns it joins."""
+    for about in release.manifest.structure["tables"]:
+        if "edges" in about and "columns" in about:
+            shape = " x ".join(str(len(edges) - 1) for edges in about["edges"])
+            text = f"{', '.join(about['columns'])} ({shape})" if about["columns"] else "all"
+        else:
+            text = about["column"]
+        yield f"{about['why']}: {text}"
+
+
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
     """The tree down to a depth: for each region the span that its last cut left, and its released count."""
     if release.manifest.kind != "table":
@@ -98,6 +111,9 @@ def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
         return
     if release.manifest.method == "diffgen":
         yield from cut_lines(release)
+        return
+    if release.manifest.method == "mosaic":
+        yield from table_lines(release)
         return
     domain = domain_of(release.manifest)
     attributes = {attribute.name: attribute for attribute in domain.attributes}

@@ -260,6 +260,8 @@ def _regions(manifest: Manifest) -> str:
         return f"{s['leaves']} sets of items" + (
             " and of the groups of items that were too small to cut further" if s["refilled"] else ""
         )
+    if manifest.method == "mosaic":
+        return f"{s['tables']} tables over {s['cells']} cells of columns"
     if manifest.method != "diffgen":
         return f"{s['leaves']} regions"
     return f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"

@@ -23,6 +23,7 @@ from cantle.release.load import domain_of, grid_and_domain, load, read_document,
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
+from cantle.release.verify_mosaic import mosaic_problems
 from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
 from cantle.schema.domain import Domain
 from cantle.trusted.budget import words_of
@@ -147,6 +148,9 @@ def _leaves(release: Release) -> Iterator[str]:
     manifest = release.manifest
     if manifest.kind != "table":
         yield from set_problems(release) if manifest.kind == "sets" else degree_problems(release)
+        return
+    if manifest.method == "mosaic":
+        yield from mosaic_problems(release)
         return
     if manifest.method == "diffgen":
         yield from _cells(release)

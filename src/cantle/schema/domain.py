@@ -348,6 +348,13 @@ class Domain:
         """The domain with at most `codes` codes for every attribute; the target keeps its classes."""
         return replace(self, attributes=tuple(a.coarsen(codes) for a in self.attributes))
 
+    def with_target_as_column(self) -> Domain:
+        """The domain with its target among the attributes, in the order of the schema."""
+        if self.target is None:
+            return self
+        every = {attribute.name: attribute for attribute in (*self.attributes, self.target)}
+        return replace(self, attributes=tuple(every[name] for name in self.columns), target=None)
+
     def with_orders(self, seed: int) -> Domain:
         """The domain with unordered categories permuted by a public seed; the target keeps its order."""
         shuffled = (a if a.ordered else a.reordered(_public_order(a, seed)) for a in self.attributes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import project
@@ -24,7 +24,7 @@ def learn_classes(
     one_way: Sequence[Floats],
     groupings: Sequence[Groupings],
     total: float,
-    dice: np.random.Generator,
+    dice: Dice,
 ) -> tuple[Floats, list[Floats]]:
     """Shares of the classes and each column's distribution in them, by EM on the composite likelihood of the tables.
 

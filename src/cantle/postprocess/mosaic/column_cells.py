@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle.schema.domain import Attribute, Steps
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.value_classes import ValueClasses
 
@@ -56,6 +57,30 @@ class Column:
         every = ValueClasses(self.origin, PERIODS)
         enough = [n for n in range(1, len(PERIODS)) if every.multiples(0, self.values, n) >= FEWEST_MULTIPLES]
         return ValueClasses(self.origin, (1, *(PERIODS[n] for n in enough)))
+
+
+def column_of(attribute: Attribute) -> Column:
+    """What is public about a column of a domain."""
+    scale = attribute.scale
+    if isinstance(scale, Steps):
+        rounds = scale.type in ("integer", "number") and scale.first % scale.step == 0
+        origin = scale.first // scale.step if rounds else None
+        return Column(attribute.name, scale.grid, attribute.nullable, True, origin)
+    return Column(attribute.name, scale.grid, attribute.nullable, levels=_levels(attribute))
+
+
+def _levels(attribute: Attribute) -> tuple[tuple[int, ...], ...]:
+    """The edges of the nodes of a taxonomy, level by level below its root; leaves stay where a branch is short."""
+    tree = attribute.taxonomy
+    if tree is None:
+        return ()
+    found, spans = [], [tree.root]
+    while any(hi - lo > 1 for lo, hi in spans):
+        parts = (tree.children(lo, hi) if hi - lo > 1 else ((lo, hi),) for lo, hi in spans)
+        spans = [part for children in parts for part in children]
+        if len(spans) < attribute.grid:
+            found.append((*(lo for lo, _ in spans), attribute.grid))
+    return tuple(found)
 
 
 def starting_edges(column: Column, widths: int = WIDTHS) -> Ints:

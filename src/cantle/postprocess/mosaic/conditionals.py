@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
 CHUNK = 1 << 15

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Dice, Floats
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import HeapTable
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -55,7 +55,7 @@ def heaps(table: HeapTable, noisy: Ints, masses: Floats, scale: float) -> Heaps:
     return Heaps(table, excess)
 
 
-def draw_values(cells: Any, edges: Ints, heaps: Heaps | None, dice: np.random.Generator) -> Ints:
+def draw_values(cells: Any, edges: Ints, heaps: Heaps | None, dice: Dice) -> Ints:
     """A code inside each record's cell."""
     first, width = edges[:-1][cells], np.diff(edges)[cells]
     codes = first + np.minimum((dice.random(len(cells)) * width).astype(np.int64), width - 1)
@@ -72,9 +72,7 @@ def draw_values(cells: Any, edges: Ints, heaps: Heaps | None, dice: np.random.Ge
     return codes
 
 
-def _multiples(
-    classes: ValueClasses, number: Ints, first: Ints, width: Ints, codes: Ints, dice: np.random.Generator
-) -> Ints:
+def _multiples(classes: ValueClasses, number: Ints, first: Ints, width: Ints, codes: Ints, dice: Dice) -> Ints:
     """A uniform multiple of the class's period inside the cell; the old code where there is none."""
     period = np.array(classes.periods, dtype=np.int64)[number]
     lowest = -(-(first + classes.origin) // period)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Column, Floats
+from cantle.postprocess.counts import Floats
+from cantle.postprocess.mosaic.column_cells import Column
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import combine, smooth

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic import conditionals
-from cantle.postprocess.mosaic.column_cells import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import SubTable, sub_tables
@@ -57,7 +57,7 @@ def kernels(records: int) -> Any:
     return conditionals
 
 
-def generate(model: Model, records: int, dice: np.random.Generator, engine: Any = None) -> list[Any]:
+def generate(model: Model, records: int, dice: Dice, engine: Any = None) -> list[Any]:
     """Cells of the drawn records, one array per column."""
     engine = engine or kernels(records)
     columns = len(model.one_way)
@@ -103,12 +103,12 @@ def _link_strengths(model: Model) -> Floats:
     return np.maximum(links, links.T)
 
 
-def _draw_alone(given: Floats, lead: Any, dice: np.random.Generator, engine: Any) -> Any:
+def _draw_alone(given: Floats, lead: Any, dice: Dice, engine: Any) -> Any:
     """A cell for each record from given[lead], spread evenly among records of the same class."""
     return draw_rows(given, lead, _uniforms(lead, len(given), dice, engine))
 
 
-def _uniforms(keys: Any, strata: int, dice: np.random.Generator, engine: Any) -> Floats:
+def _uniforms(keys: Any, strata: int, dice: Dice, engine: Any) -> Floats:
     shuffle = dice.permutation(np.arange(len(keys), dtype=np.uint32))
     return engine.stratified(keys, strata, shuffle, dice.random(len(keys)))
 
@@ -125,9 +125,7 @@ def draw_rows(given: Floats, row: Any, uniforms: Floats) -> Any:
     return found.astype(np.uint8 if given.shape[1] <= 256 else np.uint16)
 
 
-def _draw_column(
-    model: Model, column: int, drawn: dict[int, Any], lead: Any, dice: np.random.Generator, engine: Any
-) -> Any:
+def _draw_column(model: Model, column: int, drawn: dict[int, Any], lead: Any, dice: Dice, engine: Any) -> Any:
     given = model.given[column]
     tables = sub_tables(column, drawn, model.tables, model.groupings)
     if not tables:
@@ -248,9 +246,7 @@ def _strata(model: Model, tables: list[SubTable], drawn: dict[int, Any], lead: A
     return keys, total
 
 
-def _draw_inside(
-    given: Floats, grouping: Any, refined: int, groups: Any, lead: Any, dice: np.random.Generator, engine: Any
-) -> Any:
+def _draw_inside(given: Floats, grouping: Any, refined: int, groups: Any, lead: Any, dice: Dice, engine: Any) -> Any:
     """A cell inside each record's group, by the column's distribution given the leading variable."""
     mask = grouping[None, :] == np.arange(refined)[:, None]
     inside = (given[:, None, :] * mask[None]).reshape(-1, given.shape[1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import LEVELS, SubTable

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Column, Floats
+from cantle.postprocess.counts import Floats
+from cantle.postprocess.mosaic.column_cells import Column
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import Map
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cantle.postprocess.counts import Dice
 from cantle.postprocess.mosaic import label_fit
 from cantle.postprocess.mosaic.column_cells import Column
 from cantle.postprocess.mosaic.groupings import Groupings
@@ -72,7 +73,7 @@ class Labels:
         self._tree = LabelTree(column, self._tree.goes_left, self._tree.left, self._tree.right, self._tree.leaf)
         return self._tree
 
-    def redraw(self, cells: Sequence[Any], noisy: Ints, variance: float, dice: np.random.Generator) -> Any:
+    def redraw(self, cells: Sequence[Any], noisy: Ints, variance: float, dice: Dice) -> Any:
         """New labels for all records, after the leaves were counted."""
         engine = _engine(len(cells[0]))
         levels = tuple(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Dice, Floats
 from cantle.trusted.geometry.boxes import Ints
 
 STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3
@@ -189,7 +189,7 @@ def scatter(values: Floats, rows: Any, cells: int) -> Floats:
     return np.bincount(rows.ravel(), np.tile(values, len(rows)), minlength=cells).astype(np.float64)
 
 
-def redraw(probability: Floats, dice: np.random.Generator) -> Any:
+def redraw(probability: Floats, dice: Dice) -> Any:
     """Labels with these probabilities by systematic sampling along the sorted probabilities."""
     order = np.argsort(probability, kind="stable")
     running = np.floor(np.cumsum(probability[order]) + dice.random())

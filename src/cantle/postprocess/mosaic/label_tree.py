@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 

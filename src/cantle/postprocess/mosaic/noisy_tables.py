@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.trusted.geometry.cross_tables import CrossTable
 

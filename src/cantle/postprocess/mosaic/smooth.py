@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
 SEGMENT_PRICE = 3.0

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from cantle.postprocess.mosaic.column_cells import Floats
+from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import project
@@ -24,7 +24,7 @@ JOINT = 4
 MOST_JOINT_ROWS = 1 << 15
 _OWN_TEST = 3.0
 _CELL_DOUBT = 1.0
-"""How strongly counts near their own noise are drawn to 0: the positive half of the noise of empty cells would add up."""
+"""How strongly counts near their own noise are drawn to 0: otherwise the positive noise of empty cells adds up."""
 
 _TINY = 1e-12
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cantle.postprocess.counts import Dice
 from cantle.postprocess.mosaic.groupings import MOST_GROUPS
 from cantle.trusted.geometry.boxes import Ints
 
@@ -30,7 +31,7 @@ def candidates(
     with_lead: bool,
     cap: int,
     taken: set[tuple[int, ...]],
-    dice: np.random.Generator,
+    dice: Dice,
 ) -> list[Grouped]:
     """All pairs without the leading column (at most 2,000 of them) and 200 random sets, as fine as `cap` cells allow.
 
@@ -48,9 +49,7 @@ def candidates(
     return [(members, _grow(members, sizes, cap)) for members in found]
 
 
-def _random_set(
-    usable: Sequence[int], sizes: Sequence[int], lead: int | None, cap: int, dice: np.random.Generator
-) -> tuple[int, ...]:
+def _random_set(usable: Sequence[int], sizes: Sequence[int], lead: int | None, cap: int, dice: Dice) -> tuple[int, ...]:
     members = [] if lead is None else [lead]
     cells = 1 if lead is None else min(sizes[lead], FEWEST_GROUPS)
     for at in dice.permutation(len(usable)).tolist():

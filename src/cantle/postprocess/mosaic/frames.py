@@ -1,0 +1,79 @@
+"""A mosaic release as tables: the noisy answers with their rates, the cells of the columns, and the drawn records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cantle.postprocess.records import Drawn
+from cantle.postprocess.results import Results
+from cantle.schema.domain import Domain, unsigned
+from cantle.trusted.geometry.boxes import Ints
+
+
+def mosaic_results(
+    domain: Domain, edges: Sequence[Ints], codes: Sequence[Ints], answers: Sequence[Any], lead: str | None
+) -> Results:
+    """Records (codes by column), `groups`: the cells of every column, `tables`: every noisy count that was given."""
+    records = len(codes[0]) if codes else 0
+    columns = zip(domain.attributes, codes, strict=True)
+    drawn = Drawn.of([(one, part.astype(unsigned(one.size + 1))) for one, part in columns], records)
+    names = [attribute.name for attribute in domain.attributes]
+    tables = pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
+    summary = {"records": records, "tables": len(answers), "cells": sum(len(edge) - 1 for edge in edges)}
+    structure = {
+        "lead": lead,
+        "cells": {name: edge.tolist() for name, edge in zip(names, edges, strict=True)},
+        "tables": [{"why": answer.why, **_with_names(answer.about, names)} for answer in answers],
+    }
+    return Results(drawn, cell_frame(domain, edges, codes), {"tables": tables}, summary, structure)
+
+
+def cell_frame(domain: Domain, edges: Sequence[Ints], codes: Sequence[Any]) -> pl.DataFrame:
+    """The cells of every column, and how many of the released records are in each."""
+    parts = []
+    for attribute, edge, part in zip(domain.attributes, edges, codes, strict=True):
+        cell = np.searchsorted(edge, part, side="right") - 1
+        spans = list(zip(edge[:-1].tolist(), edge[1:].tolist(), strict=True))
+        parts.append(
+            pl.DataFrame(
+                {
+                    "column": [attribute.name] * len(spans),
+                    "cell": pl.Series(np.arange(len(spans)), dtype=pl.Int64),
+                    "lo": pl.Series(edge[:-1], dtype=pl.Int64),
+                    "hi": pl.Series(edge[1:], dtype=pl.Int64),
+                    "values": [attribute.describe(lo, hi) for lo, hi in spans],
+                    "count": pl.Series(np.bincount(cell, minlength=len(spans)), dtype=pl.Int64),
+                }
+            )
+        )
+    return pl.concat(parts)
+
+
+def _answer_frame(number: int, answer: Any) -> pl.DataFrame:
+    size = len(answer.noisy)
+    return pl.DataFrame(
+        {
+            "table": pl.Series(np.full(size, number), dtype=pl.Int64),
+            "why": pl.Series([answer.why] * size, dtype=pl.String),
+            "cell": pl.Series(answer.cells, dtype=pl.Int64),
+            "noisy": pl.Series(answer.noisy, dtype=pl.Int64),
+            "rate_num": pl.Series(np.full(size, answer.rate_num), dtype=pl.Int64),
+            "rate_den": pl.Series(np.full(size, answer.rate_den), dtype=pl.Int64),
+        }
+    )
+
+
+def _with_names(about: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The same with columns by their names instead of their numbers."""
+    named = dict(about)
+    if "columns" in named:
+        named["columns"] = [names[number] for number in named["columns"]]
+    if "column" in named:
+        named["column"] = names[named["column"]]
+    if "tree" in named:
+        named["tree"] = [_with_names(node, names) for node in named["tree"]]
+    return named
