@@ -16,6 +16,7 @@ from cantle.audit.degrees import DEGREE_CONFIGS
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffpart import DIFFPART_CONFIGS
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage, Config
+from cantle.audit.mosaic import MOSAIC_CONFIGS
 from cantle.audit.rps import CONFIGS
 
 Progress = Callable[[str], None]
@@ -62,7 +63,7 @@ def run_audits(
     nodes, and judges no tightness. Instances and breakages come from cantle.lab.mutants."""
     report = progress or (lambda _text: None)
     rows: list[Row] = []
-    for config in (*CONFIGS, *DIFFGEN_CONFIGS, *DIFFPART_CONFIGS, *DEGREE_CONFIGS):
+    for config in (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *DEGREE_CONFIGS):
         report(f"exact: {config.name}")
         rows.append(audit_exactly(config, quick=quick))
     for name, numbers in (instances or {}).items():

@@ -9,8 +9,15 @@ from cantle.lab.mutants.degrees import DEGREE_BREAKAGES
 from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle.lab.mutants.diffpart import DIFFPART_BREAKAGES
 from cantle.lab.mutants.instances import INSTANCES
+from cantle.lab.mutants.mosaic import MOSAIC_BREAKAGES
 from cantle.lab.mutants.rps import RPS_BREAKAGES
 
-BREAKAGES: tuple[Breakage, ...] = (*RPS_BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
+BREAKAGES: tuple[Breakage, ...] = (
+    *RPS_BREAKAGES,
+    *DIFFGEN_BREAKAGES,
+    *MOSAIC_BREAKAGES,
+    *DIFFPART_BREAKAGES,
+    *DEGREE_BREAKAGES,
+)
 
 __all__ = ["BREAKAGES", "INSTANCES"]

@@ -1,0 +1,191 @@
+"""What the exact audit runs the questions of `mosaic` over: small scripts, asked through the shipped `Questions`.
+
+The shares of a whole run of mosaic are no whole units, and its tables of records far from tiny. So a script asks each
+question as the method does, in the same order, one depending on the answers before, at prices in whole units; all
+answers are shown. The dependence on a hub is scored in halves instead of 1/1024 (`SCALE` is 2).
+
+The noise of a script's last question is recorded, not enumerated: nothing depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cantle.audit.enumerating import Enumerating
+from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
+from cantle.methods.mosaic_questions import CandidateTables, Questions, SpikeSearch
+from cantle.trusted import table_candidates
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.value_classes import ValueClasses
+
+Script = Callable[[Questions, Callable[[], None]], list[Any]]
+"""Asks its questions and gives what it was answered; calls the function before the last question."""
+
+
+@dataclass(frozen=True, eq=False)
+class MosaicConfig(Config):
+    """A script of questions over columns of a few values each."""
+
+    script: Script = lambda _questions, _last: []
+    quick: int = 0
+
+    def runner(
+        self,
+        table: Table,
+        *,
+        enumerate_leaves: bool,
+        chunk_cells: int,  # noqa: ARG002 (no chunks here)
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
+        columns = [np.ascontiguousarray(column) for column in rows[:, :-1].T]
+
+        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
+            last: list[bool] = []
+            noise.closed = lambda _lanes: bool(last) and not enumerate_leaves
+            engine = ColumnEngine(columns, rows[:, -1], sizes=self.sizes, class_count=1)
+            budget = Budget(self.units * NANO, Unit(self.unit))
+            with replaced(table_candidates, "SCALE", 2), Curator(engine, budget, noise) as curator:
+                answers = self.script(Questions(curator), lambda: last.append(True))
+                receipt = curator.seal()
+            lines = [str(answer) for answer in answers]
+            lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]
+            return ((*lines, f"receipt {receipt}"), ()), drawn_by(noise)
+
+        return once
+
+
+def _units(number: int) -> Fraction:
+    return Fraction(number)
+
+
+def _table(*columns: int, groups: int = 2) -> CrossTable:
+    """A table of columns of so many cells, each a group of its own."""
+    return CrossTable(columns, tuple(np.arange(groups, dtype=np.uint8) for _ in columns))
+
+
+PAIR = np.arange(3)
+TABLES = (_table(0, 1), _table(0), _table(1))
+
+
+# ---- scripts --------------------------------------------------------------------------------------------------
+
+
+def _three_tables(questions: Questions, last: Callable[[], None]) -> list[Any]:
+    questions.set_cells([PAIR, PAIR])
+    last()
+    return [part.tolist() for part in questions.cross_tables(TABLES, _units(3))]
+
+
+def _choose_against_noisy_tables(share: Fraction, seed: int = 0) -> Script:
+    """Size 1, both one-way tables 2, one choice of a table 2 against the model they make, that table 1."""
+
+    def script(questions: Questions, last: Callable[[], None]) -> list[Any]:
+        questions.set_cells([PAIR, PAIR])
+        size = questions.size(_units(1))
+        one, two = questions.cross_tables(TABLES[1:], _units(2))
+        models = (np.outer(one, two).reshape(-1) * size, one, two)
+        candidates = CandidateTables(TABLES, models, np.array([1, 0, 0]), share, seed)
+        chosen = questions.choose_table(candidates, np.arange(3), _units(2))
+        last()
+        questions.cross_tables([TABLES[chosen]], _units(1))
+        return [size, one.tolist(), two.tolist(), chosen]
+
+    return script
+
+
+def _grow(questions: Questions, last: Callable[[], None]) -> list[Any]:
+    """Trees over both columns, 6 at most; a table for all that is left."""
+    grown = questions.grow({0: np.array([0, 4]), 1: np.array([0, 2])}, 1, _units(6))
+    questions.set_cells([np.array([0, 4]), np.array([0, 2])])
+    last()
+    questions.cross_tables([_table(0, groups=1)], questions.left())
+    return [edges.tolist() for edges in grown.values()]
+
+
+EVEN = ValueClasses(0, (1, 2))
+SEARCHES = (SpikeSearch(0, 4, EVEN, (1, 2), (3,)), SpikeSearch(1, 2, ValueClasses(0, (1,)), (1,)))
+
+
+def _spikes(questions: Questions, last: Callable[[], None]) -> list[Any]:
+    last()
+    return [part.tolist() for found in questions.spikes(SEARCHES, _units(2)) for part in found]
+
+
+def _spikes_shown(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
+    return [part.tolist() for found in questions.spikes(SEARCHES[1:], _units(1)) for part in found]
+
+
+def _heaviest(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
+    return [questions.heaviest(SEARCHES, 1, _units(1))]
+
+
+def _hub(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
+    questions.set_cells(PAIR[None, :].repeat(3, axis=0))
+    return [questions.hub((0, 1, 2), _units(8))]
+
+
+def _heaps(questions: Questions, last: Callable[[], None]) -> list[Any]:
+    edges: Ints = np.array([0, 2, 4])
+    last()
+    tables = [
+        HeapTable(0, edges, np.array([0, 1]), EVEN),
+        HeapTable(1, np.array([0, 1, 2]), np.array([0, 0]), ValueClasses(0, (1,))),
+    ]
+    questions.heaps(tables, _units(2))
+    return []
+
+
+def _label(questions: Questions, last: Callable[[], None]) -> list[Any]:
+    questions.set_cells([PAIR, PAIR])
+    nothing = np.zeros(0, dtype=np.bool_)
+    tree = LabelTree(
+        np.array([0, -1, -1]),
+        (np.array([True, False]), nothing, nothing),
+        np.array([1, -1, -1]),
+        np.array([2, -1, -1]),
+        np.array([-1, 1, 0]),
+    )
+    last()
+    questions.label_counts(tree, 1, 2, _units(1))
+    return []
+
+
+# ---- the list -------------------------------------------------------------------------------------------------
+
+THREE = MosaicConfig("mosaic: three cross tables", (2, 2), {}, 3, script=_three_tables, tight=True)
+CHOICE = MosaicConfig(
+    "mosaic: a table chosen against noisy ones", (2, 2), {}, 6, script=_choose_against_noisy_tables(Fraction(1)),
+    records=2,
+)  # fmt: skip
+SUBSET = MosaicConfig(
+    "mosaic: a table chosen on a subset", (2, 2), {}, 6, script=_choose_against_noisy_tables(Fraction(1, 2), 5),
+    records=1,
+)  # fmt: skip
+GROW = MosaicConfig("mosaic: trees over two columns", (4, 2), {}, 7, script=_grow, records=2)
+SPIKES = MosaicConfig("mosaic: frequent values of two columns", (4, 2), {}, 2, script=_spikes, records=2, tight=True)
+HEAVIEST = MosaicConfig("mosaic: one frequent value", (4, 2), {}, 1, script=_heaviest, records=2)
+
+MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
+    THREE,
+    CHOICE,
+    SUBSET,
+    GROW,
+    SPIKES,
+    MosaicConfig("mosaic: frequent values, shown", (4, 2), {}, 1, script=_spikes_shown, window=(0, 2), records=2,
+                 tight=True),
+    HEAVIEST,
+    MosaicConfig("mosaic: a hub", (2, 2, 2), {}, 8, script=_hub, records=2),
+    MosaicConfig("mosaic: round values of two columns", (4, 2), {}, 2, script=_heaps, records=2, tight=True),
+    MosaicConfig("mosaic: leaves by class", (2, 2), {}, 1, script=_label, tight=True),
+    MosaicConfig("mosaic: a person of two records, three tables", (2, 2), {}, 3, script=_three_tables, unit=2,
+                 records=2, tight=True),
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""NOT PRIVATE, on purpose: known ways to get mosaic's questions wrong, to show that the audit catches them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.audit import mosaic as configs
+from cantle.audit.exact import Breakage, Table, replaced
+from cantle.lab.mutants.patches import INFINITE, inside, instead
+from cantle.methods.mosaic_questions import CandidateTables, Questions
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines import columns
+from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
+from cantle.trusted.geometry.subset import Subset
+from cantle.trusted.table_candidates import HeavyValues, counted
+from cantle.trusted.table_keys import TableCounts
+from cantle.trusted.table_queries import CrossTables, Spikes
+
+
+def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Ints]:
+    """The exact counts of the candidates, past the curator."""
+    engine = inside(questions._curator, "engine")
+    return counted(engine, TableCounts(questions.within, candidates.tables))
+
+
+def _model_of_the_data(original: Any) -> Any:
+    """The model of the first table is made from the exact counts, for a draft of eight times as many records."""
+
+    def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
+        models = (8 * _exact_tables(self, candidates)[0], *candidates.models[1:])
+        return int(original(self, replace(candidates, models=models), surviving, price))
+
+    return choose_table
+
+
+def _pruned(original: Any) -> Any:
+    """Tables whose exact counts are all below 2 do not compete."""
+
+    def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
+        large = np.array([counts.max() >= 2 for counts in _exact_tables(self, candidates)])[surviving]
+        return int(original(self, candidates, surviving[large] if large.any() else surviving, price))
+
+    return choose_table
+
+
+def _one_left_out(original: Any) -> Any:
+    return lambda self, unit: original(self, unit) - unit.max_records
+
+
+def _charged_once(original: Any) -> Any:
+    """All trees are grown, one is paid for."""
+
+    def grow(self: Curator, root: Frontier, trees: Any, stop: Any, *, why: str) -> Any:
+        budget = inside(self, "budget")
+        before = int(budget._balance[0])
+        found = original(self, root, trees, stop, why=why)
+        budget._balance[0] = before - (before - int(budget._balance[0])) // len(trees.columns)
+        return found
+
+    return grow
+
+
+def _observed_values(original: Any) -> Any:
+    """Only values that occur compete, and "none"."""
+
+    def exact_scores(self: HeavyValues, *asked: Any) -> Iterator[Any]:
+        for found in original(self, *asked):
+            kept = (found.code >= 0) | (found.search < 0)
+            rows = {"scores", "inverse_weights", "many", "search", "number", "code"}
+            yield replace(found, starts=np.array([0, kept.sum()]), **{row: getattr(found, row)[kept] for row in rows})
+
+    return exact_scores
+
+
+@contextmanager
+def _by_position() -> Iterator[None]:
+    """Whether a record takes part depends on its place in the input."""
+
+    def places(words: npt.NDArray[np.uint64]) -> Ints:
+        return np.arange(words.shape[1])
+
+    def takes_part(_self: Subset, _columns: Any, copy: Ints) -> Bools:
+        return copy % 2 == 0
+
+    with ExitStack() as stack:
+        stack.enter_context(replaced(columns, "copy_numbers", places))
+        stack.enter_context(replaced(Subset, "takes_part", takes_part))
+        yield
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+_TWICE: Table = ((0, 0, 0),) * 2
+_SHIFTED: Table = (*((0, 0, 0),) * 4, (0, 1, 0), (1, 0, 0))
+"""Another record before them moves every later one to the other coin."""
+
+MOSAIC_BREAKAGES: tuple[Breakage, ...] = (
+    Breakage("mosaic: one table left out of the sensitivity", "Claim 41", configs.THREE, (), (0, 0, 0),
+             4.5, instead(CrossTables, "sensitivity", _one_left_out)),
+    Breakage("mosaic: one column left out of the sensitivity of spikes", "Claim 44", configs.SPIKES, (), (0, 0, 0),
+             4.0, instead(Spikes, "sensitivity", _one_left_out)),
+    Breakage("mosaic: a model that saw the data", "Claim 45: a public model", configs.CHOICE, _TWICE * 4, (1, 1, 0),
+             6.1, instead(Questions, "choose_table", _model_of_the_data)),
+    Breakage("mosaic: candidates pruned by exact counts", "2.1: public candidates", configs.CHOICE, ((0, 0, 0),),
+             (0, 1, 0), INFINITE, instead(Questions, "choose_table", _pruned)),
+    Breakage("mosaic: a subset by position", "Claim 46: by codes and copy number", configs.SUBSET, _SHIFTED,
+             (0, 0, 0), 6.7, _by_position),
+    Breakage("mosaic: trees charged once", "Claim 49: every tree is paid", configs.GROW, ((0, 0, 0),), (0, 0, 0),
+             7.1, instead(Curator, "grow", _charged_once)),
+    Breakage("mosaic: only values that occur", "2.1: public candidates", configs.HEAVIEST, (), (0, 0, 0),
+             INFINITE, instead(HeavyValues, "exact_scores", _observed_values)),
+)  # fmt: skip

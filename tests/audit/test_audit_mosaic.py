@@ -1,0 +1,42 @@
+"""The exact audit of mosaic's questions: all small tables over tiny domains, all neighbours, through the shipped code.
+
+Counts, choices and trees: Claims 41 to 49.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from cantle.audit import mosaic
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage
+from cantle.audit.mosaic import MOSAIC_CONFIGS, MosaicConfig
+from cantle.lab.mutants.mosaic import MOSAIC_BREAKAGES
+from tests.audit.test_audit_breakages import check_flaw
+
+
+@pytest.mark.parametrize("config", MOSAIC_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_loses_more_than_claimed(config: MosaicConfig) -> None:
+    found = Audit(config).worst()
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+    if config.tight:
+        assert found.loss >= TIGHT * config.units
+
+
+@pytest.mark.parametrize("breakage", MOSAIC_BREAKAGES, ids=lambda breakage: breakage.name)
+def test_flaws_are_caught(breakage: Breakage) -> None:
+    check_flaw(breakage)
+
+
+def test_the_search_finds_pruned_candidates_without_being_told_the_pair() -> None:
+    flaw = next(one for one in MOSAIC_BREAKAGES if "pruned" in one.name)
+    with flaw.patch():
+        assert Audit(mosaic.CHOICE).worst(mosaic.CHOICE.pairs(1)).loss > mosaic.CHOICE.units
+
+
+def test_every_question_is_audited() -> None:
+    asked = {name for name in vars(mosaic.Questions) if not name.startswith("_")} - {"within", "left", "set_cells"}
+    source = inspect.getsource(mosaic)
+    assert {name for name in asked if f"questions.{name}(" not in source} == set()
