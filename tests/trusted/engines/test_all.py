@@ -26,6 +26,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "diffgen": {"method": "diffgen"},
     "diffgen, paper": {"method": "diffgen", "preset": "paper"},
     "diffgen, infogain": {"method": "diffgen", "preset": "paper", "score": "infogain", "rounds": 4},
+    "mosaic": {"method": "mosaic"},
 }
 
 Opened = tuple[Any, dict[str, Any]]

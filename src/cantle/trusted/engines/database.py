@@ -17,14 +17,20 @@ from cantle.errors import CantleError, EngineError, raise_alone
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import numbers
 from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.subset import PRIME, Subset
 from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
+from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts held and handed over together."""
 
 LINES = 1000
 """Rules sent in one statement."""
+
+TABLES = 32
+"""Cross tables counted in one statement."""
 
 RULES = {"node": "int64", "child": "int64", "attribute": "int64", "point": "int64"}
 
@@ -54,6 +60,7 @@ class DatabaseEngine(Tables):
     def close(self) -> None:
         held = [self._codes, self._placed]
         del self._codes, self._placed, self._known
+        self._kept = None
         with suppress(EngineError):  # a database that is gone holds no temporary table
             for table in held:
                 self._drop(table)
@@ -63,7 +70,13 @@ class DatabaseEngine(Tables):
 
     # ---- the protocol -------------------------------------------------------------------------------------
 
-    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+        if isinstance(key, TableCounts | LeafCounts):
+            yield 0, 1, self._cell_counts(key).reshape(1, -1)
+            return
+        if isinstance(key, HeapCounts):
+            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
+            return
         step = max(1, self._chunk_cells // key.cells)
         for first in range(0, len(positions), step):
             asked = positions[first : first + step]
@@ -116,6 +129,24 @@ class DatabaseEngine(Tables):
         counts[entry] = times
         return counts.reshape(cells, key.classes, key.width)
 
+    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+        """Counts of cross tables or leaves, several tables in one statement; a subset is kept aside for them."""
+        if isinstance(key, LeafCounts):
+            label = self._group(self._codes, key.target, key.within.edges[key.target])
+            return _spread(*self._listed(self._codes, self._leaf(key, 0) * key.classes + label), key.cells)
+        table = self._codes if key.subset is None else self._keep(self._subset(key.subset))
+        counts, first = np.zeros(key.cells, dtype=np.int64), 0
+        for some in _batched(key.tables, TABLES):
+            parts = []
+            for one in some:
+                parts.append(self._cross_table(table, key.within, one, first))
+                first += one.cells
+            found = self._fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
+            counts[found[:, 0]] = found[:, 1]
+        if table is not self._codes:
+            self._drop(table)
+        return counts
+
     # ---- expressions --------------------------------------------------------------------------------------
 
     @contextmanager
@@ -146,6 +177,45 @@ class DatabaseEngine(Tables):
                     yield _grouped(ruled, (self._own_code(ruled, attribute) >= ruled.point).ifelse(1, 0))
             case _:
                 raise NotImplementedError("sets are counted by the set engine")
+
+    def _cross_table(self, table: Any, within: ColumnCells, one: CrossTable, first: int) -> Any:
+        """The grouped counts (entry, n) of a cross table, entries from `first` on."""
+        entry: Any = self._ibis.literal(0, type="int64")
+        for column, map_, groups in zip(one.columns, one.maps, one.shape, strict=True):
+            edges = within.edges[column]
+            starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
+            entry = entry * groups + self._group(table, column, np.append(edges[starts], edges[-1]))
+        made = table.select(entry=(entry + first).cast("int64"))
+        return made.group_by("entry").agg(n=lambda grouped: grouped.count())
+
+    def _group(self, table: Any, column: int, edges: Ints) -> Any:
+        """The number of the span that a record's code is in."""
+        return self._steps(table[f"c{column}"], edges[1:-1].tolist(), list(range(len(edges) - 1)))
+
+    def _leaf(self, key: LeafCounts, node: int) -> Any:
+        """The leaf that a record reaches from a node."""
+        tree, column = key.tree, int(key.tree.column[node])
+        if column < 0:
+            return self._ibis.literal(int(tree.leaf[node]), type="int64")
+        edges, goes = key.within.edges[column], tree.goes_left[node]
+        ends = np.flatnonzero(np.diff(goes.astype(np.int64), prepend=-1))  # where runs of one side begin
+        sides = goes[ends].astype(np.int64).tolist()
+        left = self._steps(self._codes[f"c{column}"], edges[ends[1:]].tolist(), sides) == 1
+        return left.ifelse(self._leaf(key, int(tree.left[node])), self._leaf(key, int(tree.right[node])))
+
+    def _subset(self, subset: Subset) -> Any:
+        """The records that take part: geometry/subset.py in the words of a database."""
+        names = [f"c{column}" for column in range(len(self.sizes))]
+        window = self._ibis.window(group_by=names, order_by=names[:1])
+        table = self._codes.mutate(copy=self._ibis.row_number().over(window).cast("int64") + 1)
+        *multipliers, last, added = subset.multipliers(len(names))
+        hashed = (table.copy % PRIME * last + added) % PRIME
+        for name, multiplier in zip(names, multipliers, strict=True):
+            hashed = (hashed + table[name].cast("int64") % PRIME * multiplier) % PRIME
+        table = table.mutate(hashed=hashed.cast("int64"))
+        table = table.mutate(square=(table.hashed * table.hashed % PRIME).cast("int64"))
+        table = table.mutate(fourth=(table.square * table.square % PRIME).cast("int64"))
+        return table.filter(table.hashed * table.fourth % PRIME < subset.below).select(*names)
 
     def _entry(self, table: Any, attribute: int, classes: int) -> Any:
         """code * classes + class; the code alone when the class is left out."""
@@ -240,3 +310,15 @@ class DatabaseEngine(Tables):
 def _grouped(table: Any, cell: Any) -> Any:
     """How many records of each region lie in each cell."""
     return table.select("node", cell=cell).group_by("node", "cell").agg(n=lambda grouped: grouped.count())
+
+
+def _batched(tables: Sequence[CrossTable], most: int) -> Iterator[Sequence[CrossTable]]:
+    for first in range(0, len(tables), most):
+        yield tables[first : first + most]
+
+
+def _spread(entry: Ints, times: Ints, cells: int) -> Ints:
+    """All counts, given those that are not 0."""
+    counts = np.zeros(cells, dtype=np.int64)
+    counts[entry] = times
+    return counts

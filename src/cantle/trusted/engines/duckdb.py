@@ -26,9 +26,11 @@ import numpy.typing as npt
 from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
+from cantle.trusted.engines.table_counts import count_words
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts handed over together, as in memory."""
@@ -99,6 +101,7 @@ class DuckEngine(Tables):
         with suppress(self._error):
             self._base.close()
         del self._base, self._slabs, self._known, self._cells
+        self._kept = None
         self._finish()
 
     def _fill(self, batches: Iterable[Batch]) -> None:
@@ -120,7 +123,13 @@ class DuckEngine(Tables):
 
     # ---- the protocol -------------------------------------------------------------------------------------
 
-    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+        if isinstance(key, TableCounts | LeafCounts):
+            yield 0, 1, self._cell_counts(key).reshape(1, -1)
+            return
+        if isinstance(key, HeapCounts):
+            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
+            return
         for slab, start, end in self._asked(positions, max(1, self._slab_cells // key.cells)):
             number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
             tally = Tally(self._layout, key, end - start, start)
@@ -178,6 +187,16 @@ class DuckEngine(Tables):
         for words, _ in self._read(self._slabs[0].table, "node", self._columns):
             add_bins(counts, self._layout, key, self._grid, words)
         return counts.reshape(self._grid.cells, key.classes, key.width)
+
+    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+        """Counts of cross tables or leaves, in one pass; for a subset DuckDB numbers equal records."""
+        table = self._slabs[0].table
+        if isinstance(key, LeafCounts) or key.subset is None:
+            found = self._read(table, "node", self._columns)
+            return count_words(self._layout, key, ((words, None) for words, _ in found))
+        words = ", ".join(self._columns)
+        numbered = f"(SELECT {words}, row_number() OVER (PARTITION BY {words}) AS copy FROM {table})"
+        return count_words(self._layout, key, self._read(numbered, "copy", self._columns))
 
     def _occupied(self, grid: Grid) -> tuple[Ints, Ints]:
         """The occupied entries of a grid: written beside each other, then grouped; there may be very many."""

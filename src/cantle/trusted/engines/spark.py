@@ -35,9 +35,12 @@ from cantle.trusted.engines.packing import (
     occupied,
     split_words,
 )
+from cantle.trusted.engines.table_counts import count_words, with_copies
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+from cantle.trusted.mixing import scramble
+from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 BLOCK = 1 << 18
 """Records of a part."""
@@ -85,6 +88,7 @@ class SparkEngine(Tables):
     def close(self) -> None:
         held = [self._parts, *self._older]
         del self._parts, self._older, self._known, self._counted
+        self._kept = None
         with self._guarded():
             for parts in held:
                 parts.unpersist()
@@ -93,7 +97,13 @@ class SparkEngine(Tables):
 
     # ---- the protocol -------------------------------------------------------------------------------------
 
-    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+        if isinstance(key, TableCounts | LeafCounts):
+            yield 0, 1, self._cell_counts(key).reshape(1, -1)
+            return
+        if isinstance(key, HeapCounts):
+            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
+            return
         most, step = max(1, self._cells // key.cells), max(1, CHUNK_CELLS // key.cells)
         for start in range(0, len(positions), most):
             end = min(start + most, len(positions))
@@ -138,6 +148,18 @@ class SparkEngine(Tables):
         for at, more in self._ask(self._parts, _binner, self._layout, key, self._grid, len(counts)):
             counts[at] += more
         return counts.reshape(self._grid.cells, key.classes, key.width)
+
+    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+        """Counts of cross tables or leaves, in one job; where a subset is used equal records come together first."""
+        parts, work = self._parts, _cell_counter
+        if isinstance(key, TableCounts) and key.subset is not None:
+            number = max(1, self._parts.getNumPartitions())
+            parts = self._parts.flatMap(_sorter(number)).groupByKey(number)
+            work = _copy_counter
+        counts = np.zeros(key.cells, dtype=np.int64)
+        for at, more in self._ask(parts, work, self._layout, key):
+            counts[at] += more
+        return counts
 
     # ---- jobs ---------------------------------------------------------------------------------------------
 
@@ -199,6 +221,43 @@ def _counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
         for words, node in parts:
             tally.add(words, number[node])
         yield tally.sparse()
+
+    return count
+
+
+def _cell_counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The counts of cross tables or leaves in a partition."""
+
+    def count(parts: Iterator[Part]) -> Iterator[Any]:
+        counts = count_words(*question.value, ((words, None) for words, _ in parts))
+        at = np.flatnonzero(counts)
+        yield at, counts[at]
+
+    return count
+
+
+def _sorter(number: int) -> Callable[[Part], list[tuple[int, Words]]]:
+    """Parts of a part by what their records hold, so that equal records go to the same place."""
+
+    def sort(part: Part) -> list[tuple[int, Words]]:
+        words, _ = part
+        place = np.zeros(words.shape[1], dtype=np.uint64)
+        for row in words:
+            place = scramble(place ^ row)
+        place %= np.uint64(number)
+        return [(int(one), words[:, place == one]) for one in np.unique(place)]
+
+    return sort
+
+
+def _copy_counter(question: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The counts of cross tables over a subset; a group holds all records with the same words."""
+
+    def count(groups: Iterator[Any]) -> Iterator[Any]:
+        found = (np.concatenate(list(words), axis=1) for _, words in groups)
+        counts = count_words(*question.value, map(with_copies, found))
+        at = np.flatnonzero(counts)
+        yield at, counts[at]
 
     return count
 

@@ -5,15 +5,20 @@ All engines that hold records as arrays, whole or in parts, count by these funct
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cantle.trusted.engines.packing import SLICE, Layout, Words
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables
+from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.table_keys import LeafCounts, TableCounts
+
+SLICES = 4 * SLICE
+"""Records whose codes are taken out of their words together."""
 
 
 def count_key(key: TableCounts | LeafCounts, columns: Sequence[npt.NDArray[Any]]) -> Ints:
@@ -27,3 +32,24 @@ def count_cells(key: TableCounts | LeafCounts, cells: npt.NDArray[Any]) -> Ints:
         entry = key.tree.locate(list(cells)) * key.classes + cells[key.target]
         return np.bincount(entry, minlength=key.cells).astype(np.int64)
     return count_tables(cells, key.tables)
+
+
+def count_words(
+    layout: Layout, key: TableCounts | LeafCounts, parts: Iterable[tuple[Words, npt.NDArray[Any] | None]]
+) -> Ints:
+    """All counts of a key over parts of the records as words; with copy numbers, of the key's subset of them."""
+    counts = np.zeros(key.cells, dtype=np.int64)
+    for words, copy in parts:
+        for first in range(0, words.shape[1], SLICES):
+            here = words[:, first : first + SLICES]
+            columns = [layout.column(here, attribute) for attribute in range(len(layout.sizes))]
+            if copy is not None and isinstance(key, TableCounts) and key.subset is not None:
+                used = np.flatnonzero(key.subset.takes_part(columns, copy[first : first + SLICES]))
+                columns = [column[used] for column in columns]
+            counts += count_key(key, columns)
+    return counts
+
+
+def with_copies(words: Words) -> tuple[Words, Ints]:
+    """Words, all records with the same ones among them, and their copy numbers."""
+    return words, copy_numbers(words)

@@ -1,0 +1,185 @@
+"""Cross tables, subsets, leaves and round values: every engine counts what a loop over the records counts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.geometry import count_tables
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.subset import PRIME, Subset
+from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
+from tests.laws.strategies import Table
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"
+)
+
+SIZES = (2, 200, 3, 9)
+AT = np.zeros(1, dtype=np.int64)
+
+
+def records(n: int, seed: int = 1) -> Table:
+    """Records of which many are equal."""
+    dice = np.random.default_rng(seed)
+    points = [tuple(dice.integers(0, SIZES).tolist()) for _ in range(max(1, n // 3))]
+    return Table(SIZES, 1, tuple((*points[i], 0) for i in dice.integers(0, len(points), n)))
+
+
+WITHIN = ColumnCells((np.array([0, 1, 2]), np.array([0, 1, 50, 51, 199, 200]), np.array([0, 3]), np.arange(10)))
+
+
+def maps(*groups: list[int]) -> tuple[Any, ...]:
+    return tuple(np.array(one, dtype=np.uint8) for one in groups)
+
+
+TABLES = (
+    CrossTable((1,), maps([0, 1, 2, 3, 4])),
+    CrossTable((3, 0), maps([0, 0, 0, 1, 1, 1, 1, 2, 2], [0, 1])),
+    CrossTable((2, 1, 3), maps([0], [0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8])),
+)
+NOTHING = np.zeros(0, dtype=np.bool_)
+TREE = LabelTree(
+    np.array([3, -1, 1, -1, -1]),
+    (np.array([True, False, True] * 3), NOTHING, np.array([False, True, True, False, True]), NOTHING, NOTHING),
+    np.array([1, -1, 3, -1, -1]),
+    np.array([2, -1, 4, -1, -1]),
+    np.array([-1, 2, -1, 0, 1]),
+)
+HEAPS = (
+    HeapTable(1, np.array([0, 20, 150, 200]), np.array([1, -1, 0]), ValueClasses(-7, (1, 5, 10))),
+    HeapTable(3, np.array([0, 9]), np.array([0]), ValueClasses(0, (1, 2))),
+)
+KEYS: dict[str, Any] = {
+    "tables": TableCounts(WITHIN, TABLES),
+    "many tables": TableCounts(WITHIN, TABLES * 14),
+    "half of the records": TableCounts(WITHIN, TABLES, Subset(3, Fraction(1, 2))),
+    "a tenth of the records": TableCounts(WITHIN, TABLES, Subset(2**62 + 5, Fraction(1, 10))),
+    "leaves": LeafCounts(WITHIN, TREE, 0),
+    "round values": HeapCounts(HEAPS, SIZES),
+}
+
+
+def cell(column: int, code: int) -> int:
+    return int((WITHIN.edges[column][1:] <= code).sum())
+
+
+def hashed(subset: Subset, codes: tuple[int, ...], copy: int) -> int:
+    """H of geometry/subset.py, in plain whole numbers."""
+    *multipliers, last, added = subset.multipliers(len(codes))
+    linear = (added + last * copy + sum(a * code for a, code in zip(multipliers, codes, strict=True))) % PRIME
+    return pow(linear, 5, PRIME)
+
+
+def by_hand(key: Any, table: Table) -> list[int]:
+    """The counts of a key by its definition."""
+    counts, seen = [0] * key.cells, dict[tuple[int, ...], int]()
+    for *codes, _ in table.records:
+        x = tuple(codes)
+        seen[x] = seen.get(x, 0) + 1
+        first = 0
+        if isinstance(key, TableCounts):
+            if key.subset is not None and hashed(key.subset, x, seen[x]) >= key.subset.below:
+                continue
+            for one in key.tables:
+                entry = 0
+                for column, map_, groups in zip(one.columns, one.maps, one.shape, strict=True):
+                    entry = entry * groups + int(map_[cell(column, x[column])])
+                counts[first + entry] += 1
+                first += one.cells
+        elif isinstance(key, LeafCounts):
+            node = 0
+            while key.tree.column[node] >= 0:
+                column = int(key.tree.column[node])
+                left = key.tree.goes_left[node][cell(column, x[column])]
+                node = int((key.tree.left if left else key.tree.right)[node])
+            counts[int(key.tree.leaf[node]) * key.classes + cell(key.target, x[key.target])] += 1
+        else:
+            for one in key.tables:
+                groups, classes = one.shape
+                group = int(one.group[int((one.edges[1:] <= x[one.column]).sum())])
+                if group >= 0:
+                    number = int(one.classes.of(np.array([x[one.column]]))[0])
+                    counts[first + group * classes + number] += 1
+                first += groups * classes
+    return counts
+
+
+def tallied(engine: Any, key: Any) -> list[int]:
+    assert key.fits(engine.root(), engine.domain)
+    assert type(key) in engine.keys
+    ((first, last, counts),) = engine.tally(AT, key)
+    assert (first, last) == (0, 1)
+    return counts[0].tolist()
+
+
+def columns_of(table: Table) -> tuple[list[Any], Any]:
+    return [np.ascontiguousarray(column) for column in table.codes.T], table.labels
+
+
+def check(engine: Any, table: Table) -> None:
+    for name, key in KEYS.items():
+        assert tallied(engine, key) == by_hand(key, table), name
+    engine.close()
+
+
+@pytest.mark.parametrize("n", [0, 1, 300])
+def test_memory(n: int) -> None:
+    table = records(n)
+    columns, classes = columns_of(table)
+    check(ColumnEngine(columns, classes, sizes=SIZES, class_count=1), table)
+
+
+@pytest.mark.parametrize("n", [0, 300])
+def test_duckdb(n: int) -> None:
+    duckdb = pytest.importorskip("cantle.trusted.engines.duckdb")
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+    table = records(n)
+    columns, classes = columns_of(table)
+    halves = [([column[part] for column in columns], classes[part]) for part in (slice(0, 99), slice(99, None))]
+    check(duckdb.DuckEngine(halves, sizes=SIZES, class_count=1), table)
+
+
+@pytest.mark.parametrize("n", [0, 300])
+def test_database(n: int) -> None:
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    from tests.trusted.engines.test_database import opened
+
+    table = records(n)
+    check(opened(ibis.duckdb.connect(), table), table)
+
+
+def test_postgres(server: str) -> None:
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    from tests.trusted.engines.test_database import opened
+
+    table = records(200)
+    check(opened(ibis.connect(server), table, own=True), table)
+
+
+def test_spark(spark: Any, tmp_path: Path) -> None:
+    from tests.trusted.engines.test_spark import opened
+
+    table = records(300)
+    check(opened(spark, table, tmp_path), table)
+
+
+def test_the_kernel_counts_as_specified() -> None:
+    kernels = pytest.importorskip("cantle.trusted.geometry._count_kernels", reason="numba is not installed")
+    for n in (0, 1, 4095, 9000):
+        cells = WITHIN.locate(columns_of(records(n, seed=n))[0])
+        want = count_tables.count_tables_plainly(cells, TABLES)
+        assert np.array_equal(kernels.count_tables(cells, TABLES), want)
+        assert np.array_equal(kernels.count_tables(cells.astype(np.uint16), TABLES), want)
+
+
+def test_cells_of_very_many_codes_are_searched() -> None:
+    within = ColumnCells((np.array([0, 5, 10**9, 2**40]),))
+    codes = np.array([0, 4, 5, 10**9 - 1, 10**9, 2**40 - 1])
+    assert within.locate([codes])[0].tolist() == [0, 0, 1, 1, 2, 2]
