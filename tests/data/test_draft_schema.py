@@ -71,7 +71,7 @@ def test_a_parquet_draft_has_types_and_blanks(tmp_path: Path) -> None:
     assert "SECRET" not in text
     for kind in ("integer", "number", "string", "date", "datetime", "boolean"):
         assert f"type: {kind}\n" in text
-    with pytest.raises(SchemaError, match="field 'a b': `minimum` is still blank"):
+    with pytest.raises(SchemaError, match="field 'a b'.*`minimum`"):
         load(tmp_path, text)
     for key, value in (("minimum", "0"), ("maximum", "9"), ("step", "1"), ("categories", "[x]")):
         text = text.replace(f"{key}: {BLANK}", f"{key}: {value}")

@@ -264,7 +264,7 @@ def test_rows_without_id_are_dropped(tmp_path: Path) -> None:
     assert read(tmp_path / "x.csv", missingValues=["NULL"]) == [(1, 5), (4,)]
     floats = pl.DataFrame({"id": [1.0, None, float("nan"), 1.0], "item": [1, 2, 3, 4]})
     assert read(pd.DataFrame(floats.to_dict(as_series=False))) == [(1, 4)]
-    with pytest.raises(DataError, match="column 'id' holds identifiers as floats; store them as integers or text"):
+    with pytest.raises(DataError, match="column 'id'.*floats"):
         read(floats)
     assert read(pl.DataFrame({"id": [1, -9, 1], "item": [1, 2, 4]}), missingValues=["-9"]) == [(1, 4)]
     assert read(pl.DataFrame({"id": ["a", None, ""], "item": [1, 2, 4]})) == [(1,)]

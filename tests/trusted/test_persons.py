@@ -107,7 +107,7 @@ def test_identifiers_declared_as_floats_are_refused(tmp_path: Path, dtype: Any) 
     data.write_parquet(tmp_path / "people.parquet")
     nullable = pd.DataFrame({"who": pd.array([1, None], dtype="Float64"), "age": [1, 2], "ill": ["no"] * 2})
     for source in (data, data.head(0), data.to_arrow(), nullable, tmp_path / "people.parquet"):
-        with pytest.raises(DataError, match="column 'who' holds identifiers as floats; store them as integers or text"):
+        with pytest.raises(DataError, match="column 'who'.*floats"):
             opened(source)
 
 

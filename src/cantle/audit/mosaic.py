@@ -129,7 +129,7 @@ def _heaviest(questions: Questions, last: Callable[[], None]) -> list[Any]:  # n
 
 
 def _hub(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
-    questions.set_cells(PAIR[None, :].repeat(3, axis=0))
+    questions.set_cells([PAIR, PAIR, PAIR])
     return [questions.hub((0, 1, 2), _units(8))]
 
 

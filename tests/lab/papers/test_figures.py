@@ -100,7 +100,7 @@ def test_progress_names_the_points(tmp_path: Path) -> None:
 
 
 def test_unknown_figure_and_missing_data(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="unknown figure rps-fig9; choose from rps-fig1"):
+    with pytest.raises(ParameterError, match="unknown figure rps-fig9"):
         run(["rps-fig9"], tmp_path)
     with pytest.raises(ParameterError, match="--data DIR"):
         run(["rps-fig3"], tmp_path)

@@ -51,7 +51,7 @@ def test_files_are_found_plain_or_packed(tmp_path: Path, packed: bool) -> None:
 
 
 def test_missing_and_unknown_files_say_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"cannot find retail/retail\.dat \(or \.xz\) in the data folder; name the"):
+    with pytest.raises(DataError, match=r"cannot find retail/retail\.dat"):
         sets.load("retail", tmp_path)
     with pytest.raises(ParameterError, match="unknown data set stm; choose from msnbc, "):
         sets.find("stm", tmp_path)

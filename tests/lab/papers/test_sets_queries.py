@@ -144,7 +144,7 @@ def test_basic_has_laplace_noise_on_every_set_but_the_empty_one() -> None:
     records = clipped(noisy)
     assert (records.cells == np.rint(np.maximum(noisy.cells, 0))).all()
     assert records.records > 10 * len(data)  # what clipping does: half of the noise becomes records
-    with pytest.raises(ParameterError, match=r"Basic lists 2\^60 itemsets; it is for 20 items at most"):
+    with pytest.raises(ParameterError, match=r"20 items at most"):
         basic(small(60), 1, np.random.default_rng(0))
 
 

@@ -135,7 +135,7 @@ def test_the_same_seed_gives_the_same_bytes(
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "memory"])
 def test_gaps_are_told(engine: str, kind: str) -> None:
     schema = {"kind": "sets", "items": {"minimum": 1, "maximum": 9}} if kind == "sets" else {"kind": "graph"}
-    with pytest.raises(ParameterError, match=f"engine {engine} is for tables; data of kind {kind} is held in memory"):
+    with pytest.raises(ParameterError, match=f"engine {engine} .*kind {kind}"):
         cantle.publish("any", schema, epsilon=1, engine=engine)
 
 

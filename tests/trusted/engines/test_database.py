@@ -202,7 +202,7 @@ REFUSED = [
 def test_other_types_are_refused_unseen(backend: Any, kind: str, field: dict[str, Any], said: str) -> None:
     run(backend, "DROP TABLE IF EXISTS given")
     run(backend, f"CREATE TABLE given (x {kind})")
-    with pytest.raises(DataError, match=f"column 'x' has type .* does not read as {said}; cast it in a view"):
+    with pytest.raises(DataError, match=f"column 'x' .*{said}"):
         code_table(backend.table("given"), Schema.from_dict({"fields": [field | {"name": "x"}]}).domain())
     with pytest.raises(DataError, match="the table has no column 'z'"):
         code_table(backend.table("given"), Schema.from_dict({"fields": [field | {"name": "z"}]}).domain())

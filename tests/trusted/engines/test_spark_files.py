@@ -112,7 +112,7 @@ def test_other_encodings(spark: Cluster, tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes("age,town,weight\n5,Köln,9\n".encode("cp1252"))
     assert rows(spark, path, schema(encoding="cp1252")) == [("5", "Köln", "9")]
-    with pytest.raises(ParameterError, match="cannot find line ends in encoding 'utf-16'"):
+    with pytest.raises(ParameterError, match="line ends.*'utf-16'"):
         cantle.publish(str(path), schema(encoding="utf-16"), epsilon=1, engine="spark")
 
 
