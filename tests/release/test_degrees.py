@@ -275,7 +275,7 @@ def test_bad_schemas_and_files_are_told_in_fixed_words(tmp_path: Path) -> None:
     refused(DataError, "not a readable Parquet file", tmp_path / "friends.parquet", GRAPH)
     (tmp_path / "friends.txt.gz").write_bytes(b"1 2\n")
     refused(DataError, "cannot be read or is truncated", tmp_path / "friends.txt.gz", GRAPH)
-    refused(DataError, "no graph that can be read", 7, GRAPH)
+    refused(DataError, "cannot be read as a graph", 7, GRAPH)
 
 
 def test_a_node_list_that_cannot_be_used_costs_nothing(tmp_path: Path) -> None:

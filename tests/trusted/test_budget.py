@@ -142,7 +142,7 @@ def test_messages_name_the_question_the_price_and_the_fix() -> None:
     text = str(caught.value)
     for part in ("counting leaves", "0.1", "0.05 left", "depth 7", "lower the depth or the shares, or raise epsilon"):
         assert part in text
-    with pytest.raises(ParameterError, match="a price is a whole positive number"):
+    with pytest.raises(ParameterError, match="a price is a positive whole number"):
         budget.charge(
             np.array([0]),
             prices(0.5, len(np.array([0]))),

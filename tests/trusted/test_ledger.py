@@ -260,7 +260,7 @@ def test_places_where_no_ledger_can_be(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("CREATE TABLE songs (title TEXT)")
     other.close()
-    with pytest.raises(LedgerError, match="a database of something else"):
+    with pytest.raises(LedgerError, match="a database of another program"):
         charge(Ledger(tmp_path / "other.db"))
 
 

@@ -1,1 +1,1 @@
-"""All that touches exact numbers (README.md): budget, noise, scores, queries, curator, engines, ledger."""
+"""The trusted base: all code that touches exact numbers (budget, noise, scores, queries, curator, engines, ledger)."""

@@ -1,4 +1,4 @@
-"""What the curator gives away: noisy numbers with their rates, and noisy choices. Public."""
+"""The curator's answers: noisy numbers with their rates, and noisy choices. All of them are public."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
 """The budget of one run: exact integers along the paths of the tree.
 
-epsilon is k nano-units, k a whole number (epsilon = k / 10^9). Every open region has a balance: epsilon less
+epsilon is k nano-units, k a whole number (epsilon = k / 10^9). Every open region has a balance: epsilon minus
 all charges on its path from the root. A charge goes to open regions and is refused, for all of them, if one
-could not pay. Splitting hands the balance on to every child and closes the parent.
+could not pay. Splitting passes the balance on to every child and closes the parent.
 
 Claim 11 (path budget). However charges, stops and splits are chosen from answers already given, the whole run
 is epsilon-DP for one unit. By induction on the recursion: two data sets that differ in one record give the
 queries at a region factors of at most e^charge each; given the answers the children are the same regions for
 both, the record lies in exactly one, the others contribute equal factors; that child contributes at most
 e^balance. It needs: charges only to regions that are still open (a parent cannot be asked after its children),
-no region listed twice in one question, and no balance moved between siblings. `charge` and `inherit` see to it.
+no region listed twice in one question, and no balance moved between siblings. `charge` and `inherit` ensure this.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom the promise protects: one record; all that one person put in, at most `max_records` records; of a graph, one
-    node with its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
+    """Whom the promise protects: one record; one person with at most `max_records` records; in a graph, one node with
+    its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
 
     max_records: int = 1
     kind: str = "record"
@@ -61,7 +61,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Charge:
-    """One price on a path: what for, by which verb, how much, and the range or sensitivity it was paid for."""
+    """One price on a path: its purpose, the verb, the amount, and the range or sensitivity it was paid for."""
 
     why: str
     verb: str
@@ -80,7 +80,7 @@ class Charge:
 
 
 def nano_of(epsilon: Any, example: str = "--epsilon 1 or epsilon=0.5") -> int:
-    """epsilon in whole nano-units, rounded down; `example` shows in a message how it is written.
+    """epsilon in whole nano-units, rounded down; `example` shows in messages how to write it.
 
     >>> nano_of("0.3"), nano_of(0.3), nano_of(1)
     (300000000, 300000000, 1000000000)
@@ -118,7 +118,7 @@ def prices(epsilon_nano: Any, regions: int) -> Ints:
     except (ValueError, TypeError):
         cost = np.zeros(())
     if cost.dtype.kind not in "iu" or cost.shape not in ((), (regions,)) or (cost < 1).any() or (cost > MOST).any():
-        rule = "a price is a whole positive number of nano-units of epsilon, for all regions or for each"
+        rule = "a price is a positive whole number of nano-units of epsilon, one for all regions or one per region"
         raise ParameterError(f"{rule}; if it is a share of a very small epsilon, raise that")
     return np.full(regions, cost, dtype=np.int64)
 
@@ -142,7 +142,7 @@ class Budget:
         return f"Budget(epsilon={words_of(self.total)}, unit={self.unit.describe()!r})"
 
     def left(self, ids: Ints) -> Ints:
-        """What each region can still spend."""
+        """The balance of each region."""
         self._require_known(ids)
         return self._balance[ids].copy()
 
@@ -165,7 +165,7 @@ class Budget:
             raise ParameterError("regions must be known and listed once, in ascending order")
 
     def charge(self, ids: Ints, cost: Ints, *, why: str, verb: str, sensitivity: int, depth: int) -> None:
-        """Takes its cost (see `prices`) from each region's balance, or from none and raises."""
+        """Subtracts its cost (see `prices`) from each region's balance, or raises and subtracts nothing."""
         self.require_open(ids)
         short = cost > self._balance[ids]
         if short.any():
@@ -179,10 +179,10 @@ class Budget:
         self._note(ids, cost, why=why, verb=verb, sensitivity=sensitivity, depth=depth)
 
     def _note(self, ids: Ints, cost: Ints, *, why: str, verb: str, sensitivity: int, depth: int) -> None:
-        """Moves each region to the kind of path that has this charge at its end."""
+        """Moves each region to the kind of path that ends in this charge."""
         if not len(ids):
             return
-        # Mostly all pay the same: then the kind of path alone tells them apart, and kinds are few.
+        # Usually all pay the same: then only the kind of path distinguishes them, and kinds are few.
         costs, price = (cost[:1], 0) if (cost == cost[0]).all() else np.unique(cost, return_inverse=True)
         pairs, inverse = _distinct(self._path[ids] * len(costs) + price)
         kinds = np.empty(len(pairs), dtype=np.int64)
@@ -197,9 +197,9 @@ class Budget:
         self._path[ids] = kinds[inverse.reshape(-1)]
 
     def inherit(self, parents: Ints, times: Ints) -> Ints:
-        """Opens so many children for each parent and closes every region that was open; gives the children's ids.
+        """Opens this many children per parent and closes every region that was open; returns the children's ids.
 
-        A parent of which no child is kept ends here, as a leaf does.
+        A parent without a kept child ends here, like a leaf.
         """
         self.require_open(parents)
         if not is_int64_array(times, len(parents)) or (times < 0).any():
@@ -215,7 +215,7 @@ class Budget:
         return np.arange(first, len(self._open), dtype=np.int64)
 
     def close(self) -> None:
-        """No region can be charged any more."""
+        """Closes the budget: no region can be charged any more."""
         self._open[:] = False
 
     def _charges(self, kind: int) -> list[Charge]:
@@ -237,7 +237,7 @@ class Budget:
 
 
 def _distinct(keys: Ints) -> tuple[Ints, Ints]:
-    """The different keys (0 or more), ascending, and which of them each one is."""
+    """The distinct keys (0 or more), ascending, and for each key its number among them."""
     if int(keys.max()) >= 4 * len(keys):
         return np.unique(keys, return_inverse=True)
     there = np.bincount(keys) > 0

@@ -43,11 +43,11 @@ LISTED_QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *GRAPH_KEYS)
 LISTED_KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS)
 
 MOST_SPURIOUS = 10**7
-"""Empty cells that a question may be expected to show."""
+"""Most empty cells that a question may list on average."""
 
 
 class Curator:
-    """Holds the records, the budget and the dice; answers in noise."""
+    """Holds the records, the budget and the noise source; gives noisy answers."""
 
     __slots__ = ("__budget", "__calls", "__ended", "__engine", "__frontier", "__noise", "__stop", "__tests", "__unit")
 
@@ -76,25 +76,25 @@ class Curator:
     # ---- public facts -------------------------------------------------------------------------------------
 
     def root(self) -> Any:
-        """The whole domain as one region (a Frontier, of sets a Partitions); only before the first split."""
+        """The whole domain as one region (a Frontier; for sets, Partitions); only before the first split."""
         if self.__frontier.depth:
             raise ParameterError("the root was already split")
         return self.__frontier.copy()
 
     @property
     def domain(self) -> Any:
-        """What is public about the data, as its keys understand it."""
+        """The public domain of the data."""
         if self.__engine is None:
             raise Sealed("the curator is sealed; nothing can be asked of the records any more")
         return self.__engine.domain
 
     @property
     def unit(self) -> Unit:
-        """Whom the promise protects, as the questions see it: after `project`, so many records a node."""
+        """The unit that questions are charged for: after a projection, as many records as one node can change."""
         return self.__unit
 
     def left(self, nodes: Frontier | Partitions) -> Ints:
-        """What each region can still spend, in nano-units of epsilon."""
+        """The balance of each region, in nano-units of epsilon."""
         _require_trusted(nodes, REGIONS)
         return self.__budget.left(nodes.ids)
 
@@ -109,8 +109,8 @@ class Curator:
         """One noisy choice per region (or selection) among public candidates, as the candidates name it.
 
         Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * k)) for a unit
-        of k records, by the range lemma (Claim 1), candidates and weights being public. Rows that stand for many
-        candidates of one score are followed by a uniform draw among these, which is the law of choosing among all.
+        of k records, by the range lemma (Claim 1); candidates and weights are public. If a row stands for many
+        candidates of one score, a uniform draw among these follows, which is the law of choosing among all.
         Claim 38. The bound on degrees is such a choice, for one node, with the range of Claim 37.
         """
         _require_trusted(quality, TRUSTED_QUALITIES)
@@ -127,7 +127,7 @@ class Curator:
         return candidates.answer(ours, [self.__select(exact, ours, cost, rho) for exact in found])
 
     def __select(self, exact: Scored, nodes: Any, cost: Ints, rho: int) -> Chosen:
-        """Draws one row per selection, and which of the candidates that it stands for."""
+        """Draws one row per selection, and one of the candidates that it stands for."""
         here = slice(exact.first, exact.last)
         keys, rate = nodes.ids[here], Rate(cost[here], rho * NANO)
         if exact.selections is not None:  # several selections in one region, all at its price
@@ -257,16 +257,16 @@ class Curator:
         return tuple(trees.leaves(engine, number, goes_on) for number in range(len(trees.columns)))
 
     def coin(self, nodes: Frontier | Partitions, sides: Ints) -> Ints:
-        """A fair public die a region, 0 to sides - 1; costs nothing, for it knows nothing of the records."""
-        # Faces obey the rule of prices: whole and positive, one for all or one each.
+        """One fair public die per region, 0 to sides - 1; free, because it does not depend on the records."""
+        # Numbers of sides follow the rule of prices: positive whole numbers, one for all or one per region.
         nodes, _, _, faces = self.__ask(nodes, sides)
         self.__calls += 1
         return self.__noise.coin(Lanes(self.__calls, nodes.ids), faces)
 
     def split(self, nodes: Any, rule: Cuts | Kept | Projection) -> Any:
-        """The children of these regions; all other open regions are closed, their records dropped.
+        """The children of these regions; all other open regions are closed, and their records dropped.
 
-        Public: records follow a public rule and nothing is learnt.
+        Free: records follow a public rule, and nothing about them is revealed.
         """
         _require_trusted(rule, (Cuts, Kept, Projection))
         ours, positions, engine, _ = self.__ask(nodes, 1)
@@ -296,7 +296,7 @@ class Curator:
         return self.__frontier.copy()
 
     def seal(self) -> dict[str, Any]:
-        """Forgets records and dice and gives the receipt; whatever follows is post-processing."""
+        """Discards records and noise source and returns the receipt; what follows is post-processing."""
         if self.__engine is None:
             raise Sealed("the curator is sealed already")
         self.__forget()
@@ -305,9 +305,9 @@ class Curator:
     # ---- inside -------------------------------------------------------------------------------------------
 
     def __ask(self, nodes: Any, epsilon: Any) -> tuple[Any, Ints, Any, Ints]:
-        """The regions asked about as we know them, their positions in the engine, the engine, and their prices.
+        """The curator's own copy of the regions, their positions in the engine, the engine, and their prices.
 
-        Of what the method hands over only the numbers of the regions count. What is given here stays inside.
+        Only the numbers of the regions are taken from the method. The result must not leave the curator.
         """
         _require_trusted(nodes, (type(self.__frontier),))
         ids = nodes.ids
@@ -316,12 +316,12 @@ class Curator:
             raise Sealed("the curator is sealed; nothing can be asked of the records any more")
         self.__budget.require_open(ids)
         positions = np.searchsorted(self.__frontier.ids, ids)
-        # Open regions are those of the frontier and are listed once: as many are all of them.
+        # Open regions are those of the frontier and are listed once: if the numbers agree, these are all of them.
         ours = self.__frontier if len(ids) == len(self.__frontier) else self.__frontier.take(positions)
         return ours, positions, self.__engine, cost
 
     def __charge(self, nodes: Frontier | Partitions, cost: Ints, why: str, verb: str, sensitivity: int) -> None:
-        """Charges a question and gives it a number."""
+        """Charges a question and returns its number."""
         if type(why) is not str:
             raise ParameterError("every charge says in words what it is for")
         self.__budget.charge(nodes.ids, cost, why=why, verb=verb, sensitivity=sensitivity, depth=nodes.depth)
@@ -337,14 +337,14 @@ class Curator:
 
 
 def _require_trusted(thing: object, kinds: tuple[type, ...]) -> None:
-    """What sees exact counts must have its proof beside it: no look-alikes, no subclasses."""
+    """Refuses objects that would see exact counts without a proof in the trusted base."""
     if type(thing) not in kinds:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
 
 
 def _require_fitting(question: Candidates | SparseQuery | ValueTrees, engine: Engine, nodes: Any) -> None:
-    """The question is for this kind of data; if engines answer it from all the records they hold, whatever the region,
-    only the unsplit root may be asked: a region below it pays for its own records alone."""
+    """Refuses questions for other kinds of data. If engines answer a question from all their records, whatever the
+    region, only the unsplit root may be asked: a region below it pays only for its own records."""
     if engine.kind != question.kind:
         raise ParameterError(f"this question is for {question.kind}")
     if question.everyone and (len(nodes) != 1 or nodes.depth):

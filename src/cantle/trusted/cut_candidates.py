@@ -26,8 +26,8 @@ class Scored:
     """Candidates of the regions nodes[first:last] with exact scores: one selection per segment of `starts`. Private.
 
     One region may hold several selections (`selections`, numbered from 0; None: one per region). With weights the
-    exponential mechanism chooses, else permute-and-flip. `many` are how many candidates of the same score a row stands
-    for; the curator then draws one of them uniformly.
+    exponential mechanism chooses, otherwise permute-and-flip. `many` is the number of candidates of the same score that
+    a row stands for; the curator then draws one of them uniformly.
     """
 
     first: int
@@ -41,7 +41,7 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What was chosen among scored candidates: per selection the row within its segment, and which of its `many`."""
+    """The chosen candidates: per selection the row within its segment, and which of its `many`."""
 
     scored: Any
     row: Ints
@@ -54,17 +54,17 @@ class Chosen:
 
 
 class Candidates(Protocol):
-    """What competes in a noisy choice.
+    """The candidates of a noisy choice.
 
-    `kind` is the kind of data it can be asked of. `everyone`: the scores look at all records that the engine holds, so
-    that only the unsplit root may be asked, whose price every record pays.
+    `kind` is the kind of data it is for. `everyone`: the scores depend on all records that the engine holds, so
+    only the unsplit root may be asked, whose price every record pays.
     """
 
     kind: ClassVar[str]
     everyone: ClassVar[bool]
 
     def fits(self, nodes: Any, domain: Any, quality: Any) -> bool:
-        """Whether these are candidates for these regions of this domain, and the score has a proof for them; judged
+        """Whether these are candidates for these regions of this domain, and the score has a proof for them; decided
         without records."""
 
     def exact_scores(self, engine: Any, positions: Ints, nodes: Any, quality: Any) -> Iterator[Scored]:
@@ -91,7 +91,7 @@ class _CutCandidates:
     classes: int
 
     def exact_scores(self, engine: TableEngine, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:
-        """Counted, then scored; or both at once where the engine can."""
+        """Counts, then scores; or both at once if the engine can."""
         counts = self.counts(nodes)
         if isinstance(engine, Fused) and isinstance(quality, Mix):
             weights = quality.even, quality.apart

@@ -26,8 +26,8 @@ MOST_DEGREE = 2**26
 
 @dataclass(frozen=True)
 class GraphDomain:
-    """What is public about a graph: its number of nodes, if it is; whether nodes without edges are listed; whether
-    there are edges to project, or only degrees."""
+    """What is public about a graph: its number of nodes, unless it is private; whether nodes without edges are listed;
+    whether there are edges to project, or only degrees."""
 
     nodes: int | None
     listed: bool
@@ -66,7 +66,7 @@ class KeptEdges:
 
 @dataclass(frozen=True)
 class AtMost:
-    """How many nodes have projected degree at most k, for k = 0 .. theta; the last one is the number of nodes.
+    """The numbers of nodes of projected degree at most k, for k = 0 .. theta; the last one is the number of nodes.
 
     Claim 32. Sensitivity theta + 1 for one node: it adds theta + 1 - d'(v), the others move sum |delta| <= d'(v).
     """
@@ -91,7 +91,7 @@ class AtMost:
 
 @dataclass(frozen=True)
 class AtLeast:
-    """How many nodes have projected degree at least k, for k = 1 .. theta.
+    """The numbers of nodes of projected degree at least k, for k = 1 .. theta.
 
     Claim 33. Sensitivity 2 theta for one node, also if only its edges go, and if nodes without edges are not listed: v
     moves d'(v), the others sum |delta| <= d'(v), and a node without kept edges is in none of them.
@@ -142,7 +142,7 @@ class Nodes:
 class SortedDegrees:
     """The degrees of all nodes, ascending; their number is public.
 
-    Claim 35. Sensitivity 2 for one edge: two degrees rise by one, and sorting moves no two lists apart in L1.
+    Claim 35. Sensitivity 2 for one edge: two degrees rise by one, and sorting never increases the L1 distance.
     """
 
     nodes: int
@@ -165,7 +165,7 @@ class SortedDegrees:
 
 @dataclass(frozen=True)
 class DegreesAbove:
-    """How many nodes have degree at least k, for k = 1 .. most (public).
+    """The numbers of nodes of degree at least k, for k = 1 .. most (public).
 
     Claim 36. Sensitivity 2 for one edge: each of its ends passes one k.
     """
@@ -210,15 +210,15 @@ class Lag:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds on degrees to choose from, with a public penalty each, in edges: what counting under it costs.
+    """Candidate bounds on degrees, each with a public penalty in edges: the cost of counting under it.
 
     With f_i the edges kept under theta_i and g_i = f_i - penalty_i, the score of i is -max_j (g_j - g_i) / max(theta_i,
     theta_j): how far i falls behind, in units of what one node can change.
 
     Claim 37. The score changes by at most 1 for one node: f_j - f_i changes by an amount in [-theta_i, theta_j]
     (Claim 31), so every quotient changes by at most 1, and so does their largest. In integers, floor(2^10 score)
-    changes by at most 2^10 + 1: range 2 (2^10 + 1). Scores below -2^62 are raised to it, which takes no two further
-    apart: whether a score fits 64 bits must not depend on the edges.
+    changes by at most 2^10 + 1: range 2 (2^10 + 1). Scores below -2^62 are raised to it, which increases no difference;
+    whether a score fits 64 bits must not depend on the edges.
     """
 
     kind: ClassVar[str] = "graphs"
@@ -259,22 +259,22 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Projection:
-    """From here on the graph is a table with one attribute, the projected degree 0 .. theta of every node.
+    """The graph turned into a table with one attribute, the projected degree 0 .. theta of every node.
 
     Claim 39. One node changes that table by at most 2 theta + 1 insertions and deletions of records, 2 theta + 2 if the
-    node stays and loses its edges: it comes or moves, and at most theta others move
+    node stays and loses its edges: its own record is inserted or changed, and those of at most theta others change
     (cantle.trusted.bounding.projection). If nodes without edges are not listed, only degrees from 1 on are in it, and 2
-    theta + 1 still bounds the changes. So with that many records as the unit every question is as private for a node as
-    its price says (group privacy). Public: nothing is learnt.
+    theta + 1 still bounds the changes. So with that many records as the unit, every question is as private for a node
+    as its price says (group privacy). The step itself is free: nothing is revealed.
     """
 
     theta: int
 
     def fits(self, engine: GraphsEngine, unit: Unit) -> bool:
-        """Whether there is a graph that can be projected so, and a proof for this unit."""
+        """Whether the graph can be projected to this bound, and there is a proof for this unit."""
         plain = type(self.theta) is int and engine.kind == "graphs" and unit.kind in ("node", "node-isolate")
         return plain and engine.can_project(self.theta)
 
     def unit(self, unit: Unit) -> Unit:
-        """How many records of the table one node can change."""
+        """The number of records of the table that one node can change."""
         return Unit(2 * self.theta + (2 if unit.kind == "node-isolate" else 1), unit.kind)

@@ -1,7 +1,7 @@
-"""What can be counted: keys that an engine answers with exact integers, one row of cells a region.
+"""Keys: what an engine can count, answered with exact integers, one row of cells per region.
 
-A key is a public value; `fits` says whether it is one for these regions and this domain, judged without records, so
-that no failure can depend on them. The answer is secret and lives inside one curator call only.
+A key is a public value; `fits` checks whether it suits these regions and this domain, without records, so that no
+failure can depend on them. The answer is secret and lives only inside one curator call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Domain = tuple[tuple[int, ...], int]
 
 
 MOST_LISTED = 22
-"""Items of a universe whose sets can all be listed."""
+"""Largest universe whose sets can all be listed."""
 
 
 def are_ints(numbers: object) -> bool:
@@ -39,7 +39,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Classes:
-    """The class histogram: one cell a class (one in all without a target)."""
+    """The class histogram: one cell per class (a single cell without a target)."""
 
     classes: int
 
@@ -53,7 +53,7 @@ class Classes:
 
 @dataclass(frozen=True)
 class OneWays:
-    """One table (code, class) for each listed attribute, side by side; `classes` = 1 leaves the class out."""
+    """One table (code, class) per listed attribute, side by side; `classes` = 1 leaves the class out."""
 
     attributes: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -82,7 +82,7 @@ class OneWays:
 
 @dataclass(frozen=True, eq=False)
 class OneWayEach:
-    """For each region the table (code, class) of an attribute of its own, padded to `width` codes."""
+    """For each region the table (code, class) of its own attribute, padded to `width` codes."""
 
     attribute: Ints
     width: int

@@ -26,24 +26,24 @@ class Query(Protocol):
 
     @property
     def key(self) -> Any:
-        """What the engine is to count."""
+        """The key that the engine counts."""
 
     def sensitivity(self, unit: Unit) -> int:
         """L1 bound for one unit."""
 
 
 class SparseQuery(Protocol):
-    """Counts of too many cells to list: only cells from a public threshold on are given.
+    """Counts of too many cells to list: only cells from a public threshold on are returned.
 
-    `kind` is the kind of data it can be asked of. `everyone`: all records that the engine holds are counted, so that
-    only the unsplit root may be asked, whose price every record pays.
+    `kind` is the kind of data it is for. `everyone`: all records that the engine holds are counted, so only the
+    unsplit root may be asked, whose price every record pays.
     """
 
     kind: ClassVar[str]
     everyone: ClassVar[bool]
 
     def fits(self, nodes: Any, domain: Any) -> bool:
-        """Whether it can be asked about these regions of this domain; judged without records."""
+        """Whether it can be asked about these regions of this domain; decided without records."""
 
     def owners(self, nodes: Any) -> Ints:
         """Cells come in segments, each with a threshold of its own: the place of each segment's region (public)."""
@@ -62,7 +62,7 @@ class SparseQuery(Protocol):
 class Size:
     """The number of records of a region.
 
-    Claim 7. Sensitivity 1 a record: a record adds 1 to one count.
+    Claim 7. Sensitivity 1 per record: a record adds 1 to one count.
     """
 
     @property
@@ -77,7 +77,7 @@ class Size:
 class Histogram:
     """The class histogram of a region.
 
-    Claim 8. Sensitivity 1 a record, whatever the number of classes: the cells are disjoint, a record has one class.
+    Claim 8. Sensitivity 1 per record, whatever the number of classes: the cells are disjoint, a record has one class.
     """
 
     classes: int
@@ -94,8 +94,8 @@ class Histogram:
 class Marginals:
     """One-way tables (code, class) of several attributes.
 
-    Claim 9. Sensitivity = number of tables a record: within a table the cells are disjoint, a record is in one
-    cell of each.
+    Claim 9. Sensitivity m per record for m tables: within a table the cells are disjoint, and a record is in one
+    cell of each table.
     """
 
     tables: OneWays
@@ -112,7 +112,7 @@ class Marginals:
 class Children:
     """The numbers of records in the children of a cut.
 
-    Claim 10. Sensitivity 1 a record: every record of the region has exactly one child.
+    Claim 10. Sensitivity 1 per record: every record of the region is in exactly one child.
     """
 
     cuts: Cuts
@@ -161,7 +161,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class ChildSets:
-    """For each partition, how many records touch exactly each set of children of its next node; cells by `rank`.
+    """For each partition, the number of records that touch exactly each set of children of its next node, by `rank`.
 
     Claim 29. Sensitivity 1 per record: every record of a partition touches exactly one set of children, and sets are
     numbered one to one (Claim 26).
@@ -192,9 +192,9 @@ class ChildSets:
 
 @dataclass(frozen=True)
 class ItemSets:
-    """How many records are exactly each non-empty set of items, for a small universe.
+    """The number of records equal to each non-empty set of items, for a small universe.
 
-    Claim 30. Sensitivity 1 a record: a record is one set.
+    Claim 30. Sensitivity 1 per record: a record is one set.
     """
 
     items: int

@@ -8,7 +8,7 @@ candidate i's score. Selection with weight exp(epsilon * score / rho), or permut
 epsilon-DP (docs/privacy.md, Claim 1). If no record ever lowers a score (monotone), rho is at most the largest
 change. Every range here is also checked by brute force over all small tables in tests/laws.
 
-Scores are 64-bit integers, and a sum that wraps around would have no range. The claims hold for up to MOST_RECORDS =
+Scores are 64-bit integers, and a sum that overflows would have no range. The claims hold for up to MOST_RECORDS =
 2^52 records (4.5 * 10^15, at least 36 petabytes as words): no score is then larger than 3/2 * 2^10 * 2^52 < 2^63,
 handicaps of up to 2^60 included, and every count is exact as a float. Sums of counts themselves fit up to 2^63.
 """
@@ -26,17 +26,17 @@ from cantle.errors import ParameterError
 from cantle.trusted.geometry.boxes import Ints
 
 MOST_RECORDS = 1 << 52
-"""The proofs of all scores hold up to so many records."""
+"""The proofs of all scores hold up to this many records."""
 
 MOST_WEIGHT = 1 << 10
-"""Weights above it could take a score of MOST_RECORDS past 64 bits."""
+"""Larger weights could take a score of MOST_RECORDS past 64 bits."""
 
 SCALE = 1 << 10
 """Real scores become integers by floor(SCALE * q)."""
 
 
 class Score(Protocol):
-    """How good candidates are, in whole numbers, with a proved range."""
+    """A score of candidates in whole numbers, with a proved range."""
 
     @property
     def range(self) -> int:
@@ -47,7 +47,7 @@ class Quality(Score, Protocol):
     """A score of cuts and specialisations, from the counts of their parts."""
 
     def scores(self, children: Sequence[Ints]) -> Ints:
-        """One integer a candidate; children are arrays (..., classes)."""
+        """One integer per candidate; children are arrays (..., classes)."""
 
 
 def _apart(left: Ints, right: Ints) -> Ints:
@@ -65,10 +65,10 @@ def _apart(left: Ints, right: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Mix:
-    """even * min(r1, r2) + apart * g, with g the best number of records told apart by class.
+    """even * min(r1, r2) + apart * g, where g is the largest number of records separated by class.
 
-    Claim 2. Range even + apart. min(r1, r2) gains 1 when the record joins the strictly smaller side and else
-    stays; g = max over c != c' of x_c + y_c' is a maximum of counting functions, each gaining 0 or 1. So the
+    Claim 2. Range even + apart. min(r1, r2) gains 1 if the record joins the strictly smaller side, otherwise 0;
+    g = max over c != c' of x_c + y_c' is a maximum of counting functions, each gaining 0 or 1. So the
     score gains between 0 and even + apart: monotone. As min(r1, r2) <= n/2, g <= n and weights are at most 2^10, 64
     bits hold the score of n <= 2^52 records: 2^9 n + 2^10 n < 2^63.   RPS 3.2 eq. (2), 4.2 eq. (3)
     """
@@ -92,14 +92,14 @@ class Mix:
 
 
 BALANCE = Mix(even=1, apart=0)
-"""RPS eq. (2) doubled: q = min(r1, r2) / 2.  Deviation: the paper's exp(eps q) pays eps/2 only; ours pays all."""
+"""RPS eq. (2) doubled: q = min(r1, r2) / 2.  Deviation: the paper's exp(eps q) uses only eps/2; ours uses all."""
 
 CLASS_AWARE = Mix(even=2, apart=1)
 """RPS eq. (3) doubled, any number of classes: 2 min + g, range 3.  Deviation: the paper states no sensitivity."""
 
 
 class Additive:
-    """A score that adds up a value of every part; with `value(nothing) = 0` empty parts do not matter."""
+    """A score that sums a value over all parts; the value of an empty part is 0."""
 
     def value(self, part: Ints) -> Ints:
         """The value of parts given by their class counts (..., classes)."""
@@ -132,8 +132,8 @@ class Max(Additive):
 class JointMajority(Max):
     """Max over all cells of the whole partition after the split: `children` are all current groups' parts.
 
-    Claim 4. Range 1, by Claim 3 with the groups as children: the total is what has range 1. A gain over the
-    current total is the same for selection (a shift common to all candidates), but is not itself monotone.
+    Claim 4. Range 1, by Claim 3 with the groups as children: the total has range 1. The gain over the current
+    total gives the same selection (a shift common to all candidates), but is not itself monotone.
     """
 
 
@@ -168,7 +168,7 @@ def _impurity(part: Ints) -> tuple[Ints, Ints, Ints]:
     """(whole, rest, n) with n^2 - S = whole * n + rest and 0 <= rest < n, S = sum_c n_c^2; n is 1 where it is 0.
 
     Exact up to MOST_RECORDS, though n^2 has 104 binary digits: n^2 - S = sum_c n_c (n - n_c), and each product is
-    divided by n as on paper. There every rest is below n, so the rests of up to 2^10 classes add up to less than 2^62.
+    divided by n by long division. Every rest is below n, so the rests of up to 2^10 classes add up to less than 2^62.
     """
     n = part.sum(axis=-1)
     divisor = np.maximum(n, 1)
@@ -181,7 +181,7 @@ def _impurity(part: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _divided_product(a: Ints, b: Ints, n: Ints) -> tuple[Ints, Ints]:
-    """divmod(a * b, n) for 0 <= a, b <= n <= 2^52, by the digits of b: no number on the way reaches 2^64.
+    """divmod(a * b, n) for 0 <= a, b <= n <= 2^52, by the digits of b: no intermediate number reaches 2^64.
 
     A rest r < n takes in the next digit d < 2^11 as 2^11 r + a d <= 2^11 (n - 1) + n (2^11 - 1) < 2^64, and the
     quotient so far is at most a b / n <= 2^52.
@@ -222,7 +222,7 @@ def _entropy_term(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class InfoGain:
-    """floor(SCALE * information gain in bits): entropy of the class less its mean entropy in the children.
+    """floor(SCALE * information gain in bits): entropy of the class minus its mean entropy in the children.
 
     Claim 5. Range 2 (SCALE + 1). The gain changes within [-1, 1] for any number of classes: up by at most
     h(1/(n+1)) <= 1, down by at most (H(C) + phi(n_c)) / (n+1) <= 1 with phi(t) = (t+1)log2(t+1) - t log2 t

@@ -32,13 +32,13 @@ Span = tuple[int, int]
 
 
 class ExactCounts(Protocol):
-    """What candidates may see of an engine: exact counts of their own tables."""
+    """The part of an engine that candidates may use: exact counts of their own tables."""
 
     def occupied(self, key: CodeTable) -> tuple[Ints, Ints]:
         """Occupied entries, ascending, and their counts."""
 
     def place(self, grid: Grid) -> None:
-        """Settles the cells that `dense` counts."""
+        """Sets the grid whose cells `dense` counts."""
 
     def dense(self, key: GridBins) -> Ints:
         """All counts, shape (cells, classes, width)."""
@@ -80,18 +80,18 @@ def _are_values(values: object, sizes: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoredSplits(Scored):
-    """Scored candidates with what they stand for. Private: where runs begin depends on the records."""
+    """Scored candidates and the splits they stand for. Private: where runs begin depends on the records."""
 
     value: Ints  # which value it specialises
     point: Ints  # first point of the run; 0 for fixed children
 
 
 class _Specialisations:
-    """What all candidate sets of specialisations have in common: they score themselves on all records at once.
+    """The base of all candidate sets of specialisations: they are scored on all records at once.
 
-    Claim 24. epsilon-DP: for each selection as in Claim 13, the runs standing for all their points; several selections
-    in one question look at disjoint records (Claim 21). Every record is looked at, so the path of every record must
-    pay: only the unsplit root may be asked (`everyone`).
+    Claim 24. epsilon-DP: each selection as in Claim 13, where runs stand for all their points; several selections in
+    one question look at disjoint records (Claim 21). All records are looked at, so the path of every record must pay:
+    only the unsplit root may be asked (`everyone`).
     """
 
     kind: ClassVar[str] = "tables"
@@ -132,7 +132,7 @@ def _running(counts: Ints) -> Ints:
 
 
 def _runs(code: Ints, span: Span) -> tuple[Ints, Ints, Ints]:
-    """Runs of points inside a span with these occupied codes: how many codes lie left, how many points, the first."""
+    """Runs of points inside a span with these occupied codes: number of codes to the left, of points, first point."""
     lo, hi = span
     point = np.concatenate([[lo + 1], code + 1])
     many = np.append(code + 1, hi) - point
@@ -141,7 +141,7 @@ def _runs(code: Ints, span: Span) -> tuple[Ints, Ints, Ints]:
 
 
 def even_points(lo: int, hi: int, most: int) -> Ints:
-    """At most so many of the points lo + 1 to hi - 1, evenly spaced.
+    """At most this many of the points lo + 1 to hi - 1, evenly spaced.
 
     >>> even_points(0, 10, 3).tolist(), even_points(4, 7, 3).tolist()
     ([2, 5, 8], [5, 6])
@@ -158,8 +158,8 @@ def even_points(lo: int, hi: int, most: int) -> Ints:
 class JointSplits(_Specialisations):
     """All (value, split) pairs of a grid at once, scored over all its cells; permute-and-flip.
 
-    Of a value split at a point at most `points` evenly spaced points compete; later rounds refine. Each value has a
-    public handicap that is taken from its scores, so that one with many points is not favoured for their number.
+    For a value that is split at a point, at most `points` evenly spaced points compete; later rounds refine. Each value
+    has a public handicap that is subtracted from its scores, so that a value is not favoured for its number of points.
 
     Claim 20. The score of a candidate is, up to a number common to all and its handicap, the sum of the quality's value
     over all cells after the split. The added record lies in one cell and has one code and class, so it changes one part
@@ -227,7 +227,7 @@ class JointSplits(_Specialisations):
         return exact_counts.reshape(-1, len(inner), after, self.classes, width)
 
     def _gains(self, i: int, points: Ints, exact_part: Ints, quality: Additive) -> tuple[Ints, Ints, Ints]:
-        """Scores of a value's candidates less that of the undivided value; `exact_part` is (.., .., bins, classes)."""
+        """Scores of a value's candidates minus that of the undivided value; `exact_part` is (.., .., bins, classes)."""
         whole = exact_part.sum(axis=2)
         undivided = quality.value(whole).sum()
         if self.values[i].children is not None:
@@ -252,9 +252,9 @@ def _gathered(parts: Sequence[tuple[Ints, Ints, Ints, Ints]], sizes: Sequence[in
 
 @dataclass(frozen=True, eq=False)
 class SplitPoints(_Specialisations):
-    """One point inside each of several disjoint spans of one attribute, each scored on its span's records alone.
+    """One point inside each of several disjoint spans of one attribute, each scored only on its span's records.
 
-    Claim 21. One charge pays for all: the spans hold disjoint records, so a record has a say in one selection only.
+    Claim 21. One charge pays for all: the spans hold disjoint records, so a record influences only one selection.
     """
 
     values: tuple[Value, ...]
@@ -287,7 +287,7 @@ class SplitPoints(_Specialisations):
 
 @dataclass(frozen=True, eq=False)
 class OneValue(_Specialisations):
-    """One of several values with fixed children, each scored on its own records alone (DiffGen, line 7).
+    """One of several values with fixed children, each scored only on its own records (DiffGen, line 7).
 
     Claim 22. The added record changes one child of each value whose records it joins and none of the others, so every
     score changes as its quality says (Claims 3, 5, 6) or not at all: within the quality's range, which spans 0.

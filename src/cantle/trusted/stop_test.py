@@ -8,7 +8,7 @@ a = e^-epsilon_t and
     L = 2 epsilon_t + sum over j >= 1 of ln[(1 + a - a^(1 + j delta)) / (1 + a - a^(j delta))].
 Let D' be D and one more record, f(x) = P[x + Z > theta]. "No" is less likely under D' by at most e^-epsilon_t and
 ends the path. "Yes" at x multiplies by f(x)/f(x-1) >= 1, which is e^epsilon_t for x <= theta + 1 and falls above it.
-Counts do not grow along a path, so b falls by at least delta a test until it rests at theta - delta for both
+Counts do not grow along a path, so b falls by at least delta per test until it stays at theta - delta for both
 data sets (factor 1). The worst sequence is theta - delta + 1, theta + 1, theta + 1 + delta, ...: the sum above.
 For a unit of k records the tests run at rate epsilon_t / k and lose at most k times the bound for one record.
 """
@@ -26,7 +26,7 @@ from cantle.trusted.budget import MOST, NANO
 from cantle.trusted.geometry.boxes import Ints
 
 MOST_COUNT = 1 << 40
-MOST_TESTS = 1 << 20  # on a path; so that no product below leaves 64 bits
+MOST_TESTS = 1 << 20  # most tests on a path, so that no product below exceeds 64 bits
 
 _DIGITS = 60
 _SLACK = Decimal(10) ** -40  # far above the rounding of the few thousand 60-digit operations below
@@ -42,7 +42,7 @@ def _tail(a: Decimal, power: Decimal) -> Decimal:
 
 @lru_cache(maxsize=4096)
 def lifetime_bound(epsilon_nano: int, delta: int, records: int = 1) -> int:
-    """L in nano-units, rounded up: what all tests of a path lose together."""
+    """L in nano-units, rounded up: the total loss of all tests of a path."""
     with localcontext(Context(prec=_DIGITS)):
         rate = Decimal(epsilon_nano) / (NANO * records)
         a, step = (-rate).exp(), (-rate * delta).exp()
@@ -73,9 +73,9 @@ class PrivTree:
             raise ParameterError("PrivTree tests need a price of a whole positive number of nano-units of epsilon")
 
     def cost(self, tests: Ints, records: int) -> Ints:
-        """What a path with this many tests has lost, in nano-units."""
+        """The loss of a path with this many tests, in nano-units."""
         lifetime = self.lifetime(records)
-        paid_up = lifetime // self.epsilon_nano  # from so many tests on the lifetime price is reached
+        paid_up = lifetime // self.epsilon_nano  # from this many tests on, the lifetime price is reached
         return np.where(tests <= paid_up, np.minimum(tests, paid_up) * self.epsilon_nano, lifetime)
 
     def lifetime(self, records: int) -> int:
@@ -83,7 +83,7 @@ class PrivTree:
         return lifetime_bound(self.epsilon_nano, self.delta, records)
 
     def biased(self, exact_counts: Ints, tests: Ints) -> Ints:
-        """b: counts less the decay, never below theta - delta."""
+        """b: counts minus the decay, never below theta - delta."""
         return np.maximum(self.theta - self.delta, exact_counts - tests * self.delta)
 
     @staticmethod

@@ -31,7 +31,7 @@ def _scan(ends: Any, theta: Any, degrees: Any, kept: Any) -> None:
 def _compiled() -> Callable[..., None]:
     try:
         made: Callable[..., None] = numba.njit(cache=True)(_scan)
-    except RuntimeError:  # no folder that the machine code could be kept in
+    except RuntimeError:  # no folder in which the machine code could be cached
         made = numba.njit(_scan)
     return made
 

@@ -1,5 +1,5 @@
-"""A private graph, or a private list of degrees, as arrays; read by cantle.data.graphs, held by
-cantle.trusted.engines.graph."""
+"""Arrays of a private graph or a private list of degrees; cantle.data.graphs reads them, and
+cantle.trusted.engines.graph holds them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ends = NDArray[np.int32]
 
 
 class _Private:
-    """Shows nothing of itself and cannot be written away."""
+    """Private data: its repr shows nothing, and it cannot be pickled or copied."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(private)"
@@ -29,13 +29,12 @@ class Graph(_Private):
     """An undirected graph without loops and double edges.
 
     `ends` has shape (edges, 2): numbers of nodes, the smaller first, each edge once, in ascending order. The numbers
-    follow the public order of identifiers (cantle.trusted.bounding.node_ids), so that taking a node away leaves the
-    others in the order they had. `keys` is the public hash of each numbered node.
+    follow the public order of identifiers (cantle.trusted.bounding.node_ids), so that removing a node does not change
+    the order of the others. `keys` is the public hash of each numbered node.
 
-    `nodes` is how many nodes there are: under `unit: node` those that were named, which is private; otherwise the
-    public number of the schema, whatever was named. `listed` (public) says whether the input names the nodes without
-    edges too; where it does not, a node that loses its last edge is no longer there (see
-    cantle.trusted.bounding.projection).
+    `nodes` is the number of nodes: under `unit: node` those that were named, which is private; otherwise the public
+    number of the schema, whatever was named. `listed` (public) says whether the input also names nodes without edges;
+    if not, a node that loses its last edge disappears (see cantle.trusted.bounding.projection).
     """
 
     nodes: int

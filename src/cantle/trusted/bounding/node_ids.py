@@ -1,13 +1,12 @@
 """Identifiers of nodes: one canonical form, one public order, one public hash.
 
 An identifier is a whole number of 64 bits or a text. Decimal digits with or without a minus sign are the number they
-spell ("7", "007" and 7 are one node). Everything else is text, as its UTF-8 bytes. What other values are, a float or a
-tuple, cantle.data.graphs says.
-The order of identifiers is public: numbers by value, then texts by their bytes. So is the hash, which knows nothing
-but the identifier: a file's order, the other nodes or the edges cannot change it.
+spell ("7", "007" and 7 are one node). Everything else is text, as its UTF-8 bytes. cantle.data.graphs defines what
+other values mean, such as floats and tuples. The order of identifiers is public: numbers by value, then texts by their
+bytes. The hash is public too and depends only on the identifier, not on the file's order, the other nodes or the edges.
 
-Numbers are hashed without collisions; two texts may meet, which nobody should rely on not to happen: what needs a
-total order breaks ties by the order of identifiers (cantle.trusted.bounding.projection).
+Hashes of numbers do not collide; hashes of texts may. Code that needs a total order breaks ties by the order of
+identifiers (cantle.trusted.bounding.projection).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Column:
 
 
 def identifier(value: str | bytes | int) -> Identifier | None:
-    """The canonical identifier that a text or a whole number is; None for a text of blanks alone.
+    """The canonical identifier of a text or a whole number; None for a text that holds only blanks.
 
     >>> identifier("007"), identifier(7), identifier(" ann "), identifier("")
     (7, 7, b'ann', None)
@@ -64,7 +63,7 @@ def _of_token(token: bytes) -> Identifier | None:
 
 
 def _of_long_number(value: int) -> Identifier | None:
-    """A number that needs more than 64 bits is a text; one too long to be written is none."""
+    """A number that needs more than 64 bits is a text; one too long to be written is not an identifier."""
     try:
         return str(value).encode()
     except ValueError:

@@ -25,7 +25,7 @@ KEY = np.uint64(0x63616E746C65)  # public: it only has to be fixed
 
 
 def person_numbers(ids: pl.Series) -> Ints:
-    """A number for each person, the same for the same identifier; -1 where there is none."""
+    """One number per record, equal for equal identifiers; -1 for a record without a person."""
     return ids.rank("dense").cast(int).fill_null(0).to_numpy().astype(np.int64) - 1
 
 

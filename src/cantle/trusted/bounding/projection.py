@@ -5,8 +5,8 @@ The order of edges is public: by a hash of the unordered pair of the hashes of i
 total order on all pairs that could be an edge, and neither the file's order nor other edges or nodes can change it. The
 projection pi_theta scans the edges in that order and keeps (a, b) if both ends have fewer than theta kept edges so far.
 
-Identifiers must belong to their nodes: if the others were numbered anew when a node leaves, they would be other nodes,
-and nothing here would hold between the two graphs.
+Identifiers must belong to their nodes: if the other nodes were renumbered when a node leaves, they would be different
+nodes, and nothing here would hold between the two graphs.
 
 Lemma. Let G' be G and one more node v with its edges, d'(v) the degree of v in pi_theta(G'), and delta_u the change of
 the projected degree of another node u. Then sum |delta_u| <= d'(v) <= theta.
@@ -14,8 +14,8 @@ the projected degree of another node u. Then sum |delta_u| <= d'(v) <= theta.
 Proof. Scan both graphs together; the edges they share come in the same order. An edge at v that G' keeps raises d'(v)
 by one and sum |delta| by at most one. Another edge (a, b) changes something only if exactly one graph keeps it. Say G
 keeps it and G' does not: then an end, say a, is full in G' and not in G, so delta_a > 0 just before. Now delta_a and
-delta_b drop by one each: |delta_a| falls by one, |delta_b| rises by at most one, the sum does not grow. If G' alone
-keeps it, the same with signs turned. So in the end sum |delta| is at most the number of kept edges at v. ∎
+delta_b drop by one each: |delta_a| falls by one, |delta_b| rises by at most one, the sum does not grow. If only G'
+keeps it, the same holds with signs reversed. So in the end sum |delta| is at most the number of kept edges at v. ∎
 
 What follows for exact answers, as L1 sensitivity (d are projected degrees; tests/laws/test_projection.py tries all
 graphs of up to five nodes):
@@ -36,9 +36,9 @@ are half the sum of degrees, so their number changes by (d'(v) + sum delta) / 2,
 
 `node-isolate`. v stays and loses its edges: the others move as before, and v itself by d'(v), to 0.
 
-Nodes not listed. An edge list without the lines of v has also lost the nodes whose only edges led to v, however many;
-so #{d <= k} and the number of nodes have no bound there. Without v these nodes have no edge anyway: whether they are
-there changes no #{d >= k} with k >= 1 and no kept edge, and only such answers may be asked of this input.
+Nodes not listed. Removing the lines of v from an edge list also removes all nodes whose only edges led to v, so
+#{d <= k} and the number of nodes have no bound. Without v these nodes have no edge anyway: whether they are present
+changes no #{d >= k} with k >= 1 and no kept edge, and only such questions are allowed for this input.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def order(graph: Graph) -> Ints:
     places = np.argsort(hashes)
     hashes = hashes[places]
     if (hashes[1:] == hashes[:-1]).any():
-        # numbers of nodes follow the order of identifiers, so this rule too knows nothing of other edges
+        # numbers of nodes follow the order of identifiers, so this rule does not depend on other edges either
         low, high = ends.min(axis=1)[places], ends.max(axis=1)[places]
         places = places[np.lexsort((high, low, hashes))]
     return places
@@ -85,7 +85,7 @@ def project(ends: Ends, nodes: int, theta: int) -> tuple[Ints, Bools]:
 
 
 def kept_edges(ends: Ends, nodes: int, thetas: Iterable[int]) -> list[int]:
-    """How many edges each projection keeps, for edges in their public order."""
+    """The number of edges that each projection keeps, for edges in their public order."""
     projector = Projector(ends, nodes)
     return [int(projector.project(theta)[1].sum()) for theta in thetas]
 
@@ -110,14 +110,14 @@ class Projector:
         """Projected degrees (nodes,), and which edges are kept (edges,)."""
         if type(theta) is not int or theta < 1:
             raise ParameterError("theta is a whole number of at least 1")
-        if theta >= self._most:  # nobody is ever full
+        if theta >= self._most:  # no node is ever full
             return self._degrees.copy(), np.ones(len(self._ends), dtype=np.bool_)
         if self._compiled:
             return _compiled_scan()(self._ends, self._nodes, theta)
         kept = self._larger_ends() <= theta  # neither end can be full when such an edge comes
         left = theta - np.bincount(self._ends[kept].reshape(-1), minlength=self._nodes)
         rest, step = np.flatnonzero(~kept), self._nodes // 2 + _STEP
-        for at in range(0, len(rest), step):  # so few edges a node that most are decided in one round
+        for at in range(0, len(rest), step):  # few edges per node: most are decided in one round
             part = rest[at : at + step]
             kept[part] = _decide(self._ends[part], left)
         return theta - left, kept
@@ -138,19 +138,19 @@ def _compiled_scan() -> Callable[[Ends, int, int], tuple[Ints, Bools]]:
 
 
 def _decide(ends: Ends, left: Ints) -> Bools:
-    """Which of these edges the scan keeps; takes their places off `left`, what each node can still take.
+    """Which of these edges the scan keeps; subtracts them from `left`, the number of edges each node can still take.
 
-    All edges that come before are decided; of those that come later some may be, and are taken off already. By rounds
-    over all undecided edges at once: let an undecided edge have at each end a rank, the number of undecided edges there
-    that come before it. In a round,
+    All earlier edges are decided; some later ones may be, and are already subtracted. It works in rounds over all
+    undecided edges at once: an undecided edge has at each end a rank, the number of undecided edges there that come
+    before it. In a round,
     (1) an edge at an end with nothing left is dropped,
     (2) an edge whose rank at both ends is below what that end has left is kept.
-    Every decision is the scan's, if all before were. (1) The scan keeps theta edges of that end, those known already,
-    and never more. (2) When the scan comes to the edge, each end has at most those that are known to be kept and the
-    undecided ones that come before: fewer than theta. And every round decides the first undecided edge: its ranks are
-    0, so it is kept unless an end has nothing left, and then it is dropped. So all are decided, and as by the scan.
+    Every decision agrees with the scan if all earlier ones do. (1) The scan keeps theta edges of that end, which are
+    known already, and never more. (2) When the scan reaches the edge, each end has at most the edges known to be kept
+    and the undecided ones before it: fewer than theta. And every round decides the first undecided edge: its ranks are
+    0, so it is kept unless an end has nothing left, and then it is dropped. So all are decided as by the scan.
 
-    When a round decides less than half, the scan itself goes over the rest, so that no order of edges takes long.
+    When a round decides less than half, the scan itself processes the rest, so that no order of edges takes long.
     """
     kept = np.zeros(len(ends), dtype=np.bool_)
     undecided = np.flatnonzero((left[ends] > 0).all(axis=1))  # (1)
@@ -167,7 +167,7 @@ def _decide(ends: Ends, left: Ints) -> Bools:
 
 
 def _ranks(nodes: NDArray[np.int32]) -> Ints:
-    """For each entry, how many entries before it are the same node."""
+    """For each entry, the number of earlier entries of the same node."""
     places = np.arange(len(nodes))
     entries = (nodes.astype(np.int64) << 32) | places
     entries.sort()  # by node, then by place

@@ -1,1 +1,1 @@
-"""Where the records live. An engine counts exactly, draws nothing, and is spoken to by the curator alone."""
+"""Engines: they hold the records and count exactly. They draw nothing, and only the curator uses them."""

@@ -18,9 +18,9 @@ _LOW = 2**32 - 1
 
 @compiled
 def pack(codes: Any, classes: Any, sizes: Any, rows: Any) -> Any:
-    """Writes codes and class of each record as a row; gives whether all are below their sizes.
+    """Writes codes and class of each record as a row; returns whether all are below their sizes.
 
-    The other kernels look and write where the codes say; those of the encoder are below their sizes.
+    The other kernels use codes as positions in arrays, so they must be below their sizes, as the encoder's are.
     """
     good, label = True, codes.shape[1]
     for r in range(len(codes)):
@@ -73,7 +73,7 @@ def count_children(rows: Any, start: Any, end: Any, attribute: Any, point: Any, 
 def part(rows: Any, words: Any, start: Any, end: Any, attribute: Any, point: Any, middle: Any) -> None:
     """Moves the rows of each region so that those below its cut come first, up to middle[i].
 
-    `words` are the same rows as 64-bit words. Row r changes places with the first row known to be on the right (or with
+    `words` are the same rows as 64-bit words. Row r is swapped with the first row known to be on the right (or with
     itself), so rows before `at` are on the left, those from `at` to r on the right.
     """
     for i in range(len(start)):
@@ -90,8 +90,8 @@ def part(rows: Any, words: Any, start: Any, end: Any, attribute: Any, point: Any
 
 @compiled
 def _add_bytes(rows: Any, words: Any, label: Any, first: Any, last: Any, offset: Any, steps: Any, table: Any) -> None:
-    """Adds the step of their class to table[offset of the column + code], for rows of one-byte codes, a word of eight
-    at a time. Columns that are not asked about have an offset too, beyond those that are."""
+    """Adds the step of their class to table[offset of the column + code], for rows of one-byte codes, eight per word.
+    Columns that are not needed have an offset too, beyond those that are."""
     for r in range(first, last):
         step = steps[rows[r, label]] if len(steps) > 1 else 1
         for w in range(words.shape[1]):
@@ -147,9 +147,9 @@ def score_cuts(
     sizes: Any,
     scores: Any,
 ) -> None:
-    """Scores even * min(sides) + apart * (records told apart) of all cuts of each region, one after the other.
+    """Scores even * min(sides) + apart * (records separated by class) of all cuts of each region, one after the other.
 
-    By region, attribute and point; of attribute only[i] alone if `only` is given. One class leaves the class out.
+    Ordered by region, attribute and point; only for attribute only[i] if `only` is given. One class means no class.
     """
     attributes = lo.shape[1]
     home, place = np.zeros(attributes, np.uint64), np.zeros(rows.shape[1], np.uint64)
@@ -157,7 +157,7 @@ def score_cuts(
     for a in range(attributes):
         home[a] = codes
         codes += _U(sizes[a])
-    nowhere, codes = codes, codes + _U(256)  # room for bytes that are not asked about
+    nowhere, codes = codes, codes + _U(256)  # room for bytes that are not needed
     # Two classes are counted in one cell, the second above bit 32; more have a table each.
     two = classes == 2 and len(rows) < 1 << 31
     bases, steps = np.arange(classes) * np.int64(codes), np.ones(classes, np.int64)

@@ -1,11 +1,11 @@
-"""The engine protocol: what a curator asks of records, and the contract in words.
+"""The engine protocol: the questions a curator asks about records, and the contract in words.
 
-Every engine says which kind of data it holds, its public domain, its root region and the keys it can count:
+Every engine declares the kind of data it holds, its public domain, its root region and the keys it can count:
 
 * `open` happens in the constructor: records become codes of the public domain, once.
 * `tally(positions, key)` counts: chunks of (first, last, counts), where counts are exact integers of shape
   (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
-* `close()` forgets the records.
+* `close()` discards the records.
 
 Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 
@@ -52,7 +52,7 @@ class Engine(Protocol):
 
     @property
     def domain(self) -> Any:
-        """What is public about the data, as the keys of this kind of data understand it."""
+        """The public domain of the data."""
 
     def root(self) -> Any:
         """All records as one region."""
@@ -97,8 +97,8 @@ class Fused(Protocol):
         self, positions: Ints, lo: Ints, hi: Ints, only: Ints | None, classes: int, weights: tuple[int, int]
     ) -> Iterator[Chunk]:
         """Chunks (first, last, scores): for every cut strictly inside [lo, hi) of the listed regions, by region,
-        attribute and point, even * min(sides) + apart * g as quality.Mix has it, weights = (even, apart); of attribute
-        only[i] alone where `only` is given; classes = 1 leaves the class out. Scores hold until the next chunk."""
+        attribute and point, even * min(sides) + apart * g as scores.Mix defines it, weights = (even, apart); only for
+        attribute only[i] if `only` is given; classes = 1 leaves the class out. Scores are valid until the next chunk."""
 
 
 class SetsEngine(Engine, Protocol):
@@ -114,13 +114,13 @@ class GraphsEngine(Engine, Protocol):
     """A graph, asked as a whole."""
 
     def kept(self, theta: int) -> int:
-        """How many edges projection to theta keeps."""
+        """The number of edges that projection to theta keeps."""
 
     def can_project(self, theta: int) -> bool:
         """Whether theta is a sound bound and there are edges (public)."""
 
     def as_table(self, theta: int) -> TableEngine:
-        """The projected degrees as records of one attribute; of nodes with kept edges only, if nodes are not listed."""
+        """The projected degrees as records of one attribute; if nodes are not listed, only of nodes with kept edges."""
 
 
 class Tables:

@@ -1,6 +1,6 @@
-"""Records by column, never moved: for questions about one region and the cells of a grid (DiffGen).
+"""The column engine: records by column, never moved, for questions about one region and the cells of a grid (DiffGen).
 
-Grid tables are counted densely where the table is not much larger than the data, else by sorting the entries.
+Grid tables are counted in an array if the table is not much larger than the data, otherwise by sorting the entries.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, Key, On
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 DENSE = 1 << 20
-"""Tables of up to so many entries, or twice the records, are counted in an array of that size."""
+"""Tables of up to this many entries, or twice the records, are counted in an array of that size."""
 
 
 class ColumnEngine(Tables):
-    """Counts over one array of codes an attribute; there is one region, the whole domain."""
+    """Counts over one array of codes per attribute; there is one region, the whole domain."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class ColumnEngine(Tables):
         return np.bincount(entry, minlength=cells * key.classes * key.width).reshape(cells, key.classes, key.width)
 
     def place(self, grid: Grid) -> None:
-        """Finds cell * classes + class of each record; kept, for the counts of a round begin where it ended.
+        """Finds cell * classes + class of each record, and keeps it for the counts of the next round.
 
         Grids are compared by their edges, never by identity: a grid could have been written to in between.
         """
@@ -140,7 +140,7 @@ class ColumnEngine(Tables):
         return cell * self.classes + self._class
 
     def _located(self, kind: Any) -> npt.NDArray[Any]:
-        """The same by kernels, an attribute at a time: what a code adds to the entry is in a table."""
+        """The same by kernels, attribute by attribute: a table holds what a code adds to the entry."""
         from cantle.trusted.engines import _kernels
 
         assert self._grid is not None
@@ -156,7 +156,7 @@ class ColumnEngine(Tables):
 
 
 def _are_below(column: npt.NDArray[Any], size: int) -> bool:
-    """Whether all codes are of the domain, as the encoder's are: kernels look and write where they say."""
+    """Whether all codes are in the domain, as the encoder's are: kernels use them as positions in arrays."""
     return not len(column) or (int(column.max()) < size and int(column.min()) >= 0)
 
 

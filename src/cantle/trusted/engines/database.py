@@ -1,8 +1,8 @@
-"""Records that stay in their database: PostgreSQL and others that ibis knows. Needs the extra `database`.
+"""The database engine: records stay in PostgreSQL or another database of ibis. Needs the extra `database`.
 
-The codes of the records are kept there in a temporary table, with the number of each one's region; questions are
-grouped counts, and only these leave the database. Expressions are ibis, rendered for the database at hand; temporary
-tables are made, filled and dropped in plain SQL. Ends of the connection end the temporary tables.
+The codes of the records are in a temporary table of the database, with the number of each record's region. Questions
+are grouped counts, and only these leave the database. Expressions are written with ibis; temporary tables are made,
+filled and dropped in plain SQL, and end with the connection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCe
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 CHUNK_CELLS = 1 << 18
-"""Cells of counts held and handed over together."""
+"""Cells of counts held and returned together."""
 
 LINES = 1000
 """Rules sent in one statement."""
@@ -151,7 +151,7 @@ class DatabaseEngine(Tables):
 
     @contextmanager
     def _asking(self, asked: Ints, first: int, key: Key) -> Iterator[Any]:
-        """The grouped counts (node, cell, n) of a key, of at least the regions asked about."""
+        """The grouped counts (node, cell, n) of a key, for at least the given regions."""
         codes = self._codes
         table = codes.filter((codes.node >= int(asked[0])) & (codes.node <= int(asked[-1])))
         rows = slice(first, first + len(asked))
@@ -287,13 +287,13 @@ class DatabaseEngine(Tables):
             self._end(self._backend.raw_sql(statement))
 
     def _end(self, cursor: Any) -> None:
-        """Closes a cursor; some backends hand out the connection itself."""
+        """Closes a cursor; some backends return the connection itself."""
         if cursor is not getattr(self._backend, "con", None) and hasattr(cursor, "close"):
             cursor.close()
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Other words for what a database says, which may quote what it holds."""
+        """Replaces the database's errors by a fixed message, because they may quote values."""
         try:
             yield
         except CantleError:
@@ -308,7 +308,7 @@ class DatabaseEngine(Tables):
 
 
 def _grouped(table: Any, cell: Any) -> Any:
-    """How many records of each region lie in each cell."""
+    """The number of records per region and cell."""
     return table.select("node", cell=cell).group_by("node", "cell").agg(n=lambda grouped: grouped.count())
 
 

@@ -1,11 +1,11 @@
-"""Records in a DuckDB database of their own, on disk: for tables larger than memory. Needs the extra `duckdb`.
+"""The DuckDB engine: records in a private DuckDB database on disk, for tables larger than memory. Needs `duckdb`.
 
-Records are packed into words (cantle.trusted.engines.packing) and lie in slabs: a table each, for regions that follow
-one another and whose counts fit the cache. A slab is read in batches and counted by the kernel that all engines of
-parts share; a split writes new slabs, so that the records of a region stay together however many regions there are.
+Records are packed into words (cantle.trusted.engines.packing) and stored in slabs: one table for consecutive regions
+whose counts fit the cache. A slab is read in batches and counted by the kernel that all engines with parts share; a
+split writes new slabs, so that the records of a region stay together however many regions there are.
 
-The folder of the database holds private codes. Only its owner can enter it, and it is deleted when the engine is
-closed or goes, also after a failure; what a killed process leaves must be deleted by hand (docs/engines.md).
+The folder of the database holds private codes. Only its owner can enter it, and it is deleted when the engine is closed
+or garbage-collected, also after a failure. What a killed process leaves must be deleted by hand (docs/engines.md).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 CHUNK_CELLS = 1 << 18
-"""Cells of counts handed over together, as in memory."""
+"""Cells of counts returned together, as in memory."""
 
 SLAB_CELLS = 1 << 22
 """Cells of counts of a slab: 32 MB."""
@@ -51,7 +51,7 @@ Batch = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class _Slab:
-    """The table of the records of regions first, ..., last - 1; there, these are numbered from 0."""
+    """The table of the records of regions first, ..., last - 1, numbered from 0 inside the table."""
 
     table: str
     first: int
@@ -59,7 +59,7 @@ class _Slab:
 
 
 class DuckEngine(Tables):
-    """Counts over words in DuckDB; `memory` is what it may use in all, half of it for DuckDB's own buffers."""
+    """Counts over words in DuckDB; `memory` limits the total, half of it for DuckDB's own buffers."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class DuckEngine(Tables):
             self._fill(batches)
         except BaseException:
             self._slabs = []
-            self.close()  # the folder goes, whatever happened
+            self.close()  # the folder is deleted, whatever happened
             raise
 
     def __repr__(self) -> str:
@@ -105,7 +105,7 @@ class DuckEngine(Tables):
         self._finish()
 
     def _fill(self, batches: Iterable[Batch]) -> None:
-        """Packs all records into the first slab, some at a time, however they come."""
+        """Packs all records into the first slab, some at a time, whatever the size of the batches."""
         held: list[Words] = []
         for columns, classes in batches:
             for first in range(0, len(classes), BATCH):
@@ -157,7 +157,7 @@ class DuckEngine(Tables):
         for slab in self._slabs:
             self._drop(slab.table)
         self._slabs = made
-        self._run("CHECKPOINT")  # so that the room of what was dropped is used again
+        self._run("CHECKPOINT")  # so that the space of dropped tables is reused
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
@@ -170,7 +170,7 @@ class DuckEngine(Tables):
         return self._known[key.attribute]
 
     def place(self, grid: Grid) -> None:
-        """Settles the grid that is asked about; grids are compared by their edges."""
+        """Sets the grid of the next questions; grids are compared by their edges."""
         if self._grid is None or not self._grid.same(grid):
             self._grid, self._cells = grid.copy(), None
 
@@ -199,7 +199,7 @@ class DuckEngine(Tables):
         return count_words(self._layout, key, self._read(numbered, "copy", self._columns))
 
     def _occupied(self, grid: Grid) -> tuple[Ints, Ints]:
-        """The occupied entries of a grid: written beside each other, then grouped; there may be very many."""
+        """The occupied entries of a grid: written to a table, then grouped, because there may be very many."""
         table = self._new_table("entry BIGINT", words=False)
         for words, _ in self._read(self._slabs[0].table, "node", self._columns):
             self._insert(table, words[:0], self._layout.locate(words, grid))
@@ -210,7 +210,7 @@ class DuckEngine(Tables):
     # ---- slabs --------------------------------------------------------------------------------------------
 
     def _asked(self, positions: Ints, most: int) -> Iterator[tuple[_Slab, int, int]]:
-        """The slabs of the regions asked about, at most so many regions at a time: (slab, start, end) of the list."""
+        """The slabs of the given regions, at most this many regions at a time: (slab, start, end) in the list."""
         for slab in self._slabs:
             start, end = np.searchsorted(positions, [slab.first, slab.last]).tolist()
             for first in range(start, end, most):
@@ -237,7 +237,7 @@ class DuckEngine(Tables):
     # ---- the database -------------------------------------------------------------------------------------
 
     def _new_table(self, last: str, words: bool = True) -> str:
-        """An empty table of words, if wanted, and one more number."""
+        """Makes an empty table of words (if requested) and one more number."""
         self._tables += 1
         name = f"part{self._tables}"
         columns = [f"{column} UBIGINT" for column in self._columns if words]
@@ -277,7 +277,7 @@ class DuckEngine(Tables):
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Other words for what DuckDB says, which may quote what it holds."""
+        """Replaces DuckDB's errors by a fixed message, because they may quote values."""
         try:
             yield
         except (self._error, self._arrow.ArrowException, OSError):
@@ -297,7 +297,7 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
                 raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
             listed = ", ".join(_quoted(column) for column in columns)
             batches = arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
-            yield batches.schema.empty_table()  # so that types are judged without a record as well
+            yield batches.schema.empty_table()  # so that types are checked even without a record
             yield from batches
     except (duckdb.Error, arrow.ArrowException, OSError):
         raise_alone(
@@ -308,7 +308,7 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
 
 
 def _named(base: Any, path: Path, table: str | None) -> str:
-    """The table's name in SQL; the only one there is, if none is given."""
+    """The table's name in SQL; if none is given, the only table of the database."""
     if table is not None:
         return ".".join(_quoted(part) for part in table.split("."))
     found = base.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
@@ -322,7 +322,7 @@ def _quoted(name: str) -> str:
 
 
 def load() -> tuple[Any, Any]:
-    """The packages duckdb and pyarrow, or a word about the extra."""
+    """The packages duckdb and pyarrow; MissingExtra if they are not installed."""
     try:
         import duckdb
         import pyarrow
@@ -339,7 +339,7 @@ def _connect(duckdb: Any, folder: Path, memory: int) -> Any:
     settings = {
         "memory_limit": f"{memory // 2}B",
         "temp_directory": str(folder / "spill"),
-        "preserve_insertion_order": "false",  # no order of records means anything
+        "preserve_insertion_order": "false",  # the order of records has no meaning
         "autoinstall_known_extensions": "false",
     }
     return duckdb.connect(str(folder / "codes.duckdb"), config=settings)

@@ -42,7 +42,7 @@ class GraphEngine:
     keys: ClassVar[tuple[type, ...]] = GRAPH_KEYS
 
     def __init__(self, graph: Graph | Degrees, *, nodes: int | None = None, compiled: bool = False) -> None:
-        """`nodes` is the public number of nodes, None where it is private."""
+        """`nodes` is the public number of nodes; None if it is private."""
         self._public_nodes = nodes if isinstance(graph, Graph) else graph.nodes
         self._graph: Graph | Degrees | None = graph
         self.compiled = compiled
@@ -58,7 +58,7 @@ class GraphEngine:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are: secret under `node`, else the public number."""
+        """The number of nodes: secret under `node`, otherwise public."""
         return self._held().nodes
 
     @property
@@ -68,7 +68,7 @@ class GraphEngine:
         return held.listed if isinstance(held, Graph) else True
 
     def kept(self, theta: int) -> int:
-        """How many edges the projection keeps."""
+        """The number of edges that the projection keeps."""
         if theta not in self._kept:
             self._project(theta)
         return self._kept[theta]
@@ -89,7 +89,7 @@ class GraphEngine:
 
     @property
     def domain(self) -> GraphDomain:
-        """What is public."""
+        """The public domain."""
         return GraphDomain(self._public_nodes, self.listed, isinstance(self._held(), Graph))
 
     def root(self) -> Frontier:
@@ -144,7 +144,7 @@ class GraphEngine:
         self._kept[theta], self._last = int(np.count_nonzero(kept)), (theta, degrees)
 
     def _sized(self, degrees: Ints) -> Ints:
-        """As many as there are nodes: some 0 more, or the smallest left out."""
+        """As many degrees as there are nodes: with zeros added, or the smallest left out."""
         nodes = self.nodes
         made = np.zeros(max(nodes, len(degrees)), dtype=np.int64)
         made[: len(degrees)] = degrees
@@ -153,6 +153,6 @@ class GraphEngine:
 
 
 def _from_top(degrees: Ints, most: int) -> Ints:
-    """How many degrees are at least k, for k = 1 .. most."""
+    """The numbers of degrees of at least k, for k = 1 .. most."""
     held = np.bincount(np.minimum(degrees, most), minlength=most + 1)
     return np.asarray(np.cumsum(held[::-1])[::-1][1:])

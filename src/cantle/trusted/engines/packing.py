@@ -22,13 +22,13 @@ Words = npt.NDArray[np.uint64]
 """Shape (words, records)."""
 
 Cells = Callable[[Words, Ints, Ints], Ints]
-"""From words, classes and the number of each record's region to the cell each record is counted in."""
+"""A function from words, classes and region numbers to the cell in which each record is counted."""
 
 Sparse = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
-"""Where counts are not 0, and the counts there, table by table: less to send."""
+"""The positions of non-zero counts, and these counts, table by table: less to send."""
 
 SLICE = 1 << 16
-"""Records counted together at least: their codes stay in a core's cache."""
+"""Smallest number of records counted together: their codes stay in a core's cache."""
 
 FINE = 1 << 24
 """Counts of a grid by code that are kept for all attributes together: 128 MB."""
@@ -52,7 +52,7 @@ class Layout:
         self.words = last + 1
 
     def pack(self, columns: Sequence[npt.NDArray[Any]], classes: npt.NDArray[Any]) -> Words:
-        """The words of records given by column."""
+        """The words of records given as columns."""
         words = np.zeros((self.words, len(classes)), dtype=np.uint64)
         for column, word, shift in zip((*columns, classes), self.word, self.shift, strict=True):
             words[word] |= column.astype(np.uint64) << shift
@@ -75,7 +75,7 @@ class Layout:
 
     def locate(self, words: Words, grid: Grid) -> Ints:
         """cell * classes + class of each record in a grid."""
-        blank = np.broadcast_to(np.int64(0), words.shape[1])  # an attribute in one span is not looked at
+        blank = np.broadcast_to(np.int64(0), words.shape[1])  # an attribute in one span adds nothing
         cut = [len(edge) > 2 for edge in grid.edges]
         columns = [self.column(words, a) if many else blank for a, many in enumerate(cut)]
         cell = grid.locate(columns) if columns else np.zeros(words.shape[1], dtype=np.int64)
@@ -85,7 +85,7 @@ class Layout:
 def split_words(layout: Layout, words: Words, node: Ints, number: Ints, cuts: Cuts) -> tuple[Words, Ints]:
     """The records of the regions that are split, and the number of each one's child.
 
-    `number` says of every region which of the split ones it is, -1 for those that close: their records go.
+    `number` gives for each region its place among the split ones, -1 for closed ones, whose records are dropped.
     """
     local = number[node]
     if (number < 0).any():
@@ -96,7 +96,7 @@ def split_words(layout: Layout, words: Words, node: Ints, number: Ints, cuts: Cu
 
 
 class Tally:
-    """Counts of a key in some regions, part after part; `first` is the place of the first one in the question."""
+    """Counts of a key in some regions, part after part; `first` is the position of the first one in the question."""
 
     def __init__(self, layout: Layout, key: Key, nodes: int, first: int = 0) -> None:
         self._layout, self._nodes = layout, nodes
@@ -104,10 +104,12 @@ class Tally:
         self._counts = [np.zeros(nodes * cells, dtype=np.int64) for cells, _ in self._blocks]
 
     def add(self, words: Words, local: Ints) -> None:
-        """Counts records; `local` numbers their regions from 0, those below are not asked about."""
+        """Counts records; `local` numbers their regions from 0, negative numbers are not counted."""
         if len(local) and local.min() < 0:
             words, local = words[:, local >= 0], local[local >= 0]
-        step = max([SLICE, *(len(counts) for counts in self._counts)])  # passing over the counts must not cost more
+        step = max(
+            [SLICE, *(len(counts) for counts in self._counts)]
+        )  # a pass over all counts must not cost more than that
         for first in range(0, len(local), step):
             part, where = words[:, first : first + step], local[first : first + step]
             label = self._layout.column(part, -1)
@@ -170,7 +172,7 @@ def _joint(code: Ints, label: Ints, classes: int) -> Ints:
 
 
 class GridTally:
-    """Counts of the cells of a grid by class and code, of all attributes at once: a round asks about each of them.
+    """Counts of the cells of a grid by class and code, for all attributes at once, because a round asks about all.
 
     An attribute of very many codes has no such table (`has`), and is counted by bin (`add_bins`).
     """
@@ -179,7 +181,7 @@ class GridTally:
         self._layout, self._grid = layout, grid
         cells = {a: grid.cells * layout.classes * size for a, size in enumerate(layout.sizes)}
         order = sorted(cells, key=lambda a: cells[a])
-        sums = accumulate(cells[a] for a in order)  # of whole numbers of any length
+        sums = accumulate(cells[a] for a in order)  # Python integers, which cannot overflow
         self._held = {a: i for i, (a, together) in enumerate(zip(order, sums, strict=True)) if together <= FINE}
         self._counts = [np.zeros(cells[a], dtype=np.int64) for a in self._held]
 
@@ -229,7 +231,7 @@ def _merge(tables: Sequence[Ints], part: Sparse) -> None:
 
 
 def add_counts(counts: Ints, place: Ints) -> None:
-    """Adds how often each place occurs; where places are few, without passing over all counts."""
+    """Adds how often each place occurs; if places are few, without a pass over all counts."""
     if len(counts) <= 4 * len(place):
         counts += np.bincount(place, minlength=len(counts))
     else:
@@ -243,7 +245,7 @@ def occupied(places: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 
 def merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Occupied places of several parts as those of the whole."""
+    """The occupied places of several parts, merged."""
     nothing = np.zeros(0, dtype=np.int64)
     place = np.concatenate([nothing, *(part[0] for part in parts)])
     times = np.concatenate([nothing, *(part[1] for part in parts)])
@@ -254,7 +256,7 @@ def merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 
 def numbers(asked: Ints, regions: int) -> Ints:
-    """Of every region its place in the list, -1 for those not in it."""
+    """For each region its place in the list, -1 if it is not in it."""
     number = np.full(regions, -1, dtype=np.int64)
     number[asked] = np.arange(len(asked))
     return number

@@ -1,4 +1,4 @@
-"""Records in memory: row-major codes, physically ordered by region, counted in cache-sized chunks of regions.
+"""The memory engine: row-major codes, physically ordered by region, counted in cache-sized chunks of regions.
 
 Moving the rows at every split keeps each region's records together, so that a level is counted by one pass of
 `bincount` per attribute over contiguous rows; an index permutation is several times slower, and a whole level at
@@ -30,10 +30,10 @@ from cantle.trusted.keys import (
 )
 
 CHUNK_CELLS = 1 << 18
-"""Cells of counts held at once: two megabytes, about what a core keeps close."""
+"""Cells of counts held at once: two megabytes, about a core's cache."""
 
 BLOCK = 1 << 19
-"""Codes counted at once, or as many as there are cells."""
+"""Codes counted at once, if there are no more cells than that."""
 
 
 class MemoryEngine(Tables):
@@ -114,7 +114,7 @@ class MemoryEngine(Tables):
         step = max(1, max(BLOCK, counts.size) // max(1, len(attributes)))
         for first in range(0, len(local), step):
             some = slice(first, first + step)
-            cell = np.multiply(codes[some], key.classes, dtype=np.int64)  # in place from here on: memory is what costs
+            cell = np.multiply(codes[some], key.classes, dtype=np.int64)  # in place from here on, to save memory
             cell += key.offsets[:-1] * key.classes
             cell += (local[some] * key.cells + (labels[some] if key.classes > 1 else 0))[:, None]
             counts += np.bincount(cell.reshape(-1), minlength=counts.size).reshape(counts.shape)
@@ -133,7 +133,7 @@ class MemoryEngine(Tables):
         rows, local = self._rows(positions)
         codes, classes = _at(self._codes, rows), self._class[rows]
         child = 2 * local + cuts.label(codes, local)
-        # Rows are in region order already, so this stable sort only parts each region in two.
+        # Rows are in region order already, so this stable sort only divides each region in two.
         order = np.argsort(child, kind="stable")
         lengths = np.bincount(child, minlength=2 * len(positions))
         self._codes, self._class = _at(codes, order), classes[order]
@@ -141,7 +141,7 @@ class MemoryEngine(Tables):
 
 
 def _at(codes: npt.NDArray[Any], rows: Any) -> npt.NDArray[Any]:
-    """These rows; `take` moves whole rows, an index goes value by value."""
+    """These rows; `take` moves whole rows, an index moves value by value."""
     return codes[rows] if isinstance(rows, slice) else codes.take(rows, axis=0)
 
 

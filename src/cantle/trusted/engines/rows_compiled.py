@@ -1,7 +1,7 @@
-"""Records in memory, counted and moved by compiled kernels: the same answers as the plain engine, sooner.
+"""The memory engine with compiled kernels: the same answers as the plain engine, faster.
 
-A record is one row: its codes, its class, and room up to whole 64-bit words, so that it moves as words. Rows are moved
-in place; a region is the rows from its start to its end, and those of closed regions stay where they are, unused.
+A record is one row: its codes, its class, and padding to whole 64-bit words, so that it moves as words. Rows are moved
+in place; a region is the rows from its start to its end, and rows of closed regions stay where they are, unused.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class CompiledEngine(Tables):
     def cut_scores(
         self, positions: Ints, lo: Ints, hi: Ints, only: Ints | None, classes: int, weights: tuple[int, int]
     ) -> Iterator[Chunk]:
-        """Counts and scores all cuts (of attribute `only`) of the listed regions, as base.py says."""
+        """Counts and scores all cuts (of attribute `only`) of the listed regions, as base.py specifies."""
         cuts = np.maximum(hi - lo - 1, 0)
         each = cuts.sum(axis=1) if only is None else cuts[np.arange(len(cuts)), only]
         sizes = np.array(self.sizes, dtype=np.int64)
@@ -101,7 +101,7 @@ class CompiledEngine(Tables):
             yield first, last, scores
 
     def _room_for(self, scores: int) -> Ints:
-        """Memory that is kept: fresh memory costs more than what is written to it."""
+        """Memory that is kept and reused: allocating new memory costs more than writing to it."""
         if len(self._room) < scores:
             self._room = np.empty(max(scores, self._chunk_cells), dtype=np.int64)
         return self._room[:scores]
@@ -128,7 +128,7 @@ def _part(only: Ints | None, first: int, last: int) -> Ints:
 
 
 def _runs(each: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Runs of whole regions with at most so many candidates, or one larger region."""
+    """Runs of whole regions with at most this many candidates, or one larger region."""
     ends, first = np.cumsum(each), 0
     while first < len(each):
         before = ends[first] - each[first]

@@ -1,8 +1,8 @@
-"""Sets of items in memory: for every height of the taxonomy, the nodes a record touches and which of their children.
+"""The set engine: for every height of the taxonomy, the nodes that a record touches, and which of their children.
 
-All records of a partition share its cut, so the k-th node of a height is at offset k for every one of them, and what
-a record touches below it is one load (a mask of children). Expanding a node is that load and one count of (partition,
-mask); what is kept is parted by one radix sort. Records are never moved, only their numbers.
+All records of a partition share its cut, so the k-th node of a height is at offset k for all of them, and the children
+that a record touches below it are one load (a mask). Expanding a node is that load and one count of (partition, mask);
+one radix sort divides what is kept. Records are never moved, only their numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cantle.trusted.keys import SET_KEYS, Key, PatternTable, Sizes
 from cantle.trusted.mixing import scramble
 
 WIDE = 24
-"""Bits of a mask from which on masks are numbered by those that occur."""
+"""Width of a mask in bits from which on only the masks that occur are numbered."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -31,7 +31,7 @@ class SetEngine:
 
     Claim 28. A record of more than `most` items is cut to the `most` of smallest hash (of the record and the item, by a
     public function), before anything is counted: a map from records to records, so data sets that differ in one record
-    still do.
+    still differ in at most one.
     """
 
     kind: ClassVar[str] = "sets"
@@ -60,7 +60,7 @@ class SetEngine:
 
     @property
     def domain(self) -> ItemTree:
-        """The taxonomy, in arrays of its own: a method may hold it."""
+        """A copy of the taxonomy, because a method may hold it."""
         return self._tree.copy()
 
     def root(self) -> Partitions:
@@ -92,7 +92,7 @@ class SetEngine:
         child = cells.find(kept.rows, kept.mask)
         there = child >= 0
         child, records = child[there], records[there]
-        # Children are few enough for a radix sort of 16 bits in almost all rounds.
+        # In almost all rounds children are few enough for a radix sort of 16 bits.
         order = np.argsort(child.astype(np.uint16 if len(kept.rows) < 1 << 16 else np.int64), kind="stable")
         self._records = records[order]
         lengths = np.bincount(child, minlength=len(kept.rows))
@@ -101,8 +101,8 @@ class SetEngine:
         self._placed = None
 
     def _place(self, positions: Ints) -> tuple[Ints, _Cells]:
-        """The records of the listed partitions, and the cell of each: its partition and what it touches there. Kept
-        until the next split, for expanding asks first and splits then."""
+        """The records of the listed partitions, and the cell of each: its partition and the children it touches. Kept
+        until the next split, because an expansion counts first and then splits."""
         if self._placed is None or not np.array_equal(self._placed[0], positions):
             starts, records = gather(self._starts, self._records, positions)
             part = np.repeat(np.arange(len(positions)), np.diff(starts))
@@ -127,8 +127,8 @@ class SetEngine:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The cell of each record as one number: its partition, then the place of its mask (`masks`: of all that occur, if
-    they are too wide to stand for themselves)."""
+    """The cell of each record as one number: its partition, then its mask, or the place of its mask among `masks` (all
+    that occur) if masks are too wide."""
 
     cell: Ints
     bits: int
@@ -155,7 +155,7 @@ class _Cells:
         return cell >> self.bits, place if self.masks is None else self.masks[place]
 
     def find(self, rows: Ints, masks: Ints) -> Ints:
-        """For each record, which of the listed (partition, mask) its cell is; -1 if it is none."""
+        """For each record the place of its (partition, mask) in the list; -1 if it is not listed."""
         known, place = np.flatnonzero(masks >> self.bits == 0), masks
         if self.masks is not None:
             place = np.searchsorted(self.masks, masks)
@@ -172,9 +172,8 @@ class _Cells:
 
 
 def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list[npt.NDArray[Any]], list[Ints]]:
-    """For each height from 1 on: masks of the children touched, record by record and node by node, and where each
-    record's begin. Codes ascend within a record and none is there twice, so a node's children are neighbours at every
-    height, each once."""
+    """For each height from 1 on: masks of the children touched, by record and node, and where each record's masks
+    begin. Codes ascend within a record without repeats, so a node's children are next to each other at every height."""
     masks, offsets = [], []
     child: npt.NDArray[Any] = np.asarray(items, dtype=np.int32)
     begins: npt.NDArray[Any] = starts
@@ -199,8 +198,8 @@ def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list
 
 
 def _sums(values: npt.NDArray[Any], first: Ints) -> npt.NDArray[Any]:
-    """Of each stretch that begins at `first`, the sum of its values: of bits that differ, their union. Running sums may
-    overflow: their differences are right all the same."""
+    """The sum of the values of each stretch that begins at `first`; for distinct bits this is their union. Running sums
+    may overflow, but their differences are still right."""
     running = np.cumsum(values, dtype=values.dtype)[np.append(first[1:], len(values)) - 1] if len(first) else values
     running[1:] -= running[:-1].copy()
     return running
@@ -209,8 +208,8 @@ def _sums(values: npt.NDArray[Any], first: Ints) -> npt.NDArray[Any]:
 def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[Ints, npt.NDArray[Any]]:
     """Records of more than `most` items cut to those of smallest hash; a public function of each record alone.
 
-    A record's hash is the sum of its items' (so their order is none), an item's mark in it that of both together; the
-    last digits of a mark are the item's place, which breaks ties.
+    A record's hash is the sum of its items' hashes (so their order does not matter); an item's mark is the hash of both
+    together, and its last digits are the item's place, which breaks ties.
     """
     sizes = np.diff(starts)
     keep = np.ones(len(items), dtype=np.bool_)
@@ -229,7 +228,7 @@ def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[I
 
 
 def _by_length(begins: Ints, sizes: Ints, most: int) -> Iterator[tuple[int, Ints]]:
-    """Lengths above `most` that occur, each with where its records begin."""
+    """The lengths above `most` that occur, each with the position of its first record."""
     longer = np.flatnonzero(sizes > most)
     lengths = sizes[longer]
     kind = np.uint16 if int(lengths.max(initial=0)) < 1 << 16 else np.int64  # 16 bits: a radix sort

@@ -1,10 +1,10 @@
-"""Records in a Spark cluster: workers count, the driver adds up. Needs the extra `spark` (PySpark 4) and Java.
+"""The Spark engine: workers count, the driver adds up. Needs the extra `spark` (PySpark 4) and Java.
 
-Each partition holds its records as words with the number of each one's region (cantle.trusted.engines.packing), cached
-on the workers. A question is one job: every worker runs the kernel on its partitions and sends partial counts. A split
-sends the rules of the last level alone and makes a new cached set of parts; when a worker is lost, Spark makes its
-parts again from the source and the rules of all levels, so the source must give the same records when it is read again.
-Noise is no business of an engine: the driver's curator adds it to the sums.
+Each partition holds its records as words with the number of each record's region (cantle.trusted.engines.packing),
+cached on the workers. A question is one job: every worker runs the kernel on its partitions and sends partial counts. A
+split sends only the rules of the last level and makes a new cached set of parts. When a worker is lost, Spark rebuilds
+its parts from the source and the rules of all levels, so the source must give the same records when it is read again.
+An engine adds no noise: the driver's curator adds it to the sums.
 
 What Spark caches or spills on its workers is private; whoever can enter its folders can read codes (docs/engines.md).
 """
@@ -46,10 +46,10 @@ BLOCK = 1 << 18
 """Records of a part."""
 
 CHUNK_CELLS = 1 << 18
-"""Cells of counts handed over together, as in memory."""
+"""Cells of counts returned together, as in memory."""
 
 MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
-"""Cells that a worker counts in one job, and those that all partitions may send: half a gigabyte at the worst."""
+"""Most cells that a worker counts in one job, and that all partitions may send: at most half a gigabyte."""
 
 Part = tuple[Words, npt.NDArray[Any]]
 """Words, and the number of each record's region."""
@@ -131,7 +131,7 @@ class SparkEngine(Tables):
         return self._known[key.attribute]
 
     def place(self, grid: Grid) -> None:
-        """Settles the grid that is asked about; grids are compared by their edges."""
+        """Sets the grid of the next questions; grids are compared by their edges."""
         if self._grid is None or not self._grid.same(grid):
             self._grid, self._counted = grid.copy(), None
 
@@ -164,7 +164,7 @@ class SparkEngine(Tables):
     # ---- jobs ---------------------------------------------------------------------------------------------
 
     def _ask(self, parts: Any, work: Callable[..., Any], *question: Any) -> list[Any]:
-        """What every partition answers; the question is sent once a worker."""
+        """The answers of all partitions; the question is sent once per worker."""
         with self._guarded():
             sent = self._context.broadcast(question)
             answers: list[Any] = parts.mapPartitions(work(sent)).collect()
@@ -176,7 +176,7 @@ class SparkEngine(Tables):
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Other words for what Spark says, which may quote what it reads."""
+        """Replaces Spark's errors by a fixed message, because they may quote values."""
         try:
             with _hushed():
                 yield
@@ -324,7 +324,7 @@ def _kept(parts: Any) -> Any:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """PySpark prints some errors itself, in words that may quote a value, before it raises them."""
+    """Suppresses errors that PySpark prints before raising them, because they may quote a value."""
     from pyspark.logger import PySparkLogger
 
     loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
@@ -346,7 +346,7 @@ def _errors() -> tuple[type[BaseException], ...]:
 
 
 def load() -> Any:
-    """PySpark's SparkSession, or a word about what is missing."""
+    """PySpark's SparkSession; MissingExtra or EngineError if PySpark or Java is missing."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -363,7 +363,7 @@ def is_running() -> bool:
 
 
 def session() -> Any:
-    """The active Spark session, or a new one as Spark's own configuration says (local where it says nothing)."""
+    """The active Spark session, or a new one from Spark's own configuration (local if nothing is configured)."""
     kind = load()
     active = kind.getActiveSession()
     if active is not None:
@@ -380,7 +380,7 @@ def session() -> Any:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """One fixed message for all that Spark may say about a source."""
+    """Replaces all of Spark's messages about a source by a fixed one."""
     try:
         with _hushed():
             yield
@@ -401,6 +401,6 @@ def select(frame: Any, columns: list[str]) -> Any:
 
 
 def nothing_of(frame: Any) -> Any:
-    """No record of a frame, as Arrow: its types."""
+    """The types of a frame: an Arrow table without a record."""
     with reading("the frame"):
         return frame.limit(0).toArrow()

@@ -1,1 +1,1 @@
-"""The public shapes that records are counted in: boxes, grids of cells, partitions of sets."""
+"""The public regions in which records are counted: boxes, grids of cells, partitions of sets."""

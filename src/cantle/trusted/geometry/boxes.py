@@ -1,7 +1,7 @@
 """Public geometry of tables: a frontier of boxes of codes, and the cuts that split them.
 
 Every attribute is a range of integer codes (see domain.py), so a region is one half-open span per attribute.
-A level of the tree is a `Frontier`: parallel arrays, never one object a region.
+A level of the tree is a `Frontier`: parallel arrays, never one object per region.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Frontier:
     hi: Ints
 
     def __post_init__(self) -> None:
-        # Who holds a frontier must not be able to change it for others.
+        # Nobody who holds a frontier may change it for others.
         for array in (self.ids, self.parent, self.lo, self.hi):
             array.setflags(write=False)
 
@@ -50,7 +50,7 @@ class Frontier:
         """The regions picked by a mask, by ascending positions or by a slice."""
         if isinstance(which, slice):
             return Frontier(self.ids[which], self.parent[which], self.depth, self.lo[which], self.hi[which])
-        at = np.arange(len(self))[which]  # `take` moves whole rows, an index goes value by value
+        at = np.arange(len(self))[which]  # `take` moves whole rows, an index moves value by value
         ids, parent, lo, hi = (array.take(at, axis=0) for array in (self.ids, self.parent, self.lo, self.hi))
         return Frontier(ids, parent, self.depth, lo, hi)
 
@@ -63,7 +63,7 @@ class Frontier:
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """One binary cut a node: records with code < point on `attribute` go to child 0, the others to child 1.
+    """One binary cut per node: records with code < point on `attribute` go to child 0, the others to child 1.
 
     Law: every record of a region has exactly one child, since `code < point` is true or false.
     """
@@ -86,11 +86,11 @@ class Cuts:
         return Frontier(ids, np.repeat(nodes.ids, 2), nodes.depth + 1, lo, hi)
 
     def times(self, nodes: Frontier) -> Ints:
-        """How many children each node has."""
+        """The number of children of each node."""
         return np.full(len(nodes), 2, dtype=np.int64)
 
     def fits(self, nodes: Frontier) -> bool:
-        """Whether there is one cut a region, each strictly inside it; end points split nothing."""
+        """Whether there is exactly one cut per region, strictly inside it; end points split nothing."""
         count, attributes = nodes.lo.shape
         if not (is_int64_array(self.attribute, count) and is_int64_array(self.point, count)):
             return False
@@ -102,5 +102,5 @@ class Cuts:
 
 
 def cut_counts(nodes: Frontier) -> Ints:
-    """How many cuts each attribute of each region still has: the grid points strictly inside it."""
+    """The number of cuts that each attribute of each region still has: the grid points strictly inside it."""
     return np.maximum(nodes.hi - nodes.lo - 1, 0)

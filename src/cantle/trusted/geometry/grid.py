@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cantle.trusted.geometry.boxes import Ints
 
 MOST_CELLS = 1 << 60
-LOOKED_UP = 1 << 22  # codes that a table of all of them is made for
+LOOKED_UP = 1 << 22  # most codes for which a table of all codes is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Grid:
 
     @property
     def cells(self) -> int:
-        """How many cells there are, also the empty ones."""
+        """The number of cells, including empty ones."""
         return prod(self.shape)
 
     def fits(self, sizes: tuple[int, ...]) -> bool:

@@ -1,7 +1,7 @@
 """Public geometry of set-valued data: the taxonomy of items, and the partitions of one round of DiffPart.
 
 Items are numbered 0, 1, ... in the public order, and nodes of a height by position, so a node's children are a span
-of the height below it. A partition is known by its hierarchy cut: every record in it has an item under each node of
+of the height below it. A partition is given by its hierarchy cut: every record in it has an item under each node of
 the cut and none elsewhere. Nodes of the greatest height are expanded first, from left to right, so a partition is a
 height, the nodes touched at that height (of which `taken` are expanded) and the nodes touched below the expanded ones.
 """
@@ -72,8 +72,8 @@ class ItemTree:
 
     @staticmethod
     def of(size: int, fanout: int, *, even: bool) -> ItemTree:
-        """Groups of `fanout` nodes, level upon level, until one is left; the last group of a level may be smaller, or
-        the groups of a level are made as even as they can be."""
+        """Groups of `fanout` nodes, level by level, until one is left; the last group of a level may be smaller, or the
+        groups of a level are made as even as possible."""
         edges: list[Ints] = []
         nodes = size
         while nodes > 1 or not edges:
@@ -84,7 +84,7 @@ class ItemTree:
         return ItemTree(tuple(edges))
 
     def copy(self) -> ItemTree:
-        """The same tree in arrays of its own: who holds one must not be able to change it for others."""
+        """A copy of the tree: nobody who holds one may change it for others."""
         return ItemTree(tuple(edge.copy() for edge in self.edges))
 
     @property
@@ -97,7 +97,7 @@ class ItemTree:
         return len(self.edges)
 
     def is_sound(self) -> bool:
-        """Whether this is such a tree, with at most 62 children a node."""
+        """Whether this is such a tree, with at most 62 children per node."""
         below = self.edges[0][-1] if self.edges and np.size(self.edges[0]) else 0
         for edge in self.edges:
             if not is_int64_array(edge, np.size(edge)) or len(edge) < 2 or edge[0] != 0 or edge[-1] != below:
@@ -111,7 +111,7 @@ class ItemTree:
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """The partitions of one round. Public: no records, no exact counts. `most` is how many items a record may have."""
+    """The partitions of one round. Public: no records, no exact counts. `most` is the most items of a record."""
 
     tree: ItemTree
     most: int
@@ -207,10 +207,10 @@ class Partitions:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """The sub-partitions that go on: for each, the position of its parent among the nodes, and its set of children.
+    """The kept sub-partitions: for each, the position of its parent among the nodes, and its set of children.
 
     Claim 27. Every record of a partition is in exactly one of its sub-partitions, that of the children it touches, or
-    its sub-partition is not kept and it is dropped; sub-partitions listed are distinct (`fits`), hence disjoint.
+    its sub-partition is not kept and it is dropped; listed sub-partitions are distinct (`fits`), hence disjoint.
     """
 
     rows: Ints
@@ -237,7 +237,7 @@ class Kept:
         return np.bincount(self.rows, minlength=len(nodes))
 
     def children(self, nodes: Partitions, first_id: int) -> Partitions:
-        """The sub-partitions, numbered from `first_id`: their nodes go below, or become the level once it is done."""
+        """The sub-partitions, numbered from `first_id`: new nodes are below, or become the level when it is done."""
         rows = self.rows
         level = gather(nodes.level_starts, nodes.level, rows)
         more = bits_of(self.mask, nodes._spans[0][rows])

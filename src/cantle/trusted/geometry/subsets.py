@@ -1,8 +1,8 @@
 """Numbers for the non-empty subsets of up to 62 children: a bijection with 0, 1, 2, ...
 
-A subset is a 64-bit mask. If every subset may occur, mask - 1 is its number. If records hold at most so many items,
-only subsets of at most `most` children can; they are numbered by size, and within a size by the combinatorial number
-system: the subset {p1 < p2 < ...} has number C(p1, 1) + C(p2, 2) + ...
+A subset is a 64-bit mask. If every subset may occur, mask - 1 is its number. If the number of items of a record is
+bounded, only subsets of at most `most` children can occur; they are numbered by size, and within a size by the
+combinatorial number system: the subset {p1 < p2 < ...} has number C(p1, 1) + C(p2, 2) + ...
 
 Claim 26. `rank` is a bijection between the subsets of 1 to `most` of `fan` children and 0 .. number - 1, and `unrank`
 is its inverse. Sizes have disjoint ranges of numbers; within size j, C(p1, 1) + ... + C(pj, j) takes each of

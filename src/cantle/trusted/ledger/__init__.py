@@ -1,12 +1,12 @@
 """The ledger across releases: per data set a cap, a unit, and every charge with what became of it.
 
-Releases of one data set cost the sum of their epsilons, also when a later one is chosen after seeing an earlier one
+Releases of one data set cost the sum of their epsilons, even if a later one is chosen after seeing an earlier one
 (sequential composition). So a release is charged, durably, before its data is opened; a run that crashes stays charged;
-a charge that would pass the cap is refused; epsilons of different units do not add up and are refused too. Who the
-data set is, is for the curator to say: the ledger knows it by its name. Nothing in it comes from the data, except the
-hash of what was released. Names, caps, epsilons and times are public: a release lists those before it.
+a charge that would pass the cap is refused; epsilons of different units do not add up and are refused too. The curator
+decides what a data set is: the ledger identifies it by its name. Nothing in the ledger comes from the data, except the
+hash of what was released. Names, caps, epsilons and times are public: a release lists the earlier ones.
 
-An entry has one of two states: *charged, no release recorded* (its run goes on, crashed, or was never saved) and
+An entry has one of two states: *charged, no release recorded* (its run continues, crashed, or was never saved) and
 *released*, when the hash of its release.json is known. Entries are ordered by number, never by time: clocks jump.
 """
 
@@ -56,14 +56,14 @@ class Entry:
         return fields | {"state": self.state}
 
     def public(self) -> dict[str, Any]:
-        """What later releases of the data set say of this one."""
+        """The entry as later releases of the data set list it."""
         named = ("sequence", "time", "method", "epsilon_nano", "guarantee", "sha256")
         return {name: getattr(self, name) for name in named}
 
 
 @dataclass(frozen=True)
 class Account:
-    """A data set at one moment: its charges, and the caps it was given (time, nano-units), of which the last holds."""
+    """A data set at one moment: its charges, and its caps (time, nano-units), of which the last one counts."""
 
     dataset: str
     unit: str | None
@@ -80,7 +80,7 @@ class Account:
 
     @property
     def left_nano(self) -> int | None:
-        """What may still be spent; None without a cap, 0 when the cap was lowered below what is spent."""
+        """What may still be spent; None without a cap, 0 if the cap was lowered below what is spent."""
         return None if self.cap_nano is None else max(0, self.cap_nano - self.spent_nano)
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Account:
 
 
 class Ticket:
-    """A charge that was paid: what the release says of it, and where its hash goes once it is saved."""
+    """A paid charge: what the release states about it, and where its hash is recorded once it is saved."""
 
     def __init__(self, ledger: Ledger, account: Account) -> None:
         self._ledger, self._dataset, own = ledger, account.dataset, account.entries[-1]
@@ -112,12 +112,12 @@ class Ticket:
         }
 
     def record(self, sha256: str) -> None:
-        """Notes the hash of the saved release; the first one stays if it is saved again in another form."""
+        """Records the hash of the saved release; the first one stays if it is saved again in another form."""
         self._ledger.record(self._dataset, self._sequence, sha256)
 
 
 class Ledger:
-    """The ledger in a SQLite file, or at a postgresql:// URL. It is opened for each call and holds nothing open."""
+    """The ledger in a SQLite file, or at a postgresql:// URL. Each call opens and closes it."""
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
         if not isinstance(where, str | os.PathLike) or not os.fspath(where):
@@ -129,8 +129,8 @@ class Ledger:
         return f"Ledger({self._store.where!r})"
 
     def create(self) -> None:
-        """Makes the ledger; one that is there already stays as it is. Nothing but this and `cap` makes one: a charge to
-        a misspelt place must not open a second account."""
+        """Makes the ledger; an existing one stays as it is. Only this and `cap` make one: a charge to a misspelt place
+        must not open a second account."""
         with self._store.writing(create=True):
             pass
 
@@ -145,11 +145,11 @@ class Ledger:
         guarantee: str,
         software: str,
     ) -> Ticket:
-        """Takes epsilon from the data set, durably, or raises and takes nothing. The first charge fixes the unit. The
-        ledger must be there (`create`, `cap`).
+        """Charges epsilon to the data set, durably, or raises and charges nothing. The first charge fixes the unit. The
+        ledger must exist (`create`, `cap`).
 
-        A new data set may go without a cap as long as no other in the ledger has one: where caps are used, a misspelt
-        name must not open an account of its own.
+        A new data set needs no cap as long as no other data set in the ledger has one: if caps are used, a misspelt
+        name must not open a new account.
         """
         name = check_name(dataset)
         if type(epsilon_nano) is not int or not 0 < epsilon_nano <= MOST:
@@ -187,14 +187,14 @@ class Ledger:
         if left is not None and epsilon_nano > left:
             raise CapExceeded(
                 f"data set {name!r} has epsilon {words_of(left)} left of its cap {words_of(account.cap_nano or 0)}, "
-                f"this release needs {words_of(epsilon_nano)}; lower epsilon, or let whoever answers for the data "
+                f"this release needs {words_of(epsilon_nano)}; lower epsilon, or let whoever is responsible "
                 "raise the cap (cantle ledger cap)"
             )
         if account.spent_nano + epsilon_nano > MOST:
             raise CapExceeded(f"data set {name!r} would have spent more than epsilon {words_of(MOST)} in all")
 
     def record(self, dataset: str, sequence: int, sha256: str) -> None:
-        """Notes the hash of the release that a charge paid for; the first one noted stays."""
+        """Records the hash of the release that a charge paid for; the first one stays."""
         if not isinstance(sha256, str) or not _HASH.fullmatch(sha256):
             raise ParameterError("the hash of a release is a sha256 in hex")
         name = check_name(dataset)
@@ -205,8 +205,8 @@ class Ledger:
             sql(first, sha256, name, sequence)
 
     def cap(self, dataset: str, epsilon: Any) -> Account:
-        """Sets the most that the data set may ever spend; what is spent stays spent, whatever the cap. Makes the ledger
-        if it is not there yet."""
+        """Sets the largest total that the data set may ever spend; earlier charges stay, whatever the cap. Makes the
+        ledger if it does not exist."""
         name, nano = check_name(dataset), nano_of(epsilon, "a cap of 3")
         with self._store.writing(create=True) as sql:
             number = len(_account(sql, name).caps) + 1
@@ -232,7 +232,7 @@ class Ledger:
 
 
 def _account(sql: Sql, name: str) -> Account:
-    """The data set as it is now; without cap, unit and entries if the ledger does not know it."""
+    """The current state of the data set; without cap, unit and entries if the ledger does not know it."""
     unit = sql("SELECT unit FROM cantle_dataset WHERE name = ?", name)
     caps = sql("SELECT time, cap_nano FROM cantle_cap WHERE dataset = ? ORDER BY number", name)
     rows = sql(f"SELECT {_COLUMNS} FROM cantle_release WHERE dataset = ? ORDER BY sequence", name)
@@ -259,5 +259,5 @@ def check_name(dataset: Any) -> str:
 
 
 def now() -> str:
-    """The time in UTC, in seconds; told to people, relied on for nothing."""
+    """The time in UTC, in seconds; informational only."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

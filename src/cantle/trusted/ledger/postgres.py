@@ -77,9 +77,9 @@ class PostgresStore:
                 sql = _runner(connection)
                 sql(begin)
                 yield sql
-                sql("COMMIT")  # where this is not reached, closing the connection undoes the rest
+                sql("COMMIT")  # if this is not reached, closing the connection undoes the rest
         except psycopg.Error as error:
-            # Its own words may quote the URL, which may hold a password.
+            # The library's message may quote the URL, which may hold a password.
             kind = f"{type(error).__name__} {error.sqlstate or ''}".strip()
             raise_alone(
                 LedgerError(

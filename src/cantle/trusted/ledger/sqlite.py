@@ -94,7 +94,7 @@ class SqliteStore:
             raise_alone(LedgerError(f"cannot use the ledger {self.where}: {words} ({kind})"))
 
     def _log_ahead(self, connection: sqlite3.Connection) -> None:
-        """Switches a new file to the write-ahead log, for which SQLite does not wait by itself when it is locked."""
+        """Switches a new file to the write-ahead log; SQLite itself does not wait for this if the file is locked."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -110,12 +110,12 @@ class SqliteStore:
             raise LedgerError(f"{self.where}: this disk has no write-ahead log; keep the ledger on a local disk")
 
     def _has_tables(self, sql: Sql) -> bool:
-        """Whether the ledger's tables are there; refuses a database of something else, or of another form."""
+        """Whether the ledger's tables exist; refuses a database of another program, or of another form."""
         names = {name for (name,) in sql("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not names:
             return False
         if "cantle_ledger" not in names:
-            raise LedgerError(f"{self.where} is a database of something else; give the ledger a file of its own")
+            raise LedgerError(f"{self.where} is a database of another program; give the ledger a file of its own")
         if sql("SELECT form FROM cantle_ledger") != [(FORM,)]:
             raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
         return True

@@ -1,4 +1,4 @@
-"""What a ledger asks of the place where it is kept, and the tables it keeps there."""
+"""The storage interface of a ledger, and its tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
-FORM = 1  # of the tables below
+FORM = 1  # version of the tables below
 
 # Whole numbers are nano-units of epsilon or count from 1, data set by data set; times are UTC, for people only.
 TABLES = (
@@ -22,11 +22,11 @@ TABLES = (
 )
 
 Sql: TypeAlias = Callable[..., list[tuple[Any, ...]]]
-"""Runs one statement with `?` for its values, and gives the rows."""
+"""Runs one statement with `?` for its values, and returns the rows."""
 
 
 class Store(Protocol):
-    """A place for the tables. Whatever goes wrong there is raised as LedgerError, with nothing half written."""
+    """A place for the tables. Every failure is raised as LedgerError, and nothing is half written."""
 
     where: str
     """The place in words for messages, without a password."""
@@ -34,8 +34,8 @@ class Store(Protocol):
     def writing(self, *, create: bool = False) -> AbstractContextManager[Sql]:
         """A transaction that no other `writing` overlaps, durable when it ends, undone if it raises.
 
-        With `create` it makes the tables when the place is empty; without, it refuses a place without a ledger and
-        makes nothing, so that a misspelt place opens no second account. Refuses tables of another form.
+        With `create` it makes the tables if the place is empty; without, it refuses a place without a ledger and
+        makes nothing, so that a misspelt place opens no second account. It refuses tables of another form.
         """
         ...
 

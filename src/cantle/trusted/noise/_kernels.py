@@ -21,10 +21,10 @@ _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 @contracted
 def _exp_minus(x: Any) -> Any:
-    """(y, k) with y * 2**-k as near to exp(-x) as Claim 15 says: the operations of `enclosure.exp_minus`, of which
-    some round once instead of twice.
+    """(y, k) with y * 2**-k as near to exp(-x) as Claim 15 states: the operations of `enclosure.exp_minus`, some of
+    which round once instead of twice.
 
-    It need not be the same number: whatever an enclosure is sure of is what exact arithmetic would give.
+    The result need not be the same number: what an enclosure decides is what exact arithmetic would give.
     """
     x = min(x, LARGEST)
     k = np.rint(x * _LOG2_E)
@@ -48,7 +48,7 @@ def _exp_minus(x: Any) -> Any:
 def tails(words: Any, speed: Any, two_sided: Any, margin: Any, sizes: Any, sure: Any) -> None:
     """The size that each word gives, and whether it is sure to: Sampler._tails has the proof.
 
-    A logarithm that differs in its last digit guesses another size at worst, which is then not sure.
+    A logarithm that differs in its last digit can at worst guess another size, which is then not sure.
     """
     last, a, h = -1.0, 0.0, 1.0
     for i in range(len(words)):
@@ -75,7 +75,7 @@ def _powers(scores: Any, best: Any, speed: Any, weights: Any, bits: Any) -> None
 
 @compiled
 def _sum(weights: Any) -> Any:
-    """The sum in eight strands: only its power of two matters."""
+    """The sum, in eight independent strands; only its power of two matters."""
     whole = len(weights) - len(weights) % 8
     a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(0, whole, 8):
@@ -113,7 +113,7 @@ def exponential(
         longest = max(longest, starts[s + 1] - starts[s])
     weights, sums, shares = np.empty(longest), np.empty(longest, np.int64), np.empty(longest + _ROOM)
     power = sums.view(np.float64)
-    run, left = -1, 0  # the run that the next candidate belongs to, and what is left of it
+    run, left = -1, 0  # the run of the next candidate, and how much of it is left
     for s in range(len(chosen)):
         mine = scores[starts[s] : starts[s + 1]]
         size = len(mine)
@@ -127,7 +127,7 @@ def exponential(
                 left = times[run]
             some = min(left, size - at)
             share = 1.0 / inverse[run]  # one more rounding than the plain path: SPREAD + 4 * 2**-53 < 2**-42.9
-            shares[at : at + _ROOM] = share  # what is too much is written over
+            shares[at : at + _ROOM] = share  # the surplus is overwritten
             for i in range(at + _ROOM, at + some):
                 shares[i] = share
             at += some

@@ -1,4 +1,4 @@
-"""The five verbs of noise, and what they are told: exact rates and the lanes of their random numbers."""
+"""The noise interface: five operations, exact rates, and lanes (addresses of random numbers)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Public numbers that repeat: value[i] for so many candidates, one run after the other.
+    """Public numbers that repeat: value[i] for times[i] candidates, one run after the other.
 
     >>> Runs(np.array([3, 1]), np.array([3, 1])).spelled().tolist()
     [3, 3, 3, 1]
@@ -61,7 +61,7 @@ class Runs:
     times: Ints
 
     def spelled(self) -> Ints:
-        """One number a candidate."""
+        """One number per candidate."""
         return np.repeat(self.value, self.times)
 
 
@@ -112,7 +112,7 @@ class Noise(ABC):
     ) -> Ints:
         """Per segment, the index within it of one candidate: permute-and-flip, or with inverse weights the
         exponential mechanism, P[i] proportional to multiplicities[i] * exp(rate * scores[i]) / inverse_weights[i].
-        A multiplicity (1 to 2**53, default 1) stands for so many candidates of the same score and weight."""
+        A multiplicity (1 to 2**53, default 1) stands for that many candidates of the same score and weight."""
 
     @abstractmethod
     def above(self, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
@@ -129,8 +129,8 @@ class Noise(ABC):
         rate: Rate,
         at_least: Ints | int,
     ) -> tuple[Ints, Ints, Ints]:
-        """Noise on all `total` cells of each segment, of which only `cells` are occupied; what reaches
-        `at_least` (>= 1), as (starts, cells, values) sorted by segment and cell."""
+        """Noise on all `total` cells of each segment, of which only `cells` are occupied; returns the values of at
+        least `at_least` (>= 1), as (starts, cells, values) sorted by segment and cell."""
 
     @abstractmethod
     def coin(self, lanes: Lanes, sides: Ints | int) -> Ints:

@@ -18,7 +18,7 @@ _TAYLOR = [(-1.0) ** i / factorial(i) for i in range(12)]
 
 
 def exp_minus(x: Floats) -> Floats:
-    """Approximate exp(-x) for x >= 0 that carries up to five roundings of its own.
+    """Approximate exp(-x) for an x >= 0 that carries up to five roundings.
 
     Claim 15. With t = exp(-true x): |result - t| <= SPREAD * result if x <= LARGEST; beyond, the result is
     exp_minus(LARGEST) < 2**-184 and 0 <= t <= result * (1 + SPREAD). In both cases the absolute error is

@@ -1,6 +1,6 @@
-"""The same decisions in arbitrary precision, for the rare word that falls inside a float enclosure.
+"""The samplers' decisions in arbitrary precision, for the rare word that a float enclosure cannot decide.
 
-All ask one question about a uniform number V of [0, 1) whose binary digits are drawn as needed: on which side
+All decide one question about a uniform number V of [0, 1) whose binary digits are drawn as needed: on which side
 of a bound does it lie? Digits and precision grow until the answer is certain. The answer is a function of V
 alone, so the law is exact, and the fast and the slow stage agree draw by draw.
 """
@@ -16,7 +16,7 @@ CUT = 2**62
 
 
 class Uniform:
-    """V in [digits, digits + 1) / 2**bits; `more` gives the next 64 digits."""
+    """V in [digits, digits + 1) / 2**bits; `more` returns the next 64 digits."""
 
     def __init__(self, digits: int, bits: int, more: Callable[[], int]) -> None:
         self.digits, self.bits, self._more = digits, bits, more
@@ -118,7 +118,7 @@ def binomial_bounds(trials: int, num: int, den: int, at_least: int, k: int, bits
     For trials < 2**62 and k < 1000 the sum is off by less than 10**21 u, far less than 2**-bits.
     """
     context = _context(bits * 302 // 1000 + 60)
-    # No operators: they would round as the caller's context says.
+    # No operators: they would round by the caller's context.
     rate = context.divide(Decimal(-num), Decimal(den))
     a, t = context.exp(rate), context.exp(context.multiply(rate, Decimal(at_least)))
     both = context.add(1, a)

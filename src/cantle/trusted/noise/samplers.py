@@ -20,7 +20,7 @@ from cantle.trusted.noise import exact
 from cantle.trusted.noise.base import Bools, Floats, Ints, Lanes, Noise, Rate, Runs, Words
 from cantle.trusted.noise.enclosure import SPREAD, exp_minus, minus_log_complement
 
-# Uses of a lane's words: each has rounds of its own, so no word decides two things.
+# Uses of a lane's words: each use has its own rounds, so no word decides two things.
 _MAIN, _PICK, _PIECE, _PLACE, _EXCESS = (use << 32 for use in range(5))
 
 _BLOCK = 1 << 14  # draws at a time: their temporaries stay in the cache
@@ -106,11 +106,11 @@ class Sampler(Noise):
         rate: Rate,
         at_least: Ints | int,
     ) -> tuple[Ints, Ints, Ints]:
-        """As `Noise.sparse`, with work proportional to what is occupied or released.
+        """As `Noise.sparse`, with work proportional to the occupied and released cells.
 
-        Claim 17. The law is that of noising all cells. Because cells are independent, listed ones are drawn as
-        usual; of the others K ~ Binomial(total - listed, p) reach the threshold, p = P[Z >= at_least], by
-        symmetry any K of them equally likely, and what they have above the threshold is geometric.
+        Claim 17. The law is that of adding noise to all cells. Because cells are independent, listed ones are drawn
+        as usual; of the others K ~ Binomial(total - listed, p) reach the threshold, p = P[Z >= at_least]; by
+        symmetry any K of them are equally likely, and their excess over the threshold is geometric.
         """
         _same_length(lanes, starts[1:])
         segments = len(lanes)
@@ -211,7 +211,7 @@ class Sampler(Noise):
         return chosen
 
     def _exponential_compiled(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse: Ints | Runs) -> Ints:
-        """The same draws: the first stage in a kernel, the second as ever."""
+        """The same draws, with the first stage in a kernel."""
         from cantle.trusted.noise import _kernels
 
         segments = len(lanes)
@@ -242,7 +242,7 @@ class Sampler(Noise):
     def _distinct(self, lanes: Lanes, owner: Ints, sides: Ints) -> Ints:
         """Uniform ranks below sides, distinct within each owner: repeated ones are drawn again.
 
-        The rule treats all ranks alike, so every set of that size is equally likely.
+        This treats all ranks alike, so every set of that size is equally likely.
         """
         ranks, fresh = self._coin(lanes, sides, _PLACE), np.ones(len(lanes), dtype=np.bool_)
         for attempt in count(1):
@@ -316,7 +316,7 @@ def _spell_out(dense: Bools, starts: Ints, cells: Ints, counts: Ints, total: Int
 
 
 def _passed(owner: Ints, shifted: Ints, new_owner: Ints, ranks: Ints) -> Ints:
-    """For the rank of an empty cell, how many occupied cells lie before it.
+    """For the rank of an empty cell, the number of occupied cells before it.
 
     The j-th occupied cell o of a segment (j = 0, 1, ...) has o - j empty cells before it, so it lies before
     the empty cell of rank r exactly if o - j <= r; `shifted` is o - j.
@@ -381,7 +381,7 @@ def _segment_blocks(starts: Ints) -> Iterator[tuple[slice, slice]]:
 
 
 def _powers(gaps: Words, sizes: Ints, rate: Rate) -> Floats:
-    """exp(-rate * gap) of each candidate; of few gaps at one rate, worked out once for each: the same numbers."""
+    """exp(-rate * gap) of each candidate; if there are few distinct gaps at one rate, computed once for each."""
     speed, most = rate.floats(), int(gaps.max())
     if most < len(gaps) and (speed == speed.flat[0]).all():
         return exp_minus(np.arange(most + 1, dtype=np.uint64) * speed.flat[0])[gaps.view(np.int64)]

@@ -1,4 +1,4 @@
-"""Sources of random words: the operating system's, and a seeded hash for tests and trials."""
+"""Sources of random words: the operating system, and a seeded hash for tests and trials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Secure(Sampler):
     private: ClassVar[bool] = True
 
     def words(self, lanes: Lanes, round: int) -> Words:  # noqa: ARG002 (every word is new)
-        # Nothing is kept for later: words held here would come twice after a fork, or from the snapshot of a machine.
+        # Nothing is kept for later: stored words would be used twice after a fork, or after a snapshot of the machine.
         return np.frombuffer(os.urandom(8 * len(lanes)), dtype=np.uint64).copy()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
@@ -29,7 +29,7 @@ class Secure(Sampler):
 
 
 class Seeded(Sampler):
-    """Words hashed from (seed, call, key, cell, round): repeatable in whatever chunks or order, not private.
+    """Words hashed from (seed, call, key, cell, round): repeatable whatever the chunks and their order, not private.
 
     >>> lanes = Lanes(call=1, keys=np.arange(4))
     >>> bool(Seeded(7).coin(lanes, 1000)[3] == Seeded(7).coin(lanes.take(slice(3, 4)), 1000)[0])
