@@ -1,4 +1,4 @@
-"""What compiled kernels are made with (the extra `fast`). Imported by kernels only, these only when they are wanted."""
+"""The compiler of kernels (numba, the extra `fast`); only kernels import this module, and only when they are used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kernel = Callable[..., Any]
 
 
 def compiled(function: Kernel) -> Kernel:
-    """A kernel: compiled when first called, and kept on disk for later processes where there is a folder for it."""
+    """A kernel: compiled when first called, and cached on disk for later processes if there is a folder for it."""
     try:
         made: Kernel = njit(cache=True, error_model="numpy", nogil=True)(function)
     except RuntimeError:  # no such folder
@@ -29,7 +29,7 @@ def contracted(function: Kernel) -> Kernel:
 
 
 def inlined(function: Kernel) -> Kernel:
-    """A part of kernels, put in their place."""
+    """A part of kernels, inlined."""
     made: Kernel = njit(inline="always", error_model="numpy")(function)
     return made
 
@@ -76,7 +76,7 @@ def _ends64(_: Any, array: Any, at: Any, _separator: Any) -> Any:
 
 
 def _lowest(_: Any, _bits: Any) -> Any:
-    """The number of the lowest bit that is set; one is."""
+    """The number of the lowest bit that is set; at least one is."""
 
     def generate(_: Any, builder: Any, _signature: Any, given: Any) -> Any:
         return builder.cttz(given[0], ir.IntType(1)(1))

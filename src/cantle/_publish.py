@@ -1,7 +1,4 @@
-"""The front door: opens data, budget and dice, runs a method, seals, and builds the release.
-
-The only place that names epsilon.
-"""
+"""The entry point `publish`: opens data, budget and noise, runs a method, seals, and builds the release."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Audits that run the shipped code: exact laws on tiny tables, known instances, deliberate breakages.
 
-`run_audits` does all three. An exact row is sound when no pair of tables can be told apart better than claimed (and,
-where marked tight, when the claim is used up); an instance row when the number of docs/privacy.md comes out; a
-breakage row when the audit catches it and lets the sound code pass on the same pair.
+`run_audits` does all three. An exact row passes if no pair of tables can be distinguished better than claimed (and, if
+marked tight, some pair uses up the claim); an instance row if the measured number is the one computed by hand; a
+breakage row if the audit catches the flaw and lets the sound code pass on the same pair.
 
 Passing proves nothing about larger data: the claims rest on their proofs (docs/privacy.md).
 """

@@ -21,10 +21,10 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.noise import Lanes, Rate, Secure
 
 RUNS = 200
-"""Runs of each data set that are measured, where the caller does not say; half as many choose the event."""
+"""Default number of measured runs per data set; half as many choose the event."""
 
 _SIGMAS = 3.3
-"""Of a normal bound at 99.95 %."""
+"""Quantile of a normal bound at 99.95 %."""
 _RARE = 7.6
 """Runs without a hit bound a probability by this over their number: -ln 0.0005."""
 
@@ -52,14 +52,14 @@ class Trial:
     claimed: float
     draw: Draw
     runs: int | None = None
-    """Where the number of runs is part of the trial."""
+    """The number of runs, if it is part of the trial."""
     breaks: str = ""
 
 
 def run_statistical(
     trials: Iterable[Trial], progress: Progress | None = None, *, runs: int = RUNS, pilot: int | None = None
 ) -> list[Row]:
-    """One row a trial: epsilon as claimed, and what it is at least as measured."""
+    """One row per trial: the claimed epsilon, and its measured lower bound."""
     report = progress or (lambda _text: None)
     rows = []
     for trial in trials:
@@ -98,7 +98,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Event:
-    """All outcomes that speak for one of the two data sets by at least so much (log odds)."""
+    """All outcomes that speak for one of the two data sets by at least this much (log odds)."""
 
     shapes: Mapping[Hashable, float]
     steps: Mapping[Hashable, Mapping[Hashable, Step]]
@@ -118,7 +118,7 @@ class Event:
 
 
 def choose_event(smaller: Sequence[Outcome], larger: Sequence[Outcome], runs: int) -> Event:
-    """The event for which so many runs can be expected to bound epsilon best.
+    """The event for which this many runs are expected to bound epsilon best.
 
     Discrete Laplace noise on two neighbouring counts has odds that are a single step (docs/privacy.md, Claim 14), and
     independent numbers add theirs up.
@@ -164,7 +164,7 @@ def _step(one: list[int], two: list[int]) -> Step:
 
 
 def _expectations(odds: tuple[list[float], list[float]], runs: int) -> Iterable[tuple[float, bool, float]]:
-    """What each event (direction, threshold) would show if it came as often again: Wald's bounds, kept off zero."""
+    """The bound each event (direction, threshold) would give if it came as often again: Wald's bounds, above zero."""
     for for_larger in (True, False):
         more, less = (odds[1], odds[0]) if for_larger else ([-x for x in odds[0]], [-x for x in odds[1]])
         for least in set(more):

@@ -1,6 +1,6 @@
 """Exact confidence bounds of a probability from a number of hits (Clopper & Pearson 1934), without scipy.
 
-Each is the outer end of a bisection on a binomial tail.
+Each bound is the outer end of a bisection on a binomial tail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ALPHA = 0.0005
 
 
 def at_least(hits: int, runs: int, alpha: float = ALPHA) -> float:
-    """The largest p under which so many hits or more have a probability of at most alpha; 0 without a hit.
+    """The largest p under which this many hits or more have a probability of at most alpha; 0 without a hit.
 
     >>> at_least(0, 10), round(at_least(10, 10), 6) == round(0.0005**0.1, 6)
     (0.0, True)
@@ -34,7 +34,7 @@ def at_least(hits: int, runs: int, alpha: float = ALPHA) -> float:
 
 
 def at_most(hits: int, runs: int, alpha: float = ALPHA) -> float:
-    """The smallest p under which so few hits or fewer have a probability of at most alpha; 1 if all are hits.
+    """The smallest p under which this many hits or fewer have a probability of at most alpha; 1 if all are hits.
 
     >>> at_most(10, 10), at_most(0, 10) == 1 - at_least(10, 10)
     (1.0, True)
@@ -43,7 +43,7 @@ def at_most(hits: int, runs: int, alpha: float = ALPHA) -> float:
 
 
 def epsilon_at_least(more: int, less: int, runs: int, alpha: float = ALPHA) -> float:
-    """What epsilon is at least if an event came `more` times on one data set and `less` times on its neighbour.
+    """The lower bound of epsilon if an event came `more` times on one data set and `less` times on its neighbour.
 
     It is -inf for an event that never came.
     """
@@ -52,7 +52,7 @@ def epsilon_at_least(more: int, less: int, runs: int, alpha: float = ALPHA) -> f
 
 
 def _last(holds: Callable[[float], bool]) -> float:
-    """The last number of [0, 1] for which something holds that holds at 0 and then no longer, from below."""
+    """The largest number of [0, 1], from below, up to which a condition holds that holds at 0."""
     low, high = 0.0, 1.0
     while high - low > 1e-15 and high - low > 1e-12 * high:
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""What the exact audit runs degree sequences over: all small graphs and all removals, through the shipped code.
+"""Exact audits of degree sequences: all small graphs and all removals, through the shipped code.
 
 For every unit and mode: one node with its edges (nodes listed or not), all edges of one node, one edge; counts and RPS
 on projected degrees. Final counts are not enumerated (`Audit.enumerate_leaves`): nothing depends on them. The scores of
@@ -37,15 +37,15 @@ Drawing = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 
 @dataclass(frozen=True, eq=False)
 class GraphConfig(Config):
-    """Degree sequences of graphs; `records` is how many nodes they have at most."""
+    """Degree sequences of graphs; `records` is the largest number of nodes."""
 
     relation: str = "node"
     listed: bool = True
     """Whether nodes without edges are given too."""
     declared: Mapping[str, Any] = field(default_factory=dict)
-    """More of the schema."""
+    """Further keys of the schema."""
     constants: Mapping[str, Any] = field(default_factory=dict)
-    """Constants of the code that are others here, see OWNERS."""
+    """Constants of the code that are different here, see OWNERS."""
     records: int = 5
     quick: int = 3
 
@@ -105,7 +105,7 @@ class GraphConfig(Config):
 def shown(
     method: DegreeSequence, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any], *, leaves: bool
 ) -> Shown:
-    """More than a release is made from: all noisy answers, the bound, the tree of RPS, receipt."""
+    """More than a release contains: all noisy answers, the bound, the tree of RPS, the receipt."""
     lines = (*answers, f"theta {method.answers.theta}")
     if method.inner is None:
         leaked = [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any

@@ -1,4 +1,4 @@
-"""What the exact audit runs DiffGen over: both presets, every score, tiny domains, through the shipped code.
+"""Exact audits of DiffGen: both presets, every score, tiny domains, through the shipped code.
 
 Every selection pays whole units for each point of its score's range (1 for the majority scores), so that exponents in
 base 2 are whole. The scores in steps of 1/1024 keep their code but not their step: `SCALE` is 2 here, so the range is 2
@@ -81,13 +81,13 @@ class DiffGenConfig(Config):
 
 
 def _counts_all_cells(lanes: Lanes) -> bool:
-    """Only the last question has one lane for all cells; the others that draw counts have one a cell."""
+    """Only the last question has one lane for all cells; other questions that draw counts have one lane per cell."""
     return lanes.cells is None
 
 
 @contextmanager
 def answers_noted() -> Iterator[list[str]]:
-    """All noisy answers inside the block: a release shows what they end in, the promise covers each of them."""
+    """All noisy answers inside the block: a release shows only their result, but the promise covers each of them."""
     answers: list[str] = []
 
     def noting(ask: Callable[..., Any], words: Callable[[Any], str]) -> Callable[..., Any]:
@@ -106,7 +106,7 @@ def answers_noted() -> Iterator[list[str]]:
 
 
 def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
-    """More than a release is made from: noisy answers, cuts, number of records, threshold, listed cells, receipt."""
+    """More than a release contains: noisy answers, cuts, number of records, threshold, listed cells, receipt."""
     noisy = method.noisy
     assert noisy is not None
     lines = [

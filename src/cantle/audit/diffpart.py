@@ -1,6 +1,6 @@
-"""What the exact audit runs DiffPart over: both presets and all sets at once, tiny universes, through the shipped code.
+"""Exact audits of DiffPart: both presets and all sets at once, tiny universes, through the shipped code.
 
-Every test pays whole units, so that exponents in base 2 are whole. Sub-partitions are shown as far as they reach their
+Every test pays whole units, so that exponents in base 2 are whole. Sub-partitions are shown if they reach their
 threshold (`window`); the counts of leaves are not enumerated (`Audit.enumerate_leaves`): nothing depends on them.
 """
 
@@ -31,7 +31,7 @@ LEAVES = ("leaf partitions", "item sets")
 
 @dataclass(frozen=True, eq=False)
 class SetConfig(Config):
-    """DiffPart over so many items (`sizes` has one entry); a record is the ascending tuple of its items."""
+    """DiffPart over a few items (`sizes` has one entry); a record is the ascending tuple of its items."""
 
     window: tuple[int, int] = (0, 0)
     records: int = 1
@@ -74,8 +74,8 @@ class SetConfig(Config):
 
 @contextmanager
 def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]:
-    """All noisy answers inside the block, in the order in which they are given; of questions for a purpose in `final`,
-    on which nothing depends, the draws are recorded instead."""
+    """All noisy answers inside the block, in order; for questions with a purpose in `final`, on which nothing depends,
+    the draws are recorded instead."""
     answers: list[str] = []
 
     def hearing(ask: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,7 +108,7 @@ def _words(answer: Any) -> str:
 
 
 def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
-    """More than a release is made from: all noisy answers, partitions, leaves in the order they were given, receipt."""
+    """More than a release contains: all noisy answers, partitions, leaves in their order, receipt."""
     lines = [f"items {method.schema.universe.items}"]
     partitions = method.kept_partitions
     for nodes in partitions.rounds:

@@ -1,9 +1,9 @@
-"""The exact law of what a run shows, for tiny tables, through the shipped curator, budget, engine and method.
+"""The exact law of a run's output, for tiny tables, through the shipped curator, budget, engine and method.
 
 A run is replayed over every sequence of outcomes of its noise (`audit.enumerating`), in exact fractions and in
 base 2: a "unit" of epsilon is 10^9 nano-units and weighs 2 where production weighs e. The proofs do not depend on
-the base. What leaves draw last is not enumerated: nothing depends on it, and its loss is sum of rate * |difference|
-(`agrees` checks this against a full enumeration).
+the base. The last draws of leaves are not enumerated: nothing depends on them, and their loss is the sum of rate *
+|difference| (`agrees` checks this against a full enumeration).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Table = tuple[Record, ...]
 Drawn = tuple[tuple[int, Fraction], ...]
 """Exact count and rate of every draw that was not enumerated."""
 Shown = tuple[tuple[str, ...], tuple[int, ...]]
-"""What a run shows: a line for each public fact, and the noisy cells of the leaves (none when not enumerated)."""
+"""The output of a run: one line per public fact, and the noisy cells of the leaves (none if not enumerated)."""
 
 TOLERANCE = 1e-9
 TIGHT = 0.97
@@ -47,7 +47,7 @@ TIGHT = 0.97
 
 @dataclass(frozen=True, eq=False)
 class Config:
-    """One mechanism over one tiny domain: what it claims is `units`."""
+    """One mechanism over one tiny domain, with a claim of `units`."""
 
     name: str
     sizes: tuple[int, ...]
@@ -80,7 +80,7 @@ class Config:
         return TableSchema.from_dict({"fields": fields}).domain()
 
     def points(self) -> list[Record]:
-        """Every record that can be."""
+        """Every possible record."""
         return list(product(*(range(size) for size in self.sizes), range(self.classes)))
 
     def tables(self, records: int) -> Iterator[Table]:
@@ -89,7 +89,7 @@ class Config:
             yield from combinations_with_replacement(self.points(), n)
 
     def pairs(self, records: int | None = None) -> Iterator[tuple[Table, Table]]:
-        """All tables, each with all it becomes when one unit joins."""
+        """All tables, each with all tables that it becomes when one unit is added."""
         most = self.records if records is None else records
         for table in self.tables(most):
             for joined in (n for k in range(1, self.unit + 1) for n in combinations_with_replacement(self.points(), k)):
@@ -189,7 +189,7 @@ class Closing:
 
 
 def shown(method: RPS, noise: Enumerating, receipt: Mapping[str, Any], *, leaves: bool) -> Shown:
-    """All that a release is made from: tree, noisy values, one-way tables, declared count, receipt."""
+    """All that a release contains: tree, noisy values, one-way tables, declared count, receipt."""
     tree = method.tree
     lines = [f"depth {method.depth}, records {tree.declared}"]
     if method.oneways is not None:

@@ -1,4 +1,4 @@
-"""What the exact audit runs over: every switch of RPS on a domain small enough to try all tables.
+"""Exact audits of RPS: every setting, on a domain small enough to try all tables.
 
 Shares are chosen so that every enumerated charge is a whole number of units per point of score: splits on the
 class-aware score (range 3) pay multiples of 3, one-way tables of d attributes multiples of d. Leaves may get

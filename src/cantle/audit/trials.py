@@ -57,7 +57,7 @@ def _numbered(frame: pl.DataFrame) -> tuple[tuple[Hashable, ...], list[int]]:
 
 
 def _stated(release: Release) -> tuple[Hashable, ...]:
-    """The facts of a release that say how it was planned."""
+    """The facts of a release that show how it was planned."""
     return tuple(release.manifest.summary.get(fact) for fact in ("depth", "rounds", "theta", "at_least"))
 
 
@@ -90,7 +90,7 @@ def table(rows: Data, names: Sequence[str] = ("a",)) -> pl.DataFrame:
 
 
 def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict[str, Any]:
-    """One number of so many values, with two classes or with a column of persons."""
+    """One numeric column with this many values, with two classes or with a column of persons."""
     fields: list[dict[str, Any]] = [
         {"name": "a", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
     ]
@@ -105,7 +105,7 @@ GRAPH = {"kind": "graph", "unit": "node"}
 STAR = [(0, 1), (0, 2), (0, 3)]
 LABELLED, NAMED = ("a", "y"), ("who", "a")
 APART = [(1, "n"), (2, "p")]
-"""Told apart at 2: a stranger at 0 lifts the scores of other points only."""
+"""Classes separated at 2: another record at 0 raises only the scores of other points."""
 LOW: dict[str, Any] = {"fanout": 2, "c1": 0, "c2": 0}
 """Thresholds that tiny data can reach."""
 

@@ -1,1 +1,1 @@
-"""Speed and memory of whole runs, as ratios to reading the same file; and what they say of far larger data."""
+"""Benchmarks of whole runs: speed and memory as ratios to reading the same file, and a model for far larger data."""

@@ -1,4 +1,4 @@
-"""What is measured: one case is a method on an engine and a generated data set of one size."""
+"""Cases of the benchmark: a method on an engine and a generated data set of one size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One task in a process of its own: python -m cantle.lab.bench.child TASK, a JSON object; the answer is one too.
+"""The worker process of the benchmark: python -m cantle.lab.bench.child TASK; task and answer are JSON objects.
 
 `make` writes a data set; `measure` runs one case on it; `add` times what a driver does with partial counts. A fresh
 interpreter makes peak memory honest and carries nothing over.
@@ -26,7 +26,7 @@ def make(kind: str, records: int, width: int | None, stem: str, data: str | None
 
 
 def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, Any]:
-    """Core-seconds of publishing and saving by pass, imports taken off; the peak; then what reading the file costs."""
+    """Core-seconds of publishing and saving by pass, without imports; the peak; then the cost of reading the file."""
     from cantle import _publish
     from cantle._open import preflight
     from cantle.data.engine_choice import EngineChoice

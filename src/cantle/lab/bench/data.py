@@ -1,8 +1,8 @@
-"""Data to measure on, made from seeds: nothing private, nothing read off anybody.
+"""Generated data for benchmarks, made from seeds; nothing in it is private.
 
-Tables have the public schema of Adult (its documentation, not its records) and values of our own making: skewed
-categories and numbers that go together, and a class that depends on them. With a data folder they are Adult itself,
-blown up as DiffGen section 5 does. Sets are the stand-in for STM, graphs have degrees that follow a power law.
+Tables have the public schema of Adult (its documentation, not its records) and made-up values: skewed categories and
+correlated numbers, and a class that depends on them. With a data folder they are Adult itself, enlarged as in DiffGen
+section 5. Sets are the stand-in for STM, graphs have degrees that follow a power law.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def make(kind: str, records: int, width: int | None, stem: Path, data: Path | No
 
 
 def table_schema(attributes: int) -> dict[str, Any]:
-    """So many attributes of Adult, over again if it has fewer, and its class."""
+    """This many attributes of Adult, repeated if it has fewer, and its class."""
     *fields, target = adult.schema("all")["fields"]
     made = []
     for i in range(attributes):
@@ -71,7 +71,7 @@ def table_schema(attributes: int) -> dict[str, Any]:
 
 
 def write_table(schema: dict[str, Any], records: int, path: Path) -> None:
-    """A CSV of so many records, a block at a time."""
+    """A CSV of this many records, written in blocks."""
     rng = np.random.default_rng(SEED)
     with path.open("wb") as file:
         for start in range(0, records, BLOCK):
@@ -105,7 +105,7 @@ def _labels(field: dict[str, Any], codes: npt.NDArray[np.int64]) -> pl.Series:
 
 
 def edges(number: int) -> pl.DataFrame:
-    """A simple graph of so many edges (`a`, `b`), drawn between nodes by their weights; repeats are drawn anew."""
+    """A simple graph of this many edges (`a`, `b`), drawn between nodes by their weights; repeats are drawn again."""
     rng = np.random.default_rng(SEED)
     nodes = max(64, 2 * number // DEGREE)
     share = np.cumsum(np.arange(10, nodes + 10) ** -TAIL)

@@ -1,4 +1,4 @@
-"""How cost grows with the data: exponents, 1 where it is linear."""
+"""Growth of cost with the size of the data, as exponents; 1 is linear."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINES = {
 
 
 def exponents(rows: pl.DataFrame) -> pl.DataFrame:
-    """A line for each axis and method that was measured at two sizes or more."""
+    """One line per axis and method that was measured at two sizes or more."""
     lines = []
     grown = rows.filter(pl.col("axis") != "size").with_columns(counting=pl.col("count") + pl.col("move"))
     for (axis, method), part in grown.group_by("axis", "method", maintain_order=True):

@@ -13,7 +13,7 @@ from cantle.lab.papers.extras import need
 
 
 def draw(rows: pl.DataFrame, path: Path) -> None:
-    """Bars, one a case, with its passes side by side and its ratio at the end; a panel for each axis grown."""
+    """One bar per case, with its passes side by side and its ratio at the end; one panel per axis of growth."""
     axes = [axis for axis in ACROSS if axis in rows["axis"]]
     fixed = rows.filter(pl.col("axis") == "size")
     panels = (1 if len(fixed) else 0) + len(axes)

@@ -1,1 +1,1 @@
-"""Measuring releases against raw data. Sees records; nothing on the publishing side imports it."""
+"""Evaluation of releases against raw data. It sees records; nothing on the publishing side imports it."""

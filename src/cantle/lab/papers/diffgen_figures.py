@@ -164,7 +164,7 @@ def stages(setting: Setting, data: Path, schema: Schema, options: Options, salt:
 
 
 def blow_up(table: pl.DataFrame, schema: Schema, records: int, path: Path, rng: np.random.Generator) -> None:
-    """Writes a CSV of so many records: the table, then varied copies of it, one after the other.
+    """Writes a CSV of this many records: the table, then varied copies of it, one after the other.
 
     In a copy each value of an attribute is replaced, with probability 0.3, by one drawn from its public
     domain; the class stays (DiffGen section 5, Scalability).

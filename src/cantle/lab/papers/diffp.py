@@ -155,7 +155,7 @@ class _Tree:
     noisy: dict[int, Floats] = field(default_factory=dict)
 
     def add(self, many: int = 1) -> int:
-        """Places for so many nodes; gives the first."""
+        """Reserves places for this many nodes; returns the first."""
         self.nodes += [(-1, 0, 0)] * many
         return len(self.nodes) - many
 

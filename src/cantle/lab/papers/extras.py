@@ -1,4 +1,4 @@
-"""Loads the optional packages of the extra `papers`, or says how to get them."""
+"""Loader of the optional packages of the extra `papers`."""
 
 from __future__ import annotations
 

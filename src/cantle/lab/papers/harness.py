@@ -1,4 +1,4 @@
-"""What figures are made of: how they are run, the rows they give, and what the paper says of them."""
+"""Building blocks of figures: how they are run, their rows, and the paper's own values."""
 
 from __future__ import annotations
 

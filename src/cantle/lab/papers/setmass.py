@@ -1,4 +1,4 @@
-"""How much of a release is true: the records it has in common with the raw data, set for set."""
+"""The true share of a release: the records it has in common with the raw data, set by set."""
 
 from __future__ import annotations
 

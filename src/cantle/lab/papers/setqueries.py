@@ -36,12 +36,12 @@ def workload(size: int, longest: int, number: int, rng: np.random.Generator) -> 
 
 
 def longest_of(data: Sets, percent: int) -> int:
-    """The longest query of a group: so many percent of max|t|, rounded down."""
+    """The longest query of a group: this percentage of max|t|, rounded down."""
     return max(1, data.longest * percent // 100)
 
 
 def from_records(data: Sets, items: int, number: int, rng: np.random.Generator) -> Queries:
-    """Queries that somebody satisfies: a random subset of so many items of a random record that has as many."""
+    """Queries that some record satisfies: a random subset, of this many items, of a random record with enough items."""
     eligible = np.flatnonzero(data.lengths >= items)
     if not len(eligible):
         raise ParameterError(f"no record has {items} items; ask for smaller subsets")
@@ -236,5 +236,5 @@ relative_error = Metric("relative error", "min", (0.0, np.inf), _relative_error)
 
 
 def groups(data: Sets, number: int, rng: np.random.Generator, percents: Sequence[int] = GROUPS) -> dict[int, Queries]:
-    """The paper's query subsets: for each percentage so many queries of length up to that share of max|t|."""
+    """The paper's query subsets: for each percentage, `number` queries of length up to that share of max|t|."""
     return {percent: workload(data.size, longest_of(data, percent), number, rng) for percent in percents}

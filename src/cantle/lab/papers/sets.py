@@ -105,7 +105,7 @@ class Sets:
         return {"kind": "sets", "items": {"minimum": 1, "maximum": self.size}}
 
     def write(self, path: Path) -> None:
-        """Writes the labels as FIMI lines: one record a line, separated by spaces."""
+        """Writes the labels as FIMI lines: one record per line, separated by spaces."""
         text = pl.col("items").cast(pl.List(pl.String)).list.join(" ")
         self.frame.select(text).write_csv(path, include_header=False, quote_style="never")
 
@@ -119,7 +119,7 @@ def from_frame(frame: pl.DataFrame, size: int) -> Sets:
 
 
 def gather(records: npt.NDArray[Any], codes: npt.NDArray[Any], size: int) -> Sets:
-    """Sets from pairs (record, item): sorted, repeats dropped, records numbered anew without gaps."""
+    """Sets from pairs (record, item): sorted, repeats dropped, records renumbered without gaps."""
     keys = np.sort(records.astype(np.int64) * size + codes)  # np.unique hashes first: ten times slower here
     keys = keys[np.diff(keys, prepend=-1) != 0]
     owner, items = np.divmod(keys, size)

@@ -1,4 +1,4 @@
-"""What the stages of a release of sets cost: core-seconds and the peak of memory (DiffPart, figure 4)."""
+"""Cost of the stages of a release of sets: core-seconds and peak memory (DiffPart, figure 4)."""
 
 from __future__ import annotations
 
