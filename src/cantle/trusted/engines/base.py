@@ -98,7 +98,7 @@ class Fused(Protocol):
     ) -> Iterator[Chunk]:
         """Chunks (first, last, scores): for every cut strictly inside [lo, hi) of the listed regions, by region,
         attribute and point, even * min(sides) + apart * g as scores.Mix defines it, weights = (even, apart); only for
-        attribute only[i] if `only` is given; classes = 1 leaves the class out. Scores are valid until the next chunk."""
+        attribute only[i] if `only` is given; classes = 1 leaves the class out. Scores hold until the next chunk."""
 
 
 class SetsEngine(Engine, Protocol):
