@@ -1,8 +1,9 @@
-"""Compiled kernels: whether they are worth loading.
+"""The decision whether compiled kernels are worth loading.
 
-They come with the extra `fast` (numba) and repay the half second of loading them from some size of data on. They give
-the same results as the plain paths, which serve smaller data and those without the extra, and which they are tested
-against. The choice is made once per run, where the data is opened; engine, noise and post-processing are handed it.
+Kernels come with the extra `fast` (numba). Loading them takes half a second, which is worthwhile for large data only.
+They give the same results as the plain code, which serves smaller data and installations without the extra, and
+against which they are tested. The choice is made once per run, where the data is opened, and passed on to engine, noise
+and post-processing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The black-box audit: the shipped publisher with its real noise, run many times on two neighbouring data sets.
 
-An event is chosen on runs of its own, by which outcomes tell the two data sets apart best there. On fresh runs, N for
-each data set, its probabilities are bounded from below and from above (`confidence`); epsilon is then at least the
-logarithm of their ratio, except in one of 1,000 audits. A claim below that number is wrong. Passing proves nothing: a
-flaw that needs rarer events than N runs show is for the exact audit to find.
+Some runs choose an event: the outcomes that distinguish the two data sets best. On other runs, N per data set, its
+probabilities are bounded from below and from above (`confidence`); epsilon is then at least the logarithm of their
+ratio, except in one of 1,000 audits. A claim below that number is wrong. Passing proves nothing: only the exact audit
+can find a flaw that shows in events too rare for N runs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Outcome:
 
 
 Draw = Callable[[bool, int], Sequence[Outcome]]
-"""So many runs, on the larger data set or on the smaller."""
+"""This many runs, on the larger data set or on the smaller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ def _choices(before: Sequence[int], after: Sequence[int], rate: Rate, *, flip: b
 
 
 def _counts(count: int, runs: int, rate: Rate) -> Ints:
-    """So many noisy counts."""
+    """This many noisy counts."""
     return Secure().laplace(Lanes(0, np.arange(runs)), np.full(runs, count, dtype=np.int64), rate)
 
 
@@ -224,7 +224,7 @@ def _best(joined: bool, runs: int) -> list[Outcome]:
 
 
 def best_of(chance: float, other: float, tries: int) -> float:
-    """The loss of the event that all of so many tries come out in a way that has these chances (I15)."""
+    """The loss of the event that all tries come out in a way that has these chances (I15)."""
     return tries * abs(math.log(chance / other))
 
 

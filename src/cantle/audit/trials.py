@@ -1,4 +1,4 @@
-"""What the black-box audit runs: every method and preset through `publish`.
+"""Trials of the black-box audit: every method and preset through `publish`.
 
 Data sets are tiny, so that one unit weighs as much as it can. A run shows all noisy numbers of a release and its whole
 shape: records are drawn from these, and say no more.

@@ -80,7 +80,7 @@ class AsksSets(Protocol):
 
     @property
     def most(self) -> int:
-        """How many items of a record are kept."""
+        """The number of items kept per record."""
 
 
 def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001

@@ -49,7 +49,7 @@ def fresh_seed() -> int:
 
 
 def public_dice(seed: int, *, compiled: bool = False) -> Dice:
-    """The dice of a recorded seed."""
+    """The generator of a recorded seed."""
     return Dice(np.random.PCG64(seed), compiled=compiled)
 
 

@@ -125,7 +125,7 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
 def masses(
     domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | None, *, compiled: bool = False
 ) -> list[Floats]:
-    """What each attribute is drawn from inside the leaves: fitted to its one-way table, or uniform over the grid."""
+    """The distribution of each attribute inside the leaves: fitted to its one-way table, or uniform over the grid."""
     if values != "fitted" or tables is None:
         return [_grid_mass(attribute) for attribute in domain.attributes]
     count = leaves.count.sum(axis=1)

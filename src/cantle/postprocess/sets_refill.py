@@ -166,7 +166,7 @@ def refill(
 def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
     """Records of partitions of one height: their next node first, then the others of the height, then down.
 
-    A cut is ascending, and children keep the order of their nodes, so the items of a record are ascending too.
+    A cut is ascending, and children keep the order of their nodes, so each record's items are ascending too.
     """
     rows = np.repeat(np.arange(len(nodes)), missing)
     height = int(nodes.height[0])

@@ -1,7 +1,7 @@
-"""The curator: the only place where records, budget and dice meet.
+"""The curator: the only object that sees records, budget and noise together.
 
-A method holds a curator and nothing else. Every question follows one order: charge the regions it is asked about,
-then look, then give away only the noisy answer. Exact counts (`exact_...`) live inside one call.
+A method holds a curator and nothing else. Every question follows one order: charge the regions it is about, then look
+at the records, then return only the noisy answer. Exact counts (`exact_...`) live inside one call.
 
 Each question has a number, and every random draw is addressed by (question, region, cell), so that neither the
 order of records nor the size of chunks nor the engine can change a seeded run.
@@ -282,7 +282,7 @@ class Curator:
         self.__tests = np.repeat(self.__tests[positions], times)
         self.__ended = np.repeat(self.__ended[positions], times)
         self.__frontier = rule.children(ours, int(ids[0]) if len(ids) else 0)
-        return self.__frontier.copy()  # ours must stay as it is, whatever the method does with its own
+        return self.__frontier.copy()  # the method gets a copy, so that it cannot change ours
 
     def __project(self, nodes: Any, rule: Projection) -> Frontier:
         """Makes the graph a table of projected degrees, with as many records per node as its unit (Claim 39)."""

@@ -1,8 +1,8 @@
-"""Candidate sets: what competes in a noisy choice, and which cuts of regions may.
+"""Candidate sets of noisy choices, and the candidate cuts of regions.
 
-A candidate set is public; it knows how to ask an engine for the exact scores of its members (`exact_scores`) and how
-to name the one that was chosen (`answer`). Cuts are the grid points strictly inside each region, never observed
-values: the set must not depend on the data.
+A candidate set is public. It asks an engine for the exact scores of its members (`exact_scores`) and names the one that
+was chosen (`answer`). Cuts are the grid points strictly inside each region, never observed values: the set must not
+depend on the data.
 """
 
 from __future__ import annotations

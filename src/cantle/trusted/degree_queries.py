@@ -1,9 +1,8 @@
-"""What may be asked of a graph, each with its L1 sensitivity and the proof of it.
+"""Queries about graphs, each with its L1 sensitivity and a proof.
 
 A key says what is counted, over degrees after projection to theta (cantle.trusted.bounding.projection) or, for one
-edge, over true degrees. `listed` (public) says whether nodes without edges are known: removing a node from an edge list
-also removes the nodes whose only edges led to it, however many, so that no number that counts nodes of degree 0 may be
-asked then.
+edge, over true degrees. `listed` (public) says whether nodes without edges are known. If not, removing a node also
+removes all nodes whose only edges led to it, so no question that counts nodes of degree 0 is allowed.
 """
 
 from __future__ import annotations

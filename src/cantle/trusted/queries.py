@@ -1,8 +1,8 @@
-"""What may be counted, each with its L1 sensitivity and the proof of it.
+"""Queries: the counts that may be asked for, each with its L1 sensitivity and a proof.
 
-`sensitivity(unit)` bounds how far the whole vector of a region's cells moves, in L1, when one unit (all the
+`sensitivity(unit)` bounds the change of the whole vector of a region's cells, in L1, when one unit (all the
 records of one protected person) is added or removed. tests/laws checks every bound by brute force. Counts are 64-bit
-integers that only ever add up records, so none wraps around below 2^62 records, the limit of noise/verbs.py.
+integers that only add up records, so none overflows below 2^62 records, the limit of noise/base.py.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SparseQuery(Protocol):
         """Cells come in segments, each with a threshold of its own: the place of each segment's region (public)."""
 
     def totals(self, nodes: Any) -> Ints:
-        """How many cells each segment has (public)."""
+        """The number of cells of each segment (public)."""
 
     def occupied(self, engine: Any, positions: Ints, nodes: Any) -> tuple[Ints, Ints, Ints]:
         """Exact counts of the occupied cells: those of segment i from starts[i] to starts[i + 1], cells ascending."""
@@ -62,7 +62,7 @@ class SparseQuery(Protocol):
 class Size:
     """The number of records of a region.
 
-    Claim 7. Sensitivity 1 per record: a record adds 1 to one count.
+    Claim 7. Sensitivity 1 per record: each record adds 1 to exactly one count, that of its region.
     """
 
     @property

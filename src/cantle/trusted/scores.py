@@ -1,6 +1,6 @@
-"""What may be scored: integer scores of splits, each with its range and the proof of it.
+"""Scores of splits, in integers, each with its range and a proof.
 
-A split is scored from its table of counts: one array a child, shape (..., classes). Adding a record to the
+A split is scored from its table of counts: one array per child, shape (..., classes). Adding a record to the
 data adds 1 to exactly one cell of every candidate's table: the record has one class and falls into one child.
 
 The `range` of a score is rho = sup over neighbours of (max_i d(i) - min_i d(i)), where d(i) is the change of

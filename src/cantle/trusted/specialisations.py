@@ -1,12 +1,12 @@
-"""Which specialisations compete in DiffGen, and how they are scored from exact counts.
+"""Candidate specialisations of DiffGen, and their scores from exact counts.
 
-A candidate replaces one span v of one attribute's cut by its children: of a category the children of v in the
-taxonomy, of a number the two sides of a grid point strictly inside v. All are public.
+A candidate replaces one span v of one attribute's cut by its children: for a category the children of v in the
+taxonomy, for a number the two sides of a grid point strictly inside v. All are public.
 
-Where a number's points all compete (`SplitPoints`), those between two neighbouring occupied codes have the same counts
-on both sides, hence the same score: they are weighed as one run, and the point inside the chosen run is drawn
-uniformly, which is the law of choosing among all points. The runs cover the whole grid, end runs beyond the smallest
-and largest occupied code included; the runs themselves are never shown.
+If all points of a number compete (`SplitPoints`), those between two neighbouring occupied codes have the same counts
+on both sides, hence the same score: they are weighted as one run, and the point inside the chosen run is drawn
+uniformly, which is the law of choosing among all points. The runs cover the whole grid, including end runs beyond the
+smallest and largest occupied code; the runs themselves are never released.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stop tests whose price does not grow with the depth (PrivTree, integer form).
 
-Test number d = 0, 1, 2, ... on a path, true count c: b = max(theta - delta, c - d * delta); go on iff b + Z > theta,
+Test number d = 0, 1, 2, ... on a path, true count c: b = max(theta - delta, c - d * delta); continue iff b + Z > theta,
 Z discrete Laplace of rate epsilon_t. Only the yes or no may be used; the noisy value is discarded.
 
 Claim 12. m tests on a path lose at most min(m * epsilon_t, L), whatever the depth and for any splits, with

@@ -37,9 +37,9 @@ MOST_TOGETHER = 1 << 22
 class Distance:
     """sum over cells of |count - model| - penalty, model and penalty public whole numbers.
 
-    Claim 45. Range 2: a record adds 1 to one count of each table, so |count - model| changes by 1 one way or the other
-    and the penalty not at all; every score changes by exactly 1 or -1. Not monotone. With n <= 2^52 records, models
-    that add up to less than 2^60 and penalties up to 2^60, 64 bits hold every score.
+    Claim 45. Range 2: each record adds 1 to one count of each table, so |count - model| changes by 1 one way or the
+    other and the penalty not at all; every score changes by exactly 1 or -1. Not monotone. With n <= 2^52 records,
+    models that add up to less than 2^60 and penalties up to 2^60, 64 bits hold every score.
     """
 
     @property
@@ -136,7 +136,7 @@ def counted(engine: CellEngine, key: TableCounts) -> list[Ints]:
 class Heaviest:
     """The number of records that have a value.
 
-    Claim 47. Range 1: a record adds 1 to at most one value per column and lowers none, and the score of "none" is
+    Claim 47. Range 1: each record adds 1 to at most one value per column and lowers none, and the score of "none" is
     public. Monotone. Counts are at most the number of records.
     """
 

@@ -194,7 +194,7 @@ def _not_cut(_original: Any) -> Any:
 
 
 def _cut_by_popularity(_original: Any) -> Any:
-    """Records keep the items that are in the fewest other records: no function of a record alone."""
+    """Records keep the items that are in the fewest other records: the choice depends on other records."""
 
     def cut(starts: Ints, items: Ints, most: int, *_public: int) -> tuple[Ints, Ints]:
         often = np.bincount(items, minlength=64)

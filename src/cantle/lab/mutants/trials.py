@@ -29,7 +29,7 @@ from cantle.trusted.noise.samplers import Sampler
 
 
 def _flaw(name: str) -> tuple[str, Patch]:
-    """What a known flaw breaks, and how it gets into the shipped code."""
+    """The rule that a known flaw breaks, and how it is put into the shipped code."""
     flaw = next(one for one in BREAKAGES if one.name == name)
     return flaw.breaks, flaw.patch
 

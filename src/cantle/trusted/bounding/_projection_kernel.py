@@ -1,7 +1,7 @@
-"""The scan of cantle.trusted.bounding.projection, compiled (the extra `fast`).
+"""The compiled scan of cantle.trusted.bounding.projection (the extra `fast`).
 
-Imported for large graphs only: loading and compiling takes longer than the projection of a small one. It is the
-definition itself, edge by edge; tests/laws/test_projection.py compares the two array by array.
+It is imported for large graphs only: loading and compiling it takes longer than projecting a small graph. It follows
+the definition edge by edge; tests/laws/test_projection.py compares the two array by array.
 """
 
 from __future__ import annotations

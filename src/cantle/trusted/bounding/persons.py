@@ -1,11 +1,11 @@
-"""Bounding what one person contributes: of each person at most so many records are used, by a public rule.
+"""The bound on what one person contributes: at most `max_records` records per person are used, by a public rule.
 
-Claim 40. Of each person the records with the smallest public hash of their encoded values are kept, at most
-`max_records` of them; a record without a person is dropped. Which records of a person are kept depends on that person's
-records alone, so data sets that differ in all records of one person differ, after this, in at most `max_records`.
+Claim 40. For each person the records with the smallest public hash of their encoded values are kept, at most
+`max_records` of them; a record without a person is dropped. Which records of a person are kept depends only on that
+person's records, so data sets that differ in all records of one person differ, after this, in at most `max_records`.
 
-Persons are told apart by the exact text of their identifier. Two persons taken for one would share the bound, and
-taking one away would bring back records of the other.
+Persons are distinguished by the exact text of their identifier. Two persons read as one would share the bound, and
+removing one of them would bring back records of the other.
 """
 
 from __future__ import annotations

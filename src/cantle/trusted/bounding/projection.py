@@ -1,4 +1,4 @@
-"""The projection of a graph to one whose degrees are at most theta, and what one node can change of it.
+"""The projection of a graph to one whose degrees are at most theta, and how much of it one node can change.
 
 The order of edges is public: by a hash of the unordered pair of the hashes of its ends
 (cantle.trusted.bounding.node_ids.pair_keys), ties by the ends themselves in the public order of identifiers. So it is a

@@ -1,4 +1,4 @@
-"""Compiled loops over records, a region at a time. A miscount costs privacy.
+"""Compiled loops over records, region by region. A miscount costs privacy.
 
 Records are rows of codes with the class at column `label`; region i holds rows start[i] to end[i]. Kernels count, score
 and move; they never choose and never draw. Every one is checked against the plain engine in tests/trusted/engines.

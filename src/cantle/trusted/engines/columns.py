@@ -140,7 +140,7 @@ class ColumnEngine(Tables):
         return cell * self.classes + self._class
 
     def _located(self, kind: Any) -> npt.NDArray[Any]:
-        """The same by kernels, attribute by attribute: a table holds what a code adds to the entry."""
+        """The same by kernels, attribute by attribute: a table holds what each code adds to the entry."""
         from cantle.trusted.engines import _kernels
 
         assert self._grid is not None

@@ -1,12 +1,12 @@
-"""A graph in memory: exact degrees, true or projected.
+"""The graph engine: exact degrees of a graph in memory, true or projected.
 
-The curator alone asks; every answer is exact and therefore secret. Lists of degrees come in ascending order, which says
-nothing of who has them.
+Only the curator asks; every answer is exact and therefore secret. Lists of degrees are in ascending order, which does
+not show whose degrees they are.
 
-Where the number of nodes is public it is the length of every list, whatever identifiers occur: nodes that were not
-named have no edges, and of more nodes than were declared the n largest degrees count. That raises no sensitivity: for
-k >= 1, #{d >= k} becomes min(n, #{d >= k}), the sorted list loses entries, and one degree that is replaced replaces at
-most one of the n largest.
+If the number of nodes n is public, it is the length of every list, whatever identifiers occur: nodes that were not
+named have no edges, and if more nodes occur than were declared, the n largest degrees count. That raises no
+sensitivity: for k >= 1, #{d >= k} becomes min(n, #{d >= k}), the sorted list loses entries, and one degree that is
+replaced replaces at most one of the n largest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Records as 64-bit words, and the counts of some of them: the kernel of engines that hold records in parts.
+"""Records packed into 64-bit words, and their counts: the kernel of engines that hold records in parts.
 
-A code needs as many bits as the size of its attribute says, and lies within one word; the class is the last field.
-Parts are batches of a table on disk (DuckDB) or partitions of a cluster (Spark): every part is counted by the same
-code, and counts of parts add up.
+A code takes the bits that the size of its attribute needs, within one word; the class is the last field. Parts are
+batches of a table on disk (DuckDB) or partitions of a cluster (Spark): every part is counted by the same code, and
+counts of parts add up.
 """
 
 from __future__ import annotations

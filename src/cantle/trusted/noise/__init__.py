@@ -1,4 +1,4 @@
-"""All randomness that touches exact numbers: five verbs with exact laws, over two sources."""
+"""Noise: all randomness that touches exact numbers, as five operations with exact laws over two sources."""
 
 from cantle.trusted.noise.base import Lanes, Noise, Rate, Runs
 from cantle.trusted.noise.sources import Secure, Seeded

@@ -1,6 +1,6 @@
-"""The first stage of Laplace noise and of the exponential mechanism, compiled: the arithmetic of samplers.py.
+"""The compiled first stage of Laplace noise and of the exponential mechanism: the arithmetic of samplers.py.
 
-Kernels are handed the words and say where they do not decide; they draw nothing.
+Kernels get the random words, and report which draws they cannot decide; they draw nothing themselves.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The five verbs over random words: exact samplers in two stages.
+"""Exact samplers in two stages: the five operations of base.py over random words.
 
-Claim 16. Given ideal words every verb has exactly the law stated in verbs.py.
+Claim 16. Given ideal words every operation has exactly the law stated in base.py.
 
 Every draw is a fixed function of a uniform number V of [0, 1) whose first 64 binary digits are one word. The
-first stage looks at that word with float enclosures, a block of draws at a time; where the enclosure cannot
-decide, `exact` finishes the draw with more words. The proofs of the margins stand beside the comparisons.
+first stage looks at that word with float enclosures, many draws at a time; if the enclosure cannot decide,
+`exact` finishes the draw with more words. The proofs of the margins are beside the comparisons.
 The time and memory used are not protected.
 """
 
