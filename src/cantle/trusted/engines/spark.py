@@ -229,7 +229,8 @@ def _cell_counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
     """The counts of cross tables or leaves in a partition."""
 
     def count(parts: Iterator[Part]) -> Iterator[Any]:
-        counts = count_words(*question.value, ((words, None) for words, _ in parts))
+        layout, key = question.value
+        counts = count_words(layout, key, ((words, None) for words, _ in parts))
         at = np.flatnonzero(counts)
         yield at, counts[at]
 
@@ -255,7 +256,8 @@ def _copy_counter(question: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
     def count(groups: Iterator[Any]) -> Iterator[Any]:
         found = (np.concatenate(list(words), axis=1) for _, words in groups)
-        counts = count_words(*question.value, map(with_copies, found))
+        layout, key = question.value
+        counts = count_words(layout, key, map(with_copies, found))
         at = np.flatnonzero(counts)
         yield at, counts[at]
 
