@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from cantle.cli.app import app
-from cantle.methods import degrees, diffgen, diffpart, rps
+from cantle.methods import METHODS
+from cantle.methods.settings import rules_of
 from cantle.schema import Schema
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,7 @@ PAGES = [
     "src/cantle/trusted/README.md",
     *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
-PARAMETERS = {*rps.RULES, *diffgen.RULES, *diffpart.RULES, *degrees.RULES}
+PARAMETERS = {name for method in METHODS.values() for name in rules_of(method.Settings)}
 
 
 def text(name: str) -> str:

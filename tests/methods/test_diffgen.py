@@ -15,6 +15,7 @@ from cantle._publish import run
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
+from cantle.postprocess.counts import public_dice
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.budget import NANO, Unit
@@ -223,7 +224,7 @@ def many(columns: int, labels: int = 2) -> Domain:
 
 def test_a_table_of_many_columns_is_released() -> None:
     method, _ = finished(many(70), 30, rounds=2)
-    assert len(method.results(np.random.default_rng(1)).records.columns) == 71
+    assert len(method.results(public_dice(1)).records.columns) == 71
 
 
 @pytest.mark.parametrize(("columns", "labels"), [(62, 2), (58, 255)])

@@ -144,7 +144,7 @@ def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: i
     """Every path that ends in a leaf pays exactly epsilon; a path that was cut off never touches the leaves' share."""
     nano = 6 * NANO + 7
     plan, receipt = ran(baskets(25, 3000), 25, epsilon_nano=nano, unit=unit, **given)
-    share = plan.settings["leaf_share"]
+    share = plan.settings.leaf_share
     leaf_budget = nano - int(nano * (1 - share))
     reached = 0
     for path in receipt["paths"]:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from cantle.cli.app import publish_command
 from cantle.errors import ParameterError
-from cantle.methods.rps import PRESETS, RPS, RULES
-from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, share, whole
+from cantle.methods import METHODS
+from cantle.methods.rps import PRESETS, RPS, RpsSettings
+from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, rules_of, setting, share, shown_in, whole
 from tests.laws.strategies import public_domain
 
-TOY = {"depth": maybe(whole(0, 9), "auto"), "share": share(), "mode": one_of("a", "b"), "on": flag()}
+
+@dataclass(frozen=True, kw_only=True)
+class Toy:
+    depth: int | None = setting(maybe(whole(0, 9), "auto"), shown=True)
+    share: Fraction = setting(share())
+    mode: str = setting(one_of("a", "b"))
+    on: bool = setting(flag())
+
+
 TOY_PRESETS = {"default": {"depth": None, "share": "1/2", "mode": "a", "on": True}}
 
 
 def read(**given: Any) -> dict[str, Any]:
-    return read_settings("toy", TOY, TOY_PRESETS, "default", given)
+    return vars(read_settings(Toy, "toy", TOY_PRESETS, "default", given))
 
 
 def test_defaults_come_from_the_preset_and_are_read_too() -> None:
@@ -87,7 +98,7 @@ def test_numpy_floats_are_shares_too() -> None:
 
 @pytest.mark.parametrize("number", [2**53 - 3, 2**53 - 1])
 def test_large_whole_numbers_are_whole(number: int) -> None:
-    assert RPS(public_domain(), order_seed=number).settings["order_seed"] == number
+    assert RPS(public_domain(), order_seed=number).settings.order_seed == number
 
 
 def test_numbers_that_json_does_not_hold_exactly_are_refused() -> None:
@@ -101,19 +112,19 @@ def test_unknown_names_are_refused_with_a_hint() -> None:
         read(dept=3)
     with pytest.raises(ParameterError, match="'zzz'.*depth, mode, on"):
         read(zzz=3)
-    with pytest.raises(ParameterError, match="no preset 'fast'.*default"):
-        read_settings("toy", TOY, TOY_PRESETS, "fast", {})
+    with pytest.raises(ParameterError, match="toy has no preset 'fast'; use one of default"):
+        read_settings(Toy, "toy", TOY_PRESETS, "fast", {})
 
 
 def test_the_echo_is_exact_and_reads_back() -> None:
     settings = read(share="2/7")
-    assert echo(settings) == {"depth": None, "share": "2/7", "mode": "a", "on": True}
-    assert read(**echo(settings)) == settings
+    assert echo(Toy(**settings)) == {"depth": None, "share": "2/7", "mode": "a", "on": True}
+    assert read(**echo(Toy(**settings))) == settings
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_names_every_parameter_and_reads_back(preset: str) -> None:
-    assert set(PRESETS[preset]) == set(RULES)
+    assert set(PRESETS[preset]) == set(rules_of(RpsSettings))
     plan = RPS(public_domain(), preset=preset)
     again = plan.parameters()
     assert RPS(public_domain(), **again).parameters() == again
@@ -166,7 +177,32 @@ def test_rps_refuses_combinations_that_cannot_work(given: dict[str, Any], fix: s
 
 @pytest.mark.parametrize("stop", ["count:5", "privtree:5", "narrow:2+count:5"])
 def test_a_stop_test_that_is_asked_for_has_a_share(stop: str) -> None:
-    assert RPS(public_domain(), stop=stop).settings["stop_share"] == Fraction(1, 2)
-    assert RPS(public_domain(), stop=stop, stop_share="1/5").settings["stop_share"] == Fraction(1, 5)
+    assert RPS(public_domain(), stop=stop).settings.stop_share == Fraction(1, 2)
+    assert RPS(public_domain(), stop=stop, stop_share="1/5").settings.stop_share == Fraction(1, 5)
     for free in ({}, {"stop": "narrow:2"}):
-        assert RPS(public_domain(), **free).settings["stop_share"] == 0
+        assert RPS(public_domain(), **free).settings.stop_share == 0
+
+
+def test_the_help_of_publish_lists_the_parameters_that_people_set() -> None:
+    help_text = " ".join((publish_command.__doc__ or "").split())
+    for name, method in METHODS.items():
+        shown = shown_in(method.Settings)
+        assert not shown or f"{name}: {', '.join(shown)}." in help_text
+
+
+def test_compound_settings_are_parsed_once_and_echoed_as_given() -> None:
+    plan = RPS(public_domain(), stop="count:5+narrow:2", quality="mix:2:1", levels="geometric:1.3")
+    assert (plan.settings.stop.count, plan.settings.stop.narrow, plan.settings.stop.privtree) == (5, 2, None)
+    assert (plan.settings.quality.score.even, plan.settings.quality.score.apart) == (2, 1)
+    assert plan.settings.levels.ratio == Fraction(13, 10)
+    echoed = plan.parameters()
+    assert [echoed[name] for name in ("stop", "quality", "levels")] == ["count:5+narrow:2", "mix:2:1", "geometric:1.3"]
+
+
+@pytest.mark.parametrize("name", ["stop", "quality", "levels"])
+@pytest.mark.parametrize(
+    "value", [3, 2.5, [1], {}, True, "", ":", "geometric:0", "geometric:x", "geometric:1:2"], ids=str
+)
+def test_what_is_no_compound_setting_is_refused_in_the_same_words(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=f"rps parameter {name} must be .*, got "):
+        RPS(public_domain(), **{name: value})

@@ -248,6 +248,16 @@ def publish_command(
     Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
 
     Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
+
+    Parameters that --set takes, besides preset=paper (docs/reference.md has all):
+
+    rps: depth, attributes, quality, stop, leaf_share, oneway_share, bins, records.
+
+    diffgen: rounds, cells, score, objective, records.
+
+    diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells.
+
+    degrees: theta.
     """
     from cantle._open import preflight
     from cantle._publish import carry_out, noting_the_charge

@@ -31,6 +31,8 @@ class Method(Protocol):
     name: ClassVar[str]
     kind: ClassVar[str]
     """The kind of data it is for, as schemas name it."""
+    Settings: ClassVar[type]
+    """The frozen dataclass of its parameters (cantle.methods.settings)."""
 
     @classmethod
     def for_schema(cls, schema: Any, *, preset: str, **given: object) -> Self:

@@ -8,12 +8,13 @@ budget each. Mode `rps` runs RPS on the projected degrees, and pays for all that
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from cantle.errors import ParameterError
 from cantle.methods.rps import RPS
-from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
+from cantle.methods.settings import echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_degrees import Answers, degree_results
 from cantle.postprocess.from_tree import summarise
@@ -47,14 +48,19 @@ PUBLISHED: Mapping[str, Any] = {
 }  # fmt: skip
 """Section 5.1: depth 15, balanced cuts, and a region's nodes at its lower boundary."""
 
-RULES: Mapping[str, Rule] = {
-    "theta": maybe(whole(1, MOST_DEGREE), "auto"),
-    "mode": one_of("counts", "rps"),
-    "theta_share": share(),
-    "edges_share": share(),
-    "nodes_share": share(),
-}
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+
+@dataclass(frozen=True, kw_only=True)
+class DegreeSettings:
+    """The parameters of degrees, each described in docs/reference.md."""
+
+    theta: int | None = setting(maybe(whole(1, MOST_DEGREE), "auto"), shown=True)
+    mode: str = setting(one_of("counts", "rps"))
+    theta_share: Fraction = setting(share())
+    edges_share: Fraction = setting(share())
+    nodes_share: Fraction = setting(share())
+
+
+PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"theta": None, "mode": "counts", "theta_share": "1/5", "edges_share": "1/10", "nodes_share": "3/100"},
     "paper": {"theta": None, "mode": "rps", "theta_share": "1/5", "edges_share": "0", "nodes_share": "0"},
 }
@@ -64,17 +70,18 @@ class DegreeSequence:
     """One run: settings, the bound, and the noisy answers. All public."""
 
     name: ClassVar[str] = "degrees"
+    Settings: ClassVar[type] = DegreeSettings
     kind: ClassVar[str] = "graph"
 
-    def __init__(self, schema: GraphSchema, *, preset: str = "default", **given: Any) -> None:
-        self.settings = read_settings("degrees", RULES, PRESETS, preset, given)
+    def __init__(self, schema: GraphSchema, *, preset: str = "default", **given: object) -> None:
+        self.settings = read_settings(DegreeSettings, "degrees", PRESETS, preset, given)
         self.preset, self.schema = preset, schema
         s = self.settings
-        if sum((s["theta_share"], s["edges_share"], s["nodes_share"]), Fraction(0)) >= 1:
+        if sum((s.theta_share, s.edges_share, s.nodes_share), Fraction(0)) >= 1:
             raise ParameterError(
                 "degrees: theta_share, edges_share and nodes_share leave nothing for the counts; lower one"
             )
-        if schema.unit == "edge" and (s["mode"] == "rps" or s["theta"] is not None):
+        if schema.unit == "edge" and (s.mode == "rps" or s.theta is not None):
             raise ParameterError("degrees: mode rps and theta are for nodes; under unit: edge nothing is projected")
         self.answers = Answers(schema.unit, schema.node_count, schema.max_degree)
         self.inner: RPS | None = None
@@ -105,12 +112,12 @@ class DegreeSequence:
     def _ask_for_nodes(self, root: Frontier, curator: Curator) -> None:
         s, total = self.settings, int(curator.left(root)[0])
         listed = curator.domain.listed and self.schema.unit == "node"
-        for_edges, for_nodes = portion(total, s["edges_share"]), portion(total, s["nodes_share"])
-        for_bound = 0 if s["theta"] else portion(total, s["theta_share"])
+        for_edges, for_nodes = portion(total, s.edges_share), portion(total, s.nodes_share)
+        for_bound = 0 if s.theta else portion(total, s.theta_share)
         rest = total - for_edges - for_bound - (for_nodes if listed else 0)
-        theta = s["theta"] or self._choose(root, curator, for_bound, rest, listed)
+        theta = s.theta or self._choose(root, curator, for_bound, rest, listed)
         self.answers.theta = theta
-        if s["mode"] == "rps":
+        if s.mode == "rps":
             self._partition(root, curator, theta)
             return
         if for_edges:
@@ -162,7 +169,7 @@ class DegreeSequence:
     def _ranges(self, inner: RPS, generator: Dice) -> Results:
         """The release of RPS, unless noise makes the number of nodes too large."""
         s = inner.settings
-        leaves = summarise(inner.tree, least_squares=s["consistency"], by_depth=False, label=s["label"])
+        leaves = summarise(inner.tree, least_squares=s.consistency, by_depth=False, label=s.label)
         require_drawable(float(leaves.count.sum(dtype=float)), "nodes")
         return inner.results(generator)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import TableMethod
-from cantle.methods.settings import Rule, echo, maybe, one_of, portion, read_settings, share, whole
+from cantle.methods.settings import echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_cells import cell_results
 from cantle.postprocess.results import Results
@@ -54,16 +55,23 @@ RISE = Fraction(7, 5)
 POINTS = 64
 """Most evenly spaced points of a number that compete in a round."""
 
-RULES: Mapping[str, Rule] = {
-    "rounds": maybe(whole(0, 1000), "auto"),
-    "cells": maybe(whole(1, LISTED), "auto"),
-    "score": one_of("auto", "majority", "tempered", "weighted", "gini", "max", "infogain", "purity"),
-    "objective": one_of("auto", "accuracy", "balanced"),
-    "structure_share": maybe(share(positive=True), "auto"),
-    "count_share": share(),
-    "records": maybe(whole(0, 2**53), "private"),
-}
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+
+@dataclass(frozen=True, kw_only=True)
+class DiffGenSettings:
+    """The parameters of diffgen, each described in docs/reference.md."""
+
+    rounds: int | None = setting(maybe(whole(0, 1000), "auto"), shown=True)
+    cells: int | None = setting(maybe(whole(1, LISTED), "auto"), shown=True)
+    score: str = setting(
+        one_of("auto", "majority", "tempered", "weighted", "gini", "max", "infogain", "purity"), shown=True
+    )
+    objective: str = setting(one_of("auto", "accuracy", "balanced"), shown=True)
+    structure_share: Fraction | None = setting(maybe(share(positive=True), "auto"))
+    count_share: Fraction = setting(share())
+    records: int | None = setting(maybe(whole(0, 2**53), "private"), shown=True)
+
+
+PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"rounds": None, "cells": None, "score": "auto", "objective": "auto", "structure_share": None,
                 "count_share": "1/50", "records": None},
     "paper": {"rounds": 10, "cells": None, "score": "max", "objective": "accuracy", "structure_share": "1/2",
@@ -76,10 +84,11 @@ class DiffGen(TableMethod):
     """One run: settings, the cuts as they are pushed down, and the noisy cells. All public."""
 
     name: ClassVar[str] = "diffgen"
+    Settings: ClassVar[type] = DiffGenSettings
     layout: ClassVar[Layout] = "columns"
 
-    def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
-        self.settings = read_settings("diffgen", RULES, PRESETS, preset, given)
+    def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
+        self.settings = read_settings(DiffGenSettings, "diffgen", PRESETS, preset, given)
         self.preset = preset
         if domain.target is None:
             raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method rps")
@@ -90,19 +99,19 @@ class DiffGen(TableMethod):
         self.nano = NANO
         """A price over this is what it buys of a record: nano-units of epsilon, times the records of a unit."""
         self.rounds = 0
-        self.noisy_records: int | None = self.settings["records"]
+        self.noisy_records: int | None = self.settings.records
         self.noisy: NoisyCells | None = None
 
     def _check(self) -> None:
         s = self.settings
-        if (self.preset == "paper") != (s["score"] in LOCAL):
+        if (self.preset == "paper") != (s.score in LOCAL):
             known = (
                 "max, infogain or purity" if self.preset == "paper" else "auto, majority, tempered, weighted or gini"
             )
-            raise ParameterError(f"diffgen parameter score: preset {self.preset} takes {known}, got {s['score']!r}")
-        if self.preset == "paper" and None in (s["rounds"], s["structure_share"]):
+            raise ParameterError(f"diffgen parameter score: preset {self.preset} takes {known}, got {s.score!r}")
+        if self.preset == "paper" and None in (s.rounds, s.structure_share):
             raise ParameterError("diffgen parameters rounds and structure_share: preset paper needs numbers, not auto")
-        if self.preset == "default" and s["records"] is None and not s["count_share"]:
+        if self.preset == "default" and s.records is None and not s.count_share:
             raise ParameterError("diffgen needs the number of records: declare records=N or pay count_share=0.01")
 
     def parameters(self) -> dict[str, Any]:
@@ -138,10 +147,10 @@ class DiffGen(TableMethod):
         totals = self._class_totals(root, curator, total)
         first, later, usual = self._scores(totals, total)
         rest = int(curator.left(root)[0])
-        structure = portion(rest, s["structure_share"] or usual)
+        structure = portion(rest, s.structure_share or usual)
         useful = max(2.0, (self.noisy_records or 0) * (rest - structure) / (self.nano * KAPPA))
-        rounds = s["rounds"] if s["rounds"] is not None else min(MOST_ROUNDS, int(math.log2(useful)) - 1)
-        most = min(s["cells"] or max(2, min(MOST_CELLS, int(useful))), MOST_TABLE // (4 * self.classes * (POINTS + 1)))
+        rounds = s.rounds if s.rounds is not None else min(MOST_ROUNDS, int(math.log2(useful)) - 1)
+        most = min(s.cells or max(2, min(MOST_CELLS, int(useful))), MOST_TABLE // (4 * self.classes * (POINTS + 1)))
         prices = _prices(structure, rounds, later)
         while self.rounds < rounds and self.grid.cells < most and (price := prices[self.rounds]):
             widest = MOST_TABLE // (self.grid.cells * self.classes)  # the table of all its children must fit
@@ -156,9 +165,9 @@ class DiffGen(TableMethod):
 
     def _class_totals(self, root: Frontier, curator: Curator, total: int) -> list[int]:
         """Noisy class totals, at least two noise scales each; their sum is the number of records if not declared."""
-        if not self.settings["count_share"]:
+        if not self.settings.count_share:
             return [1] * self.classes
-        price = max(1, portion(total, self.settings["count_share"]))
+        price = max(1, portion(total, self.settings.count_share))
         totals = curator.measure(root, Histogram(self.classes), price, why="class totals").value[0]
         if self.noisy_records is None:
             self.noisy_records = int(totals.sum())
@@ -174,10 +183,10 @@ class DiffGen(TableMethod):
         """
         s = self.settings
         small = (self.noisy_records or 0) * total < ENOUGH * self.nano
-        name = first = s["score"]
+        name = first = s.score
         if name == "auto":
-            name = "majority" if s["objective"] == "accuracy" else "gini"
-            name = "tempered" if small and s["objective"] != "balanced" else name
+            name = "majority" if s.objective == "accuracy" else "gini"
+            name = "tempered" if small and s.objective != "balanced" else name
             first = "tempered" if name == "majority" else name
         usual = Fraction(3, 4) if small else Fraction(2, 3) if name == "majority" else Fraction(1, 2)
         return _score(first, totals), _score(name, totals), usual
@@ -227,10 +236,13 @@ class DiffGen(TableMethod):
         Deviation: |A_n| + 2h - 1 selections instead of |A_n| + 2h (the last round needs no new points), weight
         exp(e' u) for Max, whose range is 1; what categorical rounds do not use goes to the counts.
         """
-        s, h = self.settings, self.settings["rounds"]
-        score = LOCAL[s["score"]]
+        s = self.settings
+        assert s.rounds is not None
+        assert s.structure_share is not None  # both are refused earlier
+        h = s.rounds
+        score = LOCAL[s.score]
         numeric = [a for a, taxonomy in enumerate(self.taxonomies) if taxonomy is None and self.sizes[a] > 1]
-        structure = portion(int(curator.left(root)[0]), s["structure_share"])
+        structure = portion(int(curator.left(root)[0]), s.structure_share)
         price = structure // max(1, len(numeric) + 2 * h - 1)
         if h and not price:
             raise ParameterError(f"epsilon is too small for {h} rounds; lower rounds or raise epsilon")
@@ -245,7 +257,7 @@ class DiffGen(TableMethod):
 
         for a in numeric if h else ():
             find_points([Value(a, (0, self.sizes[a]), None)])
-        while self.rounds < h and (s["cells"] is None or self.grid.cells < s["cells"]):
+        while self.rounds < h and (s.cells is None or self.grid.cells < s.cells):
             values = self._known(points)
             if not values:
                 break

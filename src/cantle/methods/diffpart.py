@@ -10,6 +10,7 @@ sub-partitions may cost, and draws records for pruned mass. For a small universe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
-from cantle.methods.settings import Rule, decimal, echo, flag, maybe, one_of, portion, read_settings, share, whole
+from cantle.methods.settings import decimal, echo, flag, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_sets import all_sets, kept_sets
 from cantle.postprocess.results import Results
@@ -34,17 +35,22 @@ from cantle.trusted.queries import ChildSets, ItemSets
 SMALL = 20
 """Largest universe for which all sets are counted at once."""
 
-RULES: Mapping[str, Rule] = {
-    "fanout": whole(2, MOST_CHILDREN),
-    "c1": decimal(1000),
-    "c2": decimal(1000),
-    "eta": maybe(share(positive=True), "off"),
-    "m": maybe(whole(1, 10**6), "off"),
-    "leaf_share": share(positive=True),
-    "max_cells": whole(1, 10**8),
-    "cells": one_of("auto", "all", "tree"),
-    "fill": flag(),
-}
+
+@dataclass(frozen=True, kw_only=True)
+class DiffPartSettings:
+    """The parameters of diffpart, each described in docs/reference.md."""
+
+    fanout: int = setting(whole(2, MOST_CHILDREN), shown=True)
+    c1: Fraction = setting(decimal(1000), shown=True)
+    c2: Fraction = setting(decimal(1000), shown=True)
+    eta: Fraction | None = setting(maybe(share(positive=True), "off"), shown=True)
+    m: int | None = setting(maybe(whole(1, 10**6), "off"), shown=True)
+    leaf_share: Fraction = setting(share(positive=True), shown=True)
+    max_cells: int = setting(whole(1, 10**8), shown=True)
+    cells: str = setting(one_of("auto", "all", "tree"))
+    fill: bool = setting(flag())
+
+
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": 4, "leaf_share": "1/4", "max_cells": 10**6,
                 "cells": "auto", "fill": True},
@@ -57,23 +63,24 @@ class DiffPart:
     """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All public."""
 
     name: ClassVar[str] = "diffpart"
+    Settings: ClassVar[type] = DiffPartSettings
     kind: ClassVar[str] = "sets"
 
-    def __init__(self, schema: SetSchema, *, preset: str = "default", **given: Any) -> None:
-        self.settings = read_settings("diffpart", RULES, PRESETS, preset, given)
+    def __init__(self, schema: SetSchema, *, preset: str = "default", **given: object) -> None:
+        self.settings = read_settings(DiffPartSettings, "diffpart", PRESETS, preset, given)
         self.preset, self.schema = preset, schema
         s, size = self.settings, schema.universe.size
-        if s["cells"] == "all" and size > SMALL:
+        if s.cells == "all" and size > SMALL:
             raise ParameterError(f"diffpart parameter cells: all takes at most {SMALL} items, this universe has {size}")
-        self.all_at_once = s["cells"] == "all" or (s["cells"] == "auto" and size <= SMALL)
+        self.all_at_once = s.cells == "all" or (s.cells == "auto" and size <= SMALL)
         if self.all_at_once and (idle := sorted(set(given) - {"cells"})):
             raise ParameterError(
                 f"diffpart parameter {idle[0]} would do nothing: all sets of {size} items are counted at once; "
                 "take it out, or add cells=tree"
             )
-        fanout = size if self.all_at_once else s["fanout"]
+        fanout = size if self.all_at_once else s.fanout
         self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
-        self.most = size if self.all_at_once else min(s["m"] or size, size)
+        self.most = size if self.all_at_once else min(s.m or size, size)
         self.inner = _inner_nodes(self.tree)
         self.kept_partitions = KeptPartitions()
         self.noisy: Noisy | None = None
@@ -94,7 +101,7 @@ class DiffPart:
             self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
             self.path = int(curator.path(root)[0])
             return
-        leaf_budget = total - portion(total, 1 - self.settings["leaf_share"])
+        leaf_budget = total - portion(total, 1 - self.settings.leaf_share)
         self._refuse_explosion(total - leaf_budget)
         nodes, nothing = root, np.zeros(1, np.int64)
         self.kept_partitions.add_round(root, nothing, nothing, nothing, NANO)
@@ -107,7 +114,7 @@ class DiffPart:
         """Records and groups from the noisy counts."""
         if self.noisy is not None:
             return all_sets(self.schema.universe, self.noisy, self.path, generator)
-        return kept_sets(self.schema.universe, self.tree, self.kept_partitions, self.settings["fill"], generator)
+        return kept_sets(self.schema.universe, self.tree, self.kept_partitions, self.settings.fill, generator)
 
     # ---- one round ----------------------------------------------------------------------------------------
 
@@ -121,7 +128,7 @@ class DiffPart:
         mask = np.concatenate([nodes.take(asked).children(noisy.rows, noisy.cells), np.ones(len(free), np.int64)])
         value = np.concatenate([noisy.value, np.zeros(len(free), np.int64)])
         paid = np.concatenate([price[noisy.rows], np.zeros(len(free), np.int64)])
-        keep = _largest(value, paid > 0, self.settings["max_cells"])
+        keep = _largest(value, paid > 0, self.settings.max_cells)
         order = keep[np.lexsort((mask[keep], rows[keep]))]
         children = curator.split(nodes, Kept(rows[order], mask[order]))
         rate_den = NANO * curator.unit.max_records
@@ -140,7 +147,7 @@ class DiffPart:
             )
         rate = price / (NANO * curator.unit.max_records)
         s = self.settings
-        least = threshold(float(s["c2"]), rate, nodes.patterns, _float(s["eta"]), nodes.height)
+        least = threshold(float(s.c2), rate, nodes.patterns, _float(s.eta), nodes.height)
         return curator.measure(nodes, ChildSets(), price, at_least=least, why="sub-partitions"), price
 
     def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
@@ -150,7 +157,7 @@ class DiffPart:
         left = curator.left(nodes)
         rate = left / (NANO * curator.unit.max_records)
         s = self.settings
-        least = threshold(float(s["c1"]), rate, nodes.patterns, _float(s["eta"]), np.ones(len(nodes), np.int64))
+        least = threshold(float(s.c1), rate, nodes.patterns, _float(s.eta), np.ones(len(nodes), np.int64))
         noisy = curator.measure(nodes, ChildSets(), left, at_least=least, why="leaf partitions")
         self.kept_partitions.add_leaves(nodes, noisy, curator.path(nodes))
 
@@ -172,23 +179,23 @@ class DiffPart:
     def _refuse_explosion(self, budget: int) -> None:
         """Refuses settings under which empty sub-partitions multiply; decided by public values."""
         s, rate = self.settings, budget / NANO
-        if s["eta"] is not None:
+        if s.eta is not None:
             return  # thresholds keep the expected number of empty sub-partitions of an operation below eta < 1
-        number = expected(self.tree, lambda h: chance(float(s["c2"]), h, rate))
-        if number <= s["max_cells"]:
+        number = expected(self.tree, lambda h: chance(float(s.c2), h, rate))
+        if number <= s.max_cells:
             return
         ways = []
-        better = smallest_constant(self.tree, rate, s["max_cells"])
+        better = smallest_constant(self.tree, rate, s.max_cells)
         if better is not None:
             ways.append(f"c2={better:g}")
-        for fanout in range(s["fanout"] - 1, 1, -1):
+        for fanout in range(s.fanout - 1, 1, -1):
             tree = ItemTree.of(self.tree.size, fanout, even=self.preset == "default")
-            if expected(tree, lambda h: chance(float(s["c2"]), h, rate)) <= s["max_cells"]:
+            if expected(tree, lambda h: chance(float(s.c2), h, rate)) <= s.max_cells:
                 ways.append(f"fanout={fanout}")
                 break
         raise ParameterError(
-            f"diffpart with c2={float(s['c2']):g} and fanout={s['fanout']} expects {number:.2g} empty sub-partitions "
-            f"to pass their tests, more than max_cells={s['max_cells']}; "
+            f"diffpart with c2={float(s.c2):g} and fanout={s.fanout} expects {number:.2g} empty sub-partitions "
+            f"to pass their tests, more than max_cells={s.max_cells}; "
             + (f"use {' or '.join(ways)}, or preset default" if ways else "use preset default")
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic_questions import Questions
 from cantle.methods.mosaic_run import STREAMS, MosaicRun
-from cantle.methods.settings import Rule, echo, read_settings
+from cantle.methods.settings import echo, read_settings
 from cantle.postprocess.counts import Dice, public_streams
 from cantle.postprocess.mosaic.column_cells import Column, column_of
 from cantle.postprocess.mosaic.frames import mosaic_results
@@ -20,7 +21,12 @@ from cantle.trusted.budget import NANO
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.cross_tables import MOST_CELLS
 
-RULES: Mapping[str, Rule] = {}
+
+@dataclass(frozen=True, kw_only=True)
+class MosaicSettings:
+    """mosaic has no parameters of its own yet: everything follows from the schema and the budget."""
+
+
 PRESETS: Mapping[str, Mapping[str, Any]] = {"default": {}}
 
 
@@ -28,10 +34,11 @@ class Mosaic(TableMethod):
     """One run: the public columns, and after it the noisy answers and the drawn records."""
 
     name: ClassVar[str] = "mosaic"
+    Settings: ClassVar[type] = MosaicSettings
     layout: ClassVar[Layout] = "columns"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
-        self.settings = read_settings("mosaic", RULES, PRESETS, preset, given)
+        self.settings = read_settings(MosaicSettings, "mosaic", PRESETS, preset, given)
         self.preset = preset
         self.domain = domain.with_target_as_column()
         self.columns: list[Column] = [column_of(attribute) for attribute in self.domain.attributes]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.base import TableMethod, grow
-from cantle.methods.settings import Rule, echo, flag, maybe, one_of, portion, read_settings, share, whole
+from cantle.methods.settings import echo, flag, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_tree import tree_results
 from cantle.postprocess.results import Results
@@ -34,73 +35,132 @@ from cantle.trusted.stop_test import PrivTree
 KAPPA = 10
 """Records that an average leaf should hold, in noise scales; sets the depth if it is not given."""
 
-PAID = {"count", "privtree"}
-"""Stop tests that look at records."""
-
 DEEPEST = 24
 """Limit of an automatic depth: 2^24 leaves."""
 
-
-def _quality(text: str) -> str:
-    """balance, class, or mix:a:b."""
-    if text in ("balance", "class"):
-        return text
-    word, even, apart = str(text).split(":")
-    if word != "mix":
-        raise ValueError
-    try:
-        Mix(int(even), int(apart))
-    except ParameterError:
-        raise_alone(ValueError())
-    return text
+NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
 
 
-def _stop(text: str) -> str:
-    """none, or tests joined by +: count:T, privtree:T, narrow:W."""
-    words = [part.split(":") for part in str(text).split("+")]
-    if words != [["none"]] and not all(w in ("count", "privtree", "narrow") and int(t) >= 0 for w, t in words):
-        raise ValueError
-    if len({word[0] for word in words}) < len(words) or {"count", "privtree"} <= {word[0] for word in words}:
-        raise ValueError
-    return text
+@dataclass(frozen=True)
+class CutScore:
+    """How cuts are scored: `balance`, `class`, or `mix:a:b` of evenness and classes told apart."""
+
+    text: str
+    score: Mix
+
+    def __str__(self) -> str:
+        return self.text
+
+    @staticmethod
+    def parse(text: str) -> CutScore:
+        """
+        >>> CutScore.parse("mix:2:1").score
+        Mix(even=2, apart=1)
+        """
+        if text in NAMED_SCORES:
+            return CutScore(text, NAMED_SCORES[text])
+        word, even, apart = str(text).split(":")
+        if word != "mix":
+            raise ValueError
+        try:
+            return CutScore(text, Mix(int(even), int(apart)))
+        except ParameterError:
+            raise_alone(ValueError())
 
 
-def _is_paid(stop: Any) -> bool:
-    """Whether one of these tests looks at records."""
-    return any(word in str(stop) for word in PAID)
+@dataclass(frozen=True)
+class StopTests:
+    """When a region is a leaf before the last level: `none`, or tests joined by +: count:T, privtree:T, narrow:W."""
+
+    text: str
+    count: int | None = None
+    """Stop where a noisy count is below it."""
+    privtree: int | None = None
+    """Stop by a test whose price does not grow with the depth, at this threshold."""
+    narrow: int | None = None
+    """Stop where no attribute has more values than this left; free."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def paid(self) -> bool:
+        """Whether a test looks at records."""
+        return self.count is not None or self.privtree is not None
+
+    @staticmethod
+    def parse(text: str) -> StopTests:
+        """
+        >>> StopTests.parse("count:5+narrow:2")
+        StopTests(text='count:5+narrow:2', count=5, privtree=None, narrow=2)
+        """
+        words = [part.split(":") for part in str(text).split("+")]
+        if words == [["none"]]:
+            return StopTests(text)
+        tests = {word: int(number) for word, number in words}
+        allowed = all(word in ("count", "privtree", "narrow") and number >= 0 for word, number in tests.items())
+        if not allowed or len(tests) < len(words) or {"count", "privtree"} <= tests.keys():
+            raise ValueError
+        return StopTests(text, **tests)
 
 
-def _levels(text: str) -> str:
-    """equal, or geometric:r with a positive ratio from each level to the next."""
-    if text != "equal" and (not str(text).startswith("geometric:") or Fraction(text.split(":")[1]) <= 0):
-        raise ValueError
-    return text
+@dataclass(frozen=True)
+class LevelPrices:
+    """How the budget is spread over levels: `equal`, or `geometric:r` with ratio r from each level to the next."""
+
+    text: str
+    ratio: Fraction
+
+    def __str__(self) -> str:
+        return self.text
+
+    @staticmethod
+    def parse(text: str) -> LevelPrices:
+        """
+        >>> LevelPrices.parse("geometric:1.3").ratio
+        Fraction(13, 10)
+        """
+        if text == "equal":
+            return LevelPrices(text, Fraction(1))
+        word, ratio = str(text).split(":")
+        if word != "geometric" or Fraction(ratio) <= 0:
+            raise ValueError
+        return LevelPrices(text, Fraction(ratio))
+
+    def spread(self, total: int, levels: int) -> list[int]:
+        """The total over the levels, each rounded down; what rounding leaves goes to the leaves."""
+        weights = [self.ratio**level for level in range(levels)]
+        whole = sum(weights)
+        return [portion(total, weight / whole) for weight in weights]
 
 
-RULES: Mapping[str, Rule] = {
-    "depth": maybe(whole(0, 1000), "auto"),
-    "attributes": one_of("all", "random", "midpoint"),
-    "quality": maybe((_quality, "balance, class or mix:a:b"), "auto"),
-    "stop": (_stop, "none, count:T, privtree:T or narrow:W, joined by +"),
-    "skip": whole(0, 1000),
-    "leaf_share": share(positive=True),
-    "oneway_share": share(),
-    "count_share": share(),
-    "stop_share": share(),
-    "levels": (_levels, "equal or geometric:RATIO"),
-    "summary": one_of("counts", "depth"),
-    "label": one_of("counts", "majority"),
-    "values": one_of("fitted", "uniform", "midpoint", "low", "set"),
-    "consistency": flag(),
-    "bins": whole(2, 65536),
-    "order": one_of("declared", "random"),
-    "order_seed": whole(0, 2**53 - 1),
-    "records": maybe(whole(0, 2**53 - 1), "private"),
-}
+@dataclass(frozen=True, kw_only=True)
+class RpsSettings:
+    """The parameters of rps, each described in docs/reference.md."""
+
+    depth: int | None = setting(maybe(whole(0, 1000), "auto"), shown=True)
+    attributes: str = setting(one_of("all", "random", "midpoint"), shown=True)
+    quality: CutScore | None = setting(maybe((CutScore.parse, "balance, class or mix:a:b"), "auto"), shown=True)
+    stop: StopTests = setting((StopTests.parse, "none, count:T, privtree:T or narrow:W, joined by +"), shown=True)
+    skip: int = setting(whole(0, 1000))
+    leaf_share: Fraction = setting(share(positive=True), shown=True)
+    oneway_share: Fraction = setting(share(), shown=True)
+    count_share: Fraction = setting(share())
+    stop_share: Fraction = setting(share())
+    levels: LevelPrices = setting((LevelPrices.parse, "equal or geometric:RATIO"))
+    summary: str = setting(one_of("counts", "depth"))
+    label: str = setting(one_of("counts", "majority"))
+    values: str = setting(one_of("fitted", "uniform", "midpoint", "low", "set"))
+    consistency: bool = setting(flag())
+    bins: int = setting(whole(2, 65536), shown=True)
+    order: str = setting(one_of("declared", "random"))
+    order_seed: int = setting(whole(0, 2**53 - 1))
+    records: int | None = setting(maybe(whole(0, 2**53 - 1), "private"), shown=True)
+
 
 _COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "summary": "counts",
            "bins": 256, "order_seed": 0, "records": None}  # fmt: skip
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": _COMMON | {"depth": None, "attributes": "all", "stop": "none", "stop_share": 0, "oneway_share": "3/10",
                           "count_share": "1/100", "values": "fitted", "label": "counts", "consistency": True,
                           "order": "declared"},
@@ -118,24 +178,22 @@ class RPS(TableMethod):
     """One run: settings, the plan made from them, and the tree as it grows. All public."""
 
     name: ClassVar[str] = "rps"
+    Settings: ClassVar[type] = RpsSettings
     layout: ClassVar[Layout] = "rows"
 
-    def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
+    def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         presets = dict(PRESETS)
         if len(domain.attributes) == 1:
             presets["default"] = {**presets["default"], **_ONE_ATTRIBUTE}
-        if _is_paid(given.get("stop", "none")):
+        if _names_a_paid_test(given.get("stop")):
             presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
-        self.settings = read_settings("rps", RULES, presets, preset, given)
+        self.settings = read_settings(RpsSettings, "rps", presets, preset, given)
         self.preset = preset
         self._check()
-        domain = domain.coarsen(self.settings["bins"])
-        if self.settings["order"] == "random":
-            domain = domain.with_orders(self.settings["order_seed"])
+        domain = domain.coarsen(self.settings.bins)
+        if self.settings.order == "random":
+            domain = domain.with_orders(self.settings.order_seed)
         self.domain = domain
-        self.tests = (
-            dict(w.split(":") for w in self.settings["stop"].split("+")) if self.settings["stop"] != "none" else {}
-        )
         self.tree = Tree(len(self.sizes), self.classes)
         self.oneways: Noisy | None = None
         self.depth = 0
@@ -143,20 +201,20 @@ class RPS(TableMethod):
     def _check(self) -> None:
         """Refuses combinations that cannot work, before any data is opened."""
         s = self.settings
-        if s["records"] is None and not s["count_share"]:
-            for name, value in (("depth", s["depth"] is None), ("summary", s["summary"] == "depth")):
+        if s.records is None and not s.count_share:
+            for name, value in (("depth", s.depth is None), ("summary", s.summary == "depth")):
                 if value:
                     raise ParameterError(
-                        f"rps parameter {name}={s[name] or 'auto'} needs the number of records: "
+                        f"rps parameter {name}={getattr(s, name) or 'auto'} needs the number of records: "
                         "declare it (records=N) or pay for it (count_share=0.01)"
                     )
-        if _is_paid(s["stop"]) and not s["stop_share"]:
-            raise ParameterError(f"rps parameter stop={s['stop']} needs a share of the budget: set stop_share")
-        if s["values"] == "fitted" and not s["oneway_share"]:
+        if s.stop.paid and not s.stop_share:
+            raise ParameterError(f"rps parameter stop={s.stop} needs a share of the budget: set stop_share")
+        if s.values == "fitted" and not s.oneway_share:
             raise ParameterError(
                 "rps parameter values=fitted needs one-way tables: set oneway_share, or values=uniform"
             )
-        if s["oneway_share"] + s["count_share"] >= 1:
+        if s.oneway_share + s.count_share >= 1:
             raise ParameterError("rps parameters oneway_share and count_share leave nothing for the tree; lower one")
 
     def parameters(self) -> dict[str, Any]:
@@ -175,17 +233,17 @@ class RPS(TableMethod):
     def begin(self, root: Frontier, curator: Curator) -> None:
         """Count and one-way tables of the whole data, then the depth and the price of every level."""
         s, total = self.settings, int(curator.left(root)[0])
-        noisy_records = s["records"]
-        if s["records"] is None and s["count_share"]:
-            counted = curator.measure(root, Size(), portion(total, s["count_share"]), why="number of records")
+        noisy_records = s.records
+        if s.records is None and s.count_share:
+            counted = curator.measure(root, Size(), portion(total, s.count_share), why="number of records")
             self.tree.note_sizes(root, counted)
             noisy_records = int(counted.value[0, 0])
-        elif s["records"] is not None:
-            self.tree.declare(s["records"])
-        if s["oneway_share"] and self.sizes:
+        elif s.records is not None:
+            self.tree.declare(s.records)
+        if s.oneway_share and self.sizes:
             tables = OneWays(tuple(range(len(self.sizes))), self.sizes, 1)
             self.oneways = curator.measure(
-                root, Marginals(tables), portion(total, s["oneway_share"]), why="one-way tables"
+                root, Marginals(tables), portion(total, s.oneway_share), why="one-way tables"
             )
         self._plan(int(curator.left(root)[0]), noisy_records, curator.unit)
 
@@ -193,29 +251,29 @@ class RPS(TableMethod):
         """Fixes depth and prices from public values: what is left, the settings, the charged or declared count."""
         s = self.settings
         leaf = 0 if self._free_leaves() else portion(rest, self._leaf_share())
-        if s["depth"] is not None:
-            self.depth = s["depth"]
+        if s.depth is not None:
+            self.depth = s.depth
         else:
             useful = max(2.0, (noisy_records or 0) * leaf / (NANO * KAPPA * unit.max_records))
             self.depth = min(DEEPEST, int(math.log2(useful)))
         trunk = rest - leaf
-        tests = portion(trunk, s["stop_share"]) if PAID & set(self.tests) else 0
+        tests = portion(trunk, s.stop_share) if self.settings.stop.paid else 0
         self.privtree: PrivTree | None = None
-        if "privtree" in self.tests:
-            self.privtree = PrivTree.within(tests, int(self.tests["privtree"]), records=unit.max_records)
-        self.split_prices = _spread(trunk - tests, self.depth, s["levels"])
-        self.test_prices = _spread(tests, self.depth, s["levels"])
-        if s["attributes"] != "midpoint" and self.depth and min(self.split_prices) < 1:
+        if s.stop.privtree is not None:
+            self.privtree = PrivTree.within(tests, s.stop.privtree, records=unit.max_records)
+        self.split_prices = s.levels.spread(trunk - tests, self.depth)
+        self.test_prices = s.levels.spread(tests, self.depth)
+        if s.attributes != "midpoint" and self.depth and min(self.split_prices) < 1:
             raise ParameterError(f"epsilon is too small for depth {self.depth}; lower the depth or raise epsilon")
 
     def _leaf_share(self) -> Fraction:
         """The share of the tree's budget kept for leaves: all of it when neither cuts nor stops cost anything."""
-        free = self.settings["attributes"] == "midpoint" and not PAID & set(self.tests)
-        return Fraction(1) if free else self.settings["leaf_share"]
+        free = self.settings.attributes == "midpoint" and not self.settings.stop.paid
+        return Fraction(1) if free else self.settings.leaf_share
 
     def _free_leaves(self) -> bool:
-        """Whether leaves need no question: sizes follow the N/2^d rule, and there is no class."""
-        return self.settings["summary"] == "depth" and self.classes == 1
+        """Whether leaves need no question: sizes by the N/2^d rule and no class to tell."""
+        return self.settings.summary == "depth" and self.classes == 1
 
     # ---- the three sub-routines of RPS 3.1 ------------------------------------------------------------------
 
@@ -225,29 +283,30 @@ class RPS(TableMethod):
         leaf: Bools = cut_counts(nodes).sum(axis=1) == 0
         if nodes.depth >= self.depth:
             return np.ones(len(nodes), dtype=np.bool_)
-        if "narrow" in self.tests:
-            # Deviation: decided by the region, never by its records, which would leak (infinite loss).
-            leaf |= (nodes.hi - nodes.lo).max(axis=1, initial=0) <= int(self.tests["narrow"])
+        if self.settings.stop.narrow is not None:
+            # Deviation: judged on the region, never on its records, which would leak (infinite loss).
+            leaf |= (nodes.hi - nodes.lo).max(axis=1, initial=0) <= self.settings.stop.narrow
         asked = nodes.take(~leaf)
-        if len(asked) and nodes.depth >= self.settings["skip"]:
+        if len(asked) and nodes.depth >= self.settings.skip:
             leaf[~leaf] = self._test(asked, curator)
         return leaf
 
     def _test(self, nodes: Frontier, curator: Curator) -> Bools:
         """Whether the noisy test stops each region."""
-        if "count" in self.tests and self.test_prices[nodes.depth] > 0:
+        least = self.settings.stop.count
+        if least is not None and self.test_prices[nodes.depth] > 0:
             counted = curator.measure(nodes, Size(), self.test_prices[nodes.depth], why="stop test")
             self.tree.note_sizes(nodes, counted)
-            return np.asarray(counted.value[:, 0] < int(self.tests["count"]), dtype=np.bool_)
+            return np.asarray(counted.value[:, 0] < least, dtype=np.bool_)
         if self.privtree is not None:
             return ~curator.test(nodes, self.privtree, why="stop test")
         return np.zeros(len(nodes), dtype=np.bool_)
 
     def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
-        """The cuts. Balanced: a noisy choice among cuts; fixed: the middle of the widest attribute (RPS 3)."""
-        if self.settings["attributes"] == "midpoint":
+        """Balanced: a noisy choice among cuts; fixed: the middle of the widest attribute (RPS 3)."""
+        if self.settings.attributes == "midpoint":
             cuts = self._midpoints(nodes)
-        elif self.settings["attributes"] == "random":
+        elif self.settings.attributes == "random":
             # A lone candidate would be free, but then nearly every leaf would have a receipt of its own.
             each = CutsOf(self._random_attribute(nodes, curator), max(self.sizes), self._seen_classes())
             cuts = curator.choose(nodes, each, self._score(), self.split_prices[nodes.depth], why="split")
@@ -293,19 +352,14 @@ class RPS(TableMethod):
         self.tree.note_leaves(leaves, noisy, curator.path(leaves))
 
     def _score(self) -> Mix:
-        text = self.settings["quality"] or ("class" if self.classes > 1 else "balance")
-        if text.startswith("mix:"):
-            even, apart = (int(part) for part in text.split(":")[1:])
-            return Mix(even, apart)
-        return CLASS_AWARE if text == "class" else BALANCE
+        if self.settings.quality is not None:
+            return self.settings.quality.score
+        return CLASS_AWARE if self.classes > 1 else BALANCE
 
     def _seen_classes(self) -> int:
         return self.classes if self._score().apart else 1
 
 
-def _spread(total: int, levels: int, how: str) -> list[int]:
-    """The total over the levels, each rounded down; what rounding leaves goes to the leaves."""
-    ratio = Fraction(1) if how == "equal" else Fraction(how.split(":")[1])
-    weights = [ratio**level for level in range(levels)]
-    whole = sum(weights)
-    return [portion(total, weight / whole) for weight in weights]
+def _names_a_paid_test(stop: object) -> bool:
+    """Whether tests that look at records are asked for; what is no such text is refused when settings are read."""
+    return any(word in str(stop) for word in ("count", "privtree"))

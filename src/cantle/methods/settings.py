@@ -1,14 +1,16 @@
-"""Keyword parameters of methods: one table of rules for parsing, messages and the record in release.json."""
+"""Keyword parameters of methods: a class of settings per method, whose rules parse, refuse and echo each of them."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from dataclasses import field, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from cantle.errors import ParameterError, raise_alone
 
+Settings = TypeVar("Settings")
 Rule = tuple[Callable[[Any], Any], str]
 """A parser of values (raises ValueError or TypeError for a wrong value), and the rule in words."""
 
@@ -81,14 +83,31 @@ def flag() -> Rule:
     return read, "true or false"
 
 
+def setting(rule: Rule, *, shown: bool = False) -> Any:
+    """A field of a class of settings, read by the rule. Help texts show the ones that people set; the others are there
+    for preset paper and for those who study the method."""
+    return field(metadata={"rule": rule, "shown": shown})
+
+
+def rules_of(kind: type) -> dict[str, Rule]:
+    """The rule of each parameter."""
+    return {one.name: one.metadata["rule"] for one in fields(kind)}
+
+
+def shown_in(kind: type) -> list[str]:
+    """The parameters that help texts show."""
+    return [one.name for one in fields(kind) if one.metadata["shown"]]
+
+
 def read_settings(
+    kind: type[Settings],
     method: str,
-    rules: Mapping[str, Rule],
-    presets: Mapping[str, Mapping[str, Any]],
+    presets: Mapping[str, Mapping[str, object]],
     preset: str,
-    given: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The preset's values, replaced by the given ones, all checked."""
+    given: Mapping[str, object],
+) -> Settings:
+    """The preset's values with the given ones over them, all checked and parsed."""
+    rules = rules_of(kind)
     if preset not in presets:
         raise ParameterError(f"{method} has no preset {preset!r}; use one of {', '.join(presets)}")
     for name in given:
@@ -98,19 +117,20 @@ def read_settings(
             raise ParameterError(
                 f"{method} has no parameter {name!r}; {hint}Known: {', '.join(sorted([*rules, 'preset']))}"
             )
-    settings = {**presets[preset], **given}
-    for name, value in settings.items():
+    values: dict[str, Any] = {**presets[preset], **given}
+    for name, value in values.items():
         read, text = rules[name]
         try:
-            settings[name] = read(value)
+            values[name] = read(value)
         except (ValueError, TypeError, OverflowError, ZeroDivisionError):
             raise_alone(ParameterError(f"{method} parameter {name} must be {text}, got {value!r}"))
-    return settings
+    return kind(**values)
 
 
-def echo(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as JSON values; fractions as exact text."""
-    return {name: str(value) if isinstance(value, Fraction) else value for name, value in settings.items()}
+def echo(settings: object) -> dict[str, Any]:
+    """Settings as JSON values: numbers, words and flags as they are, anything else as the exact text it stands for."""
+    values = ((one.name, getattr(settings, one.name)) for one in fields(settings))  # type: ignore[arg-type]
+    return {name: value if value is None or isinstance(value, str | int) else str(value) for name, value in values}
 
 
 def portion(total: int, fraction: Fraction) -> int:

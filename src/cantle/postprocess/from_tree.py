@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,27 +33,43 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
 
+class TreeSettings(Protocol):
+    """The settings that say how records follow from the noisy tree."""
+
+    @property
+    def consistency(self) -> bool: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def values(self) -> str: ...
+
+
 def tree_results(
     domain: Domain,
     tree: Tree,
     oneways: Noisy | None,
-    settings: dict[str, Any],
+    settings: TreeSettings,
     depth: int,
     generator: Dice,
 ) -> Results:
     """Everything a release of a tree holds."""
     leaves = summarise(
-        tree, least_squares=settings["consistency"], by_depth=settings["summary"] == "depth", label=settings["label"]
+        tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label
     )
     frames = {"tree": tree_frame(domain, tree)}
     if oneways is not None:
         frames["marginals"] = marginals_frame(domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)
-    if settings["values"] == "set":
+    if settings.values == "set":
         records: Any = draw_generalised(domain, leaves, generator)
     else:
         tables = fitted_tables(domain, oneways)
-        within = masses(domain, leaves, settings["values"], tables, compiled=generator.compiled)
-        records = drawn_records(domain, leaves, settings["values"], within, generator)
+        within = masses(domain, leaves, settings.values, tables, compiled=generator.compiled)
+        records = drawn_records(domain, leaves, settings.values, within, generator)
     summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
     return Results(records, groups_frame(domain, leaves), frames, summary)
 
