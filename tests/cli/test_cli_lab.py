@@ -1,4 +1,4 @@
-"""`cantle bench` end to end, on few records."""
+"""`cantle bench` end to end, on few records; what `cantle reproduce` lists; completion in shells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import polars as pl
+from typer.testing import CliRunner, Result
 
+from cantle.cli.app import app
 from cantle.lab.bench.page import BEGIN, END
 from cantle.lab.bench.passes import PASSES
 from tests.cli.test_cli import cantle
@@ -69,3 +71,21 @@ def test_data_that_is_not_there_is_told(tmp_path: Path) -> None:
     done = cantle("bench", "--data", ".", "--methods", "rps", "--rows", "400", "--repeat", "1", cwd=tmp_path)
     assert done.returncode == 1
     assert "adult" in done.stderr
+
+
+def test_reproduce_without_names_lists_the_figures_with_a_line_each() -> None:
+    from cantle.lab.papers.figures import FIGURES
+
+    lines = run("reproduce").output.splitlines()
+    assert [line.split()[0] for line in lines] == list(FIGURES)
+    assert all(len(line.split()) > 4 for line in lines)
+    assert json.loads(run("reproduce", "--json").output)["figures"].keys() == FIGURES.keys()
+
+
+def test_shells_can_complete_commands() -> None:
+    asked = {"_CANTLE_COMPLETE": "complete_bash", "COMP_WORDS": "cantle ver", "COMP_CWORD": "1"}
+    assert "verify" in CliRunner().invoke(app, [], prog_name="cantle", env=asked).output.split()
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))

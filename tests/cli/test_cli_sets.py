@@ -33,14 +33,15 @@ def test_fimi_lines_in_and_out(folder: Path, cantle: Cantle) -> None:  # noqa: F
     done = cantle(*PUBLISH, "-o", "out")
     assert done.code == 0, done.err
     assert done.err == ""
-    assert "sets (synthetic)" in done.out
+    assert "synthetic sets" in done.out
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {
         "data.dat", "groups.parquet", "statement.md", "release.json", "registry.yaml", "datapackage.json"
     }  # fmt: skip
     assert cantle("verify", "out").out == "out: verified\n"
     shown = cantle("show", "out").out
-    assert "leaf partitions (measure, depth " in shown
+    assert "%  counts of sets" in shown
+    assert "\nMost frequent items\n" in shown
     assert "\nSets\n{" in shown
     lines = cantle("sample", "out", "-n", "5", "--seed", "1").out.splitlines()
     assert len(lines) == 5

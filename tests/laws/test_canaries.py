@@ -23,7 +23,7 @@ import yaml
 import cantle
 from cantle.data import graphs, sets
 from cantle.errors import CantleError, DataError
-from cantle.release.show import budget_lines, overview, tree_lines
+from cantle.release.show import overview, sections
 from cantle.trusted.curator import Curator
 from tests.cli.inside import Cantle
 from tests.cli.inside import cantle as command  # noqa: F401 - a fixture
@@ -108,7 +108,9 @@ def publish(source: Any, schema: Any, call: dict[str, Any], folder: Path, heard:
     try:
         release = cantle.publish(source, schema, **({"epsilon": 1} | call))
         heard.write(repr(release) + str(release) + str(release.manifest) + str(release.groups))
-        heard.write("".join([*map(str, overview(release)), *tree_lines(release), *budget_lines(release.manifest)]))
+        heard.write(
+            "".join(map(str, [*overview(release), *sections(release)])) + release.statement + release._repr_html_()
+        )
         for path in release.save(folder).iterdir():
             assert not any(bird in path.read_bytes() for bird in BIRDS), path.name
     except CantleError as error:

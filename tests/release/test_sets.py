@@ -18,7 +18,7 @@ import cantle
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.postprocess.records import MOST_DRAWN
 from cantle.release.data_file import as_polars, as_text, list_frame, number_of
-from cantle.release.show import budget_lines, overview, tree_lines
+from cantle.release.show import budget_lines, column_lines, overview, tree_lines
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
 from tests.release.changes import with_manifest, with_parts
@@ -47,7 +47,7 @@ def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
         assert drawn.schema == given.schema or untyped
         assert list(tree_lines(again)) or not len(again.groups)
         assert list(budget_lines(again.manifest))
-        assert dict(overview(again))["records"].endswith("sets (synthetic)")
+        assert dict(overview(again))["records"].endswith("synthetic sets")
 
 
 def sets_of(release: cantle.Release) -> list[list[Any]]:
@@ -461,9 +461,12 @@ def test_what_is_shown_of_sets() -> None:
     assert list(tree_lines(release))[0] == "{bread, milk}: 50"
     facts = dict(overview(release))
     assert facts["epsilon"] == "50 for one record"
-    assert facts["regions"] == "3 sets of items with a count; 0 records filled in at random"
+    assert facts["regions"] == "3 sets of items with a count; 0 % of records filled in at random"
     many = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1000)
     lines = list(tree_lines(many))
     assert lines[-1] == f"… and {len(many.groups) - 20} more in groups.parquet"
-    leaf = [line for line in budget_lines(many.manifest) if "leaf partitions" in line or "sub-partitions" in line]
-    assert "leaf partitions" in leaf[1]  # the leaves come last on a path
+    questions = [line for line in budget_lines(many.manifest) if "%" in line]
+    assert "choosing which sets" in questions[0]
+    assert "counts of sets" in questions[-1]
+    shown = [line.split("█")[0].split()[0] for line in column_lines(release)]
+    assert shown == ["bread", "milk"]

@@ -24,7 +24,6 @@ app = typer.Typer(
     name="cantle",
     help="Publish private data under pure differential privacy.",
     no_args_is_help=True,
-    add_completion=False,
     # Tracebacks with local variables could print records.
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -122,7 +121,8 @@ def demo(
     with progress():
         release = publish(truth, demo_data.SCHEMA, epsilon=epsilon, method="rps")
         release.save(folder)
-    rows = demo_data.comparison(truth, release.records)
+    compared = demo_data.comparison(truth, release.records)
+    rows = [(name, demo_data.in_words(private), demo_data.in_words(released)) for name, private, released in compared]
 
     def show() -> None:
         print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
@@ -130,7 +130,7 @@ def demo(
         print(f"\nRead {folder}/statement.md for the promise, then try:")
         print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
 
-    facts = [{"fact": name, "private": private, "released": released} for name, private, released in rows]
+    facts = [{"fact": name, "private": private, "released": released} for name, private, released in compared]
     print_result(as_json, {"release": str(folder), "comparison": facts}, show)
 
 
@@ -288,16 +288,14 @@ def publish_command(
         release = carry_out(order)
         with noting_the_charge(release.ticket):
             release.save(output, data=form)
-    from cantle.release.show import overview
-
-    facts = overview(release)
+    from cantle.release.show import facts, overview
 
     def show() -> None:
         print(f"wrote {output}/")
-        for name, value in facts:
+        for name, value in overview(release):
             print(f"  {name:10} {value}")
 
-    print_result(as_json, {"release": str(output), **dict(facts), "private": release.private}, show)
+    print_result(as_json, {"release": str(output), **facts(release)}, show)
 
 
 app.command("show")(show_command)
@@ -326,7 +324,9 @@ def reproduce_command(
     from cantle.lab.papers.figures import FIGURES, reproduce
 
     if not figures:
-        print_result(as_json, {"figures": list(FIGURES)}, lambda: print("\n".join(FIGURES)))
+        about = {name: figure.about for name, figure in FIGURES.items()}
+        listed = [f"{name:20} {text}" for name, text in about.items()]
+        print_result(as_json, {"figures": about}, lambda: print("\n".join(listed)))
         return
 
     def note(text: str) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     import polars as pl
 
+Number = int | float | None
+
 PEOPLE = 24_000
 REGIONS = ("North", "East", "South", "West", "Islands")
 SCHOOLING = ("none", "primary", "secondary", "college", "university")
@@ -60,7 +62,7 @@ def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
     )
 
 
-def comparison(truth: Any, released: Any) -> list[tuple[str, str, str]]:
+def comparison(truth: Any, released: Any) -> list[tuple[str, Number, Number]]:
     """A few facts as (fact, private truth, release); only a demo may show the middle column."""
     import polars as pl
 
@@ -80,11 +82,12 @@ def comparison(truth: Any, released: Any) -> list[tuple[str, str, str]]:
     rows = []
     for name, expression in facts:
         pair = [frame.select(expression).item() for frame in (truth, released)]
-        rows.append((name, _text(pair[0]), _text(pair[1])))
+        rows.append((name, pair[0], pair[1]))
     return rows
 
 
-def _text(value: Any) -> str:
+def in_words(value: Number) -> str:
+    """A number for people: shares in percent."""
     if value is None:
         return "-"
     if isinstance(value, int):

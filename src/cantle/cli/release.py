@@ -22,24 +22,20 @@ def show_command(
     depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """Show the main facts, where the budget went, and the regions, largest sets or degrees.
+    """Show the main facts, where the budget went, the columns as bars, and the tree of regions.
 
     Example: cantle show release
     """
     from cantle.release import Release
-    from cantle.release.show import budget_lines, overview, tree_lines
+    from cantle.release.show import overview, sections
 
     release = Release.load(folder)
 
     def show() -> None:
         for name, value in overview(release):
             print(f"{name:10} {value}")
-        print("\nBudget")
-        for line in budget_lines(release.manifest):
-            print(line)
-        print("\n" + {"sets": "Sets", "graph": "Nodes by degree"}.get(release.manifest.kind, "Regions"))
-        for line in tree_lines(release, depth):
-            print(line)
+        for title, lines in sections(release, depth):
+            print("", title, *lines, sep="\n")
 
     print_result(as_json, release.manifest.to_dict(), show)
 

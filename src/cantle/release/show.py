@@ -1,20 +1,48 @@
-"""A release as text for people: the promise, the charges on each kind of path, and the tree of regions."""
+"""A release as text for people: what is promised, where the budget went, what the columns look like, and the tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import as_polars, list_frame
 from cantle.release.load import domain_of, grid_and_domain
 from cantle.release.manifest import Manifest
-from cantle.trusted.budget import Charge, words_of
+from cantle.schema.domain import Attribute
+from cantle.trusted.budget import words_of
 
-_WORDS = {"sets": "sets (synthetic)", "graph": "degrees, one per node"}
+if TYPE_CHECKING:
+    import polars as pl
+
+_UNITS = {"sets": "synthetic sets", "graph": "degrees, one per node"}
+_TITLES = {"sets": ("Most frequent items", "Sets"), "graph": ("", "Nodes by degree")}
+_QUESTIONS = {
+    "split": "choosing where to cut",
+    "split point": "choosing where to cut",
+    "specialise": "choosing where to cut",
+    "leaf": "counts of regions",
+    "cells": "counts of groups",
+    "item sets": "counts of sets",
+    "leaf partitions": "counts of sets",
+    "sub-partitions": "choosing which sets to count",
+    "stop test": "tests whether to stop",
+}
+"""What a reason in the receipt means to people; reasons not listed here are plain words already."""
+_WIDTH = 24  # letters of the longest bar
+_SPANS = 6  # bars per column of numbers
+_MOST = 8  # categories shown by themselves, and items
+
+
+def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]]:
+    """All that `cantle show` prints below the main facts: titles with their lines, the tree last."""
+    columns, regions = _TITLES.get(release.manifest.kind, ("Columns", "Regions"))
+    yield "Budget", list(budget_lines(release.manifest))
+    if columns:
+        yield columns, list(column_lines(release))
+    yield regions, list(tree_lines(release, depth))
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -24,10 +52,31 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("guarantee", m.guarantee),
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", f"{m.method}, preset {m.parameters['preset']}"),
-        ("records", f"{m.summary['records']} {_WORDS.get(m.kind, '(synthetic)')}"),
+        ("records", f"{m.summary['records']:,} {_UNITS.get(m.kind, 'synthetic records')}"),
         ("regions", regions(m)),
         *_account(m),
     ]
+
+
+def facts(release: Release) -> dict[str, Any]:
+    """The main facts for machines: numbers and names, no sentences."""
+    m, line = release.manifest, release.manifest.ledger
+    ledger = None
+    if line is not None:
+        ledger = {"dataset": line.dataset, "sequence": line.sequence}
+        ledger |= {"spent_nano": line.spent_nano, "cap_nano": line.cap_nano}
+    return {
+        "kind": m.kind,
+        "private": m.private,
+        "guarantee": m.guarantee,
+        "epsilon": release.epsilon,
+        "epsilon_nano": m.receipt.epsilon_nano,
+        "unit": m.receipt.unit.to_dict(),
+        "method": m.method,
+        "preset": m.parameters["preset"],
+        "summary": m.summary,
+        "ledger": ledger,
+    }
 
 
 def _account(manifest: Manifest) -> list[tuple[str, str]]:
@@ -44,41 +93,117 @@ def regions(manifest: Manifest) -> str:
     """How many regions the records were drawn from."""
     s = manifest.summary
     if manifest.method == "diffpart":
-        return f"{s['leaves']} sets of items with a count; {s['refilled']} records filled in at random"
+        return f"{s['leaves']:,} sets of items with a count; {_percent(s['refilled'], s['records'])} of records filled in at random"
     if manifest.method == "degrees":
         bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
-        return f"{bound}, {s['leaves']} ranges" if "leaves" in s else bound
+        return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else bound
     if manifest.method == "mosaic":
-        return f"{s['tables']} noisy tables over {s['cells']} cells of columns"
+        return f"{s['tables']} noisy tables over {s['cells']:,} cells of columns"
     if manifest.method == "diffgen":
-        return f"{s['cells']} groups, of which {s['listed']} have a released count; {s['rounds']} specialisations"
-    return f"{s['leaves']} leaves, depth {s['depth']}"
+        return f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count"
+    return f"{s['leaves']:,}, at most {s['depth']} cuts deep"
 
 
-def budget_lines(manifest: Manifest, most: int = 12) -> Iterator[str]:
-    """Each kind of path with its charges; equal charges on successive levels share a line."""
+# ------------------------------------------------------------------------------------------------- the budget
+
+
+def budget_lines(manifest: Manifest) -> Iterator[str]:
+    """What epsilon was spent on, in percent, along the kind of path that asks most."""
     paths = manifest.receipt.paths
-    for path in paths[:most]:
-        yield f"path {path.path}: epsilon {words_of(path.epsilon_nano)}"
-        for text in _runs(path.charges):
-            yield f"  {text}"
-    if len(paths) > most:
-        yield f"… and {len(paths) - most} more kinds of path, all in release.json"
+    if not paths:
+        return
+    dearest = max(paths, key=lambda path: (path.epsilon_nano, len(path.charges)))
+    spent: dict[str, int] = {}
+    levels: dict[str, set[int]] = {}
+    for charge in dearest.charges:
+        question = _QUESTIONS.get(charge.why, charge.why)
+        spent[question] = spent.get(question, 0) + charge.epsilon_nano
+        levels.setdefault(question, set()).add(charge.depth)
+    total = manifest.receipt.epsilon_nano
+    for question, nano in spent.items():
+        often = f" ({len(levels[question])} levels)" if len(levels[question]) > 1 else ""
+        yield f"{_percent(nano, total):>6}  {question}{often}"
+    if dearest.epsilon_nano < total:
+        yield f"{_percent(total - dearest.epsilon_nano, total):>6}  not spent"
+    if len(paths) > 1:
+        yield f"The path with most questions; {len(paths) - 1:,} other kinds of path are in release.json."
 
 
-def _runs(charges: Sequence[Charge]) -> Iterator[str]:
-    """Charges in words, equal ones of successive levels joined."""
-    runs: list[list[Charge]] = []
-    for charge in sorted(charges, key=lambda c: (c.why.startswith("leaf"), c.why, c.depth)):
-        same = runs and replace(runs[-1][-1], depth=charge.depth) == charge
-        if same:
-            runs[-1].append(charge)
-        else:
-            runs.append([charge])
-    for run in runs:
-        first, last, times = run[0], run[-1], len(run)
-        levels = f"depth {first.depth}" if times == 1 else f"depth {first.depth} to {last.depth}, {times} times"
-        yield f"{first.why} ({first.verb}, {levels}): {words_of(first.epsilon_nano)}"
+def _percent(part: float, whole: float) -> str:
+    """A share in whole percent.
+
+    >>> _percent(1, 3), _percent(1, 500), _percent(0, 3)
+    ('33 %', '<1 %', '0 %')
+    """
+    share = 100 * part / whole if whole else 0.0
+    return "<1 %" if 0 < share < 1 else f"{share:.0f} %"
+
+
+# ------------------------------------------------------------------------------------------------- the columns
+
+
+def column_lines(release: Release) -> Iterator[str]:
+    """The released records one column at a time, as small bars; of sets, the most frequent items."""
+    frame = as_polars(release.records, release.manifest)
+    if release.manifest.kind == "sets":
+        yield from _item_lines(list_frame(frame, release.manifest)["items"])
+        return
+    if release.manifest.kind != "table" or release.manifest.parameters.get("values") == "set":
+        return  # values that are sets of values have no place on a scale
+    domain = release.schema.domain()
+    for attribute in [*domain.attributes, *([domain.target] if domain.target else [])]:
+        codes = attribute.encode(frame[attribute.name])
+        yield attribute.name
+        yield from (f"  {line}" for line in _bars(*_shares(attribute, codes)))
+
+
+def _shares(attribute: Attribute, codes: Any) -> tuple[list[str], list[int]]:
+    """Labels and counts: each value where there are few, else spans of equally many values; then null."""
+    whole = attribute.size - attribute.nullable
+    few = whole <= _MOST
+    edges = np.arange(whole + 1) if few else np.linspace(0, whole, _SPANS + 1).round().astype(np.int64)
+    if not few and not attribute.ordered:
+        return _largest(attribute, codes, whole)
+    counts = np.diff(np.searchsorted(np.sort(codes), edges)).tolist()
+    labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    return _with_null(attribute, codes, labels, counts)
+
+
+def _largest(attribute: Attribute, codes: Any, whole: int) -> tuple[list[str], list[int]]:
+    """The most frequent categories, and all others together."""
+    count = np.bincount(codes, minlength=whole)[:whole]
+    first = np.sort(np.argsort(-count, kind="stable")[:_SPANS])
+    labels = [*(attribute.describe(int(code), int(code) + 1) for code in first), f"{whole - len(first)} others"]
+    return _with_null(attribute, codes, labels, [*count[first].tolist(), int(count.sum() - count[first].sum())])
+
+
+def _with_null(attribute: Attribute, codes: Any, labels: list[str], counts: list[int]) -> tuple[list[str], list[int]]:
+    if not attribute.nullable:
+        return labels, counts
+    return [*labels, "missing"], [*counts, int((codes == attribute.size - 1).sum())]
+
+
+def _item_lines(sets: pl.Series) -> Iterator[str]:
+    held = sets.explode(empty_as_null=False).drop_nulls().value_counts(sort=True).head(_MOST)
+    if len(held):
+        yield from _bars([str(item) for item in held.to_series(0)], held["count"].to_list(), len(sets))
+
+
+def _bars(labels: Sequence[str], counts: Sequence[int], whole: int | None = None) -> Iterator[str]:
+    """One line per label: a bar, and its share of the whole in percent.
+
+    >>> print(*_bars(["no", "yes"], [30, 10]), sep="\\n")
+    no   ████████████████████████ 75 %
+    yes  ████████                 25 %
+    """
+    most, whole, wide = max(counts, default=0), whole or sum(counts), min(40, max(map(len, labels), default=0))
+    for label, count in zip(labels, counts, strict=True):
+        bar = "█" * round(_WIDTH * count / most) if most else ""
+        shown = label if len(label) <= wide else f"{label[: wide - 1]}…"
+        yield f"{shown:{wide}}  {bar:{_WIDTH}} {_percent(count, whole)}"
+
+
+# ------------------------------------------------------------------------------------------------ the regions
 
 
 def cut_lines(release: Release) -> Iterator[str]:
@@ -126,7 +251,7 @@ def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
 
     def lines(node: int, name: str, bars: str, spans: dict[str, tuple[int, int]], level: int) -> Iterator[str]:
         kids = children.get(node, [])
-        yield f"{name}: {count[node]}{'  …' if kids and level == depth else ''}"
+        yield f"{name}: {count[node]:,}{'  …' if kids and level == depth else ''}"
         for side, kid in enumerate(kids if level < depth else []):
             cut, point = tree[node]["attribute"], tree[node]["point"]
             lo, hi = spans.get(cut, (0, attributes[cut].size))
@@ -143,7 +268,7 @@ def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
 def _set_lines(release: Release, most: int = 20) -> Iterator[str]:
     """The sets that are released most often."""
     for row in release.groups.sort("count", descending=True, maintain_order=True).head(most).iter_rows(named=True):
-        yield f"{{{', '.join(map(str, row['items']))}}}: {row['count']}"
+        yield f"{{{', '.join(map(str, row['items']))}}}: {row['count']:,}"
     if len(release.groups) > most:
         yield f"… and {len(release.groups) - most} more in groups.parquet"
 
@@ -152,9 +277,10 @@ def _degree_lines(release: Release) -> Iterator[str]:
     """How many nodes have a degree in each power of two."""
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = [0, *(1 << i for i in range(int(degrees.max(initial=0)).bit_length() + 1))]
-    for lo, hi in zip(edges[:-1], edges[1:], strict=True):
-        held = int(((degrees >= lo) & (degrees < hi)).sum())
-        yield f"degree {lo if hi - lo == 1 else f'{lo} to {hi - 1}'}: {held}"
+    labels = [str(lo) if hi - lo == 1 else f"{lo} to {hi - 1}" for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    counts = np.diff(np.searchsorted(np.sort(degrees), edges)).tolist()
+    for count, line in zip(counts, _bars(labels, counts), strict=True):
+        yield f"{line}  {count:,} nodes"
 
 
 def _node_counts(release: Release) -> Any:

@@ -185,7 +185,7 @@ def all_sets(setting: Setting) -> Iterator[Row]:
 
 
 def msnbc(setting: Setting) -> Iterator[Row]:
-    """The same of MSNBC alone, on which a run is short and the paper makes ten."""
+    """MSNBC alone, on which a run is short and the paper makes ten: errors, itemsets, released records."""
     if sets.find("msnbc", setting.data_dir) is None:
         raise ParameterError(f"diffpart-msnbc needs --data DIR, the folder that contains {sets.FILES['msnbc']}")
     name, data = next(_pair(setting, "diffpart-msnbc"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,3 +88,8 @@ class Figure:
     x: str = "epsilon"
     table: Callable[[pl.DataFrame], str] = report.table
     write: Callable[[pl.DataFrame, pl.DataFrame, str, Path], list[Path]] = report.write
+
+    @property
+    def about(self) -> str:
+        """What is measured, in one line: the first paragraph of the function's docstring."""
+        return " ".join((inspect.getdoc(self.rows) or "").split("\n\n")[0].split())
