@@ -1,4 +1,14 @@
-"""Publish private tables, baskets and graphs under pure differential privacy."""
+"""Publish private tables, sets and graphs under pure differential privacy.
+
+publish      make a private release of a file or a data frame
+Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`
+Schema       what is public about the data: `Schema.load("schema.yaml")`
+Ledger       what each data set has spent, across releases
+RPS, DiffGen the methods for tables as scikit-learn estimators
+errors       the exceptions that are raised on purpose
+
+Each of them is imported when it is first used.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +22,7 @@ if TYPE_CHECKING:
     from cantle.schema import Schema as Schema
     from cantle.trusted.ledger import Ledger as Ledger
 
+__version__: str
 __all__ = ["DiffGen", "Ledger", "RPS", "Release", "Schema", "publish"]
 
 _HOMES = {
@@ -24,6 +35,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__", "errors"])
+
+
 def __getattr__(name: str) -> Any:
     # Imported when first used, so that `cantle --help` does not wait for numpy and polars.
     if name in _HOMES:
@@ -32,4 +47,12 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
+    if name == "errors":
+        from importlib import import_module
+
+        return import_module("cantle.errors")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("cantle")
     raise AttributeError(f"module 'cantle' has no attribute {name!r}")

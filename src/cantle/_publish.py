@@ -53,17 +53,55 @@ def publish(
     insecure_seed: int | None = None,
     **parameters: object,
 ) -> Release:
-    """A private release of a table, of sets or of a graph's degrees, as the schema says: `data` is a path or any data
-    frame (of a graph also a networkx graph, with `nodes` a private list of nodes that may have no edge), `epsilon` the
-    whole spend.
+    """Publishes a table, sets of items, or the degrees of a graph under pure epsilon-differential privacy.
 
-    `engine` is where a table is counted: memory; duckdb (on disk: files, folders of files or a DuckDB database, with
-    `memory` as its limit); spark (any Spark data frame or source); database (an ibis table, or a URL). `table` names
-    the table of a database. The same seed gives the same release on all of them.
+    Parameters
+    ----------
+    data : path or data frame
+        The private data: a CSV or Parquet file, FIMI lines, an edge list, a polars, pandas or pyarrow frame, a networkx
+        graph; with other engines a folder, a database, a Spark data frame or an ibis table.
+    schema : Schema, dict or path
+        What is public about the data; written without looking at it.
+    epsilon : float, str or Fraction
+        The whole privacy budget of this release. Text and fractions are exact: "0.1", Fraction(1, 3).
+    method : {"auto", "mosaic", "rps", "diffgen", "diffpart", "degrees"}
+        How to publish; "auto" chooses by the kind of data.
+    preset : {"default", "paper"}
+        The method as improved here, or as it was published.
+    engine : {"memory", "duckdb", "spark", "database"}
+        Where a table is counted. The same seed gives the same release on all of them.
+    memory : str or int, optional
+        The memory limit of engine duckdb, such as "4GB".
+    table : str, optional
+        The table to read, if `data` is a database.
+    ledger, dataset : optional
+        A ledger (file or postgresql:// URL) and the name of the data set there. Epsilon is charged before the data is
+        opened, and the charge stands whatever happens afterwards; saving the release records its hash.
+    nodes : path or list, optional
+        A private list of the nodes of a graph, some of which may have no edge.
+    insecure_seed : int, optional
+        Makes the run repeatable and the release NOT PRIVATE; for tests only.
+    **parameters
+        Parameters of the method (docs/reference.md).
 
-    With a `ledger` (a file or a postgresql:// URL) epsilon is charged to `dataset` there before the data is opened, and
-    stays charged whatever happens then; saving the release notes its hash. `insecure_seed` makes the run repeatable and
-    the release NOT PRIVATE: for tests only.
+    Returns
+    -------
+    Release
+        Released values only. The data is closed when it is returned.
+
+    Raises
+    ------
+    CantleError
+        One of its subclasses in `cantle.errors`. Messages never quote a private value.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = {"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}
+    >>> people = pl.DataFrame({"sex": ["F", "M", "M", "F"] * 100})
+    >>> release = publish(people, schema, epsilon=1, method="rps")
+    >>> release.records.columns, release.epsilon, release.private
+    (['sex'], 1.0, True)
     """
     order = preflight(
         data,

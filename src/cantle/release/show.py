@@ -93,7 +93,8 @@ def regions(manifest: Manifest) -> str:
     """How many regions the records were drawn from."""
     s = manifest.summary
     if manifest.method == "diffpart":
-        return f"{s['leaves']:,} sets of items with a count; {_percent(s['refilled'], s['records'])} of records filled in at random"
+        filled = _percent(s["refilled"], s["records"])
+        return f"{s['leaves']:,} sets of items with a count; {filled} of records filled in at random"
     if manifest.method == "degrees":
         bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
         return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else bound

@@ -13,8 +13,20 @@ from cantle.schema.fields import Folder
 
 
 class Schema(ABC):
-    """What is public about the data. `Schema.load` and `Schema.from_dict` give the class of the declared `kind`.
+    """What is public about the data, written without looking at it.
 
+    `Schema.load` and `Schema.from_dict` give the class of the declared `kind`: a table, sets or a graph. The keys of a
+    schema are listed in docs/reference.md.
+
+    Attributes
+    ----------
+    kind : str
+        table, sets or graph.
+    inferred : bool
+        Whether it was read off the data, so that releases made with it carry no guarantee.
+
+    Examples
+    --------
     >>> schema = Schema.from_dict({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]})
     >>> schema.kind, schema.inferred
     ('table', False)

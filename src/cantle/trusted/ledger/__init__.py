@@ -117,7 +117,24 @@ class Ticket:
 
 
 class Ledger:
-    """The ledger in a SQLite file, or at a postgresql:// URL. Each call opens and closes it."""
+    """What each data set has spent across releases, and the most that it may ever spend.
+
+    Each call opens and closes the ledger.
+
+    Parameters
+    ----------
+    where : path or URL
+        A SQLite file, or a postgresql:// URL.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(os.path.join(folder, "ledger.db"))
+    ...     account = ledger.cap("patients", 3)
+    ...     account.cap_nano, account.spent_nano, len(ledger.accounts())
+    (3000000000, 0, 1)
+    """
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
         if not isinstance(where, str | os.PathLike) or not os.fspath(where):
