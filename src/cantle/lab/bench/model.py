@@ -1,17 +1,17 @@
-"""What a cluster would need for 10^9 and 10^12 records: a model from measured passes, not a measurement.
+"""A model of the cost of 10^9 and 10^12 records on a cluster, from measured passes; it is not a measurement.
 
-Every pass is a line through two measured runs, fixed + rate * size (through one run and the origin, if there is but one
-or if noise made the line fall). With n records, w workers and n0 records in the larger run:
+Every pass is a line through two measured runs, fixed + rate * size (through one run and the origin, if there is only
+one or if noise made the line fall). With n records, w workers and n0 records in the larger run:
 
-    levels    L = L0 + log2(n / n0) where the method deepens with the data, up to its public limit; else L0
+    levels    L = L0 + log2(n / n0) if the method deepens with the data, up to its public limit; otherwise L0
     cells     g = the factor by which cells of counts and draws grow: 2 ** (L - L0), or n / n0 up to a limit, or 1
-    workers   n * open + L * n * (count and move, a level) core-seconds, shared evenly by w, and what is fixed
-    driver    g * cells * (noise and choices, a cell) + (w - 1) * E * add, in one process, where E is the number of
-              entries a worker sends in all: g * cells, but no more than one an attribute, level and record it holds
+    workers   n * open + L * n * (count and move, per level) core-seconds, shared evenly by w, plus fixed costs
+    driver    g * cells * (noise and choices, per cell) + (w - 1) * E * add, in one process, where E is the number of
+              entries a worker sends in all: g * cells, but at most one per attribute, level and record it holds
     records   n * (draw and save), in one process
 
-A worker sends 16 bytes an entry (place and count). Left out: skew, stragglers, latency, spilling to disk, and the
-network's own time; so these are lower bounds of a good day.
+A worker sends 16 bytes per entry (place and count). The model leaves out skew, stragglers, latency, spilling to disk,
+and the network, so its results are lower bounds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEAST = FROM
 
 @dataclass(frozen=True)
 class Rule:
-    """How a method deepens: levels for each doubling of the records, at most so many; and the most cells of a level, if
+    """How a method deepens: levels per doubling of the records, the most levels, and the most cells of a level, if
     these grow with the records."""
 
     per_doubling: int = 0
@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Passes:
-    """What measured runs say of each pass; records, levels and cells are those of the larger run."""
+    """The cost of each pass, from measured runs; records, levels and cells are those of the larger run."""
 
     records: int
     attributes: int
@@ -119,7 +119,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What the model says of n records."""
+    """The model's results for n records."""
 
     records: int
     levels: float
@@ -172,7 +172,7 @@ class Forecast:
 
 
 def forecast(method: str, passes: Passes, records: int) -> Forecast:
-    """The model for so many records of a method, from measured runs of it."""
+    """The model of a method for this many records, from measured runs."""
     rule = RULES[method.partition(":")[0]]
     more = rule.per_doubling * max(0.0, log2(records / passes.records))
     levels = max(float(passes.levels), min(float(rule.most_levels), passes.levels + more))

@@ -57,13 +57,13 @@ def facts(bench: Bench) -> dict[str, object]:
 
 
 def check(page: Path | None) -> None:
-    """Refuses a page without its marks, before an hour of work and not after."""
+    """Refuses a page without its markers, before an hour of work and not after."""
     if page is not None:
         _parts(page)
 
 
 def _parts(page: Path) -> tuple[str, str]:
-    """What stands before and after the numbers."""
+    """The parts of the page before and after the numbers."""
     try:
         before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     except OSError as error:
@@ -75,7 +75,7 @@ def _parts(page: Path) -> tuple[str, str]:
 
 
 def put(bench: Bench, page: Path, command: str) -> None:
-    """Replaces what stands between the marks of a page by these measurements and the command that made them."""
+    """Replaces the text between the markers of a page by these measurements and the command that made them."""
     before, after = _parts(page)
     try:
         page.write_text(f"{before}{BEGIN}\n{numbers(bench, command)}\n{END}{after}", encoding="utf-8")

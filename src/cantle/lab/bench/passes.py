@@ -1,5 +1,5 @@
-"""A stopwatch on the passes of a run: opening, counting, moving, noise, drawing. It watches an engine and the dice by
-standing in front of their methods; what it notes of made-up data is times and numbers of cells."""
+"""A stopwatch for the passes of a run: opening, counting, moving, noise, drawing. It wraps the methods of an engine and
+a noise source, and records times and numbers of cells; benchmark data is made up."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Stopwatch:
 
     @contextmanager
     def lap(self, name: str) -> Iterator[bool]:
-        """Adds to a pass; inside another one it does nothing, and says so."""
+        """Adds to a pass; inside another pass it does nothing and yields False."""
         if self._running:
             yield False
             return

@@ -1,4 +1,4 @@
-"""The picture of a bench: what share of a run each pass takes, the ratios of whole runs, and growth."""
+"""The picture of a bench: the share of each pass in a run, the ratios of whole runs, and growth."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Bench:
 
 
 def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Path | None, say: Say) -> Bench:
-    """Measures all cases. Data is made once for each size and goes with its folder when all is done."""
+    """Measures all cases. Data is made once per size and deleted with its folder at the end."""
     rows, failed, facts = [], list(skipped), machine()
     with tempfile.TemporaryDirectory(prefix="cantle-bench-") as scratch:
         add = float(ask(task="add")["add"])
@@ -124,7 +124,7 @@ def ask(**task: Any) -> dict[str, Any]:
 def start_up() -> dict[str, float]:
     """Core-seconds of `cantle --help`, of loading all that publishing needs, and of loading kernels too; best of three.
 
-    Kernels are loaded within a run, so their share of it can be taken off.
+    Kernels are loaded within a run, so their share of it can be subtracted.
     """
     programs = {
         "help_seconds": "import sys; sys.argv = ['cantle', '--help']; from cantle.cli.app import main; main()",
@@ -142,7 +142,7 @@ def _core_seconds(program: str) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on beside the code."""
+    """What the figures depend on, besides the code."""
     return {
         "cantle": version("cantle"),
         "python": platform.python_version(),

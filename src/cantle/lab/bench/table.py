@@ -18,7 +18,7 @@ NAMES = ("method", "engine", "growing")
 
 
 def measured(rows: pl.DataFrame) -> Lines:
-    """A line for each case: size, core-seconds, ratio, records a second, peak, and the passes."""
+    """One line per case: size, core-seconds, ratio, records per second, peak, and the passes."""
     head = ["method", "engine", "records", "wide", "read s", "core s", "ratio", "records/s", "peak MB", *PASSES]
     lines = [head]
     for row in rows.iter_rows(named=True):
@@ -41,7 +41,7 @@ def measured(rows: pl.DataFrame) -> Lines:
 
 
 def grown(rows: pl.DataFrame) -> Lines:
-    """Exponents of growth, a line for each axis and method."""
+    """Exponents of growth, one line per axis and method."""
     lines = [["growing", "method", "from", "to", "core s", "last step", "counting", "memory"]]
     for row in exponents(rows).iter_rows():
         lines.append([row[0], row[1], f"{row[2]:,}", f"{row[3]:,}", *(_number(value, "{:.2f}") for value in row[4:])])
@@ -73,7 +73,7 @@ def modelled(bench: Bench) -> Lines:
 
 
 def largest(rows: pl.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-    """Of every method and engine, the run with most records and the next smaller; other axes are not asked."""
+    """For each method and engine, the run with most records and the next smaller one; other axes are ignored."""
     able = (
         rows.filter(pl.col("axis").is_in(["size", "rows"]))
         .sort("core")

@@ -13,7 +13,7 @@ Clock = Callable[[], float]
 
 
 def clock(with_children: bool) -> Clock:
-    """User and system seconds so far; of all processes below this one too, where the system tells (Linux)."""
+    """User and system seconds so far; on Linux, of all processes below this one too."""
     if not with_children or not Path("/proc/self/stat").exists():
         return process_time
     return lambda: process_time() + sum(map(_core_seconds, _descendants()))

@@ -1,4 +1,4 @@
-"""Reads the Adult census table (UCI, Kohavi and Becker 1996) and gives its public schema.
+"""The Adult census table (UCI, Kohavi and Becker 1996): its reader and its public schema.
 
 The files are not part of the package: `load` takes the folder that contains `adult/adult.data` and
 `adult/adult.test`, `trees` the one that contains `adult_hierarchies/`. Bounds and category lists below are the

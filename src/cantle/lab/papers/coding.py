@@ -1,4 +1,4 @@
-"""Turns frames into small integer codes by a public schema, once, for all that evaluates them."""
+"""Conversion of frames into small integer codes by a public schema, shared by all evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rebuilds figures 3, 4 and 5 of the DiffGen paper (section 5) with a publisher given from outside.
+"""Figures 3, 4 and 5 of the DiffGen paper (section 5), with a publisher given from outside.
 
 The figures of the paper have the number of specialisations h on the axis; here epsilon is on the axis, as in all
 our tables, and every h is a series. Splits are seeded by the repeat, and the same for every series.

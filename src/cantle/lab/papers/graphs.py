@@ -1,4 +1,4 @@
-"""Reads the four graphs of RPS section 5.2 and gives the statistics of its table 1.
+"""The four graphs of RPS section 5.2: their readers, and the statistics of its table 1.
 
 The files are not part of the package: `load` takes the folder that contains `graph-facebook100/` (Traud, Mucha and
 Porter 2012) and `graph-email-enron/` (SNAP). A file is a SNAP edge list, plain or compressed (.xz, .gz).
