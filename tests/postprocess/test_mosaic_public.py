@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cantle.methods import mosaic_plan as rules
-from cantle.postprocess.mosaic import conditionals, count_tables, label_fit
+from cantle.postprocess.mosaic import conditionals, label_fit
 from cantle.postprocess.mosaic.column_cells import Column, largest_spikes, starting_edges, with_null, with_single_values
 from cantle.postprocess.mosaic.generate import Model, generate
 from cantle.postprocess.mosaic.groupings import Groupings, barriers
@@ -17,7 +17,6 @@ from cantle.postprocess.mosaic.label_tree import cut_back, label_tree
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import combine, project, segments, smooth
 from cantle.postprocess.mosaic.table_sets import Survivors, candidates
-from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 
@@ -197,20 +196,6 @@ def test_drawn_records_follow_a_strong_table() -> None:
     model = Model(one_way, tuple(p[None, :] for p in one_way), groupings, (table,), 6_000.0)
     first, second = generate(model, 6_000, np.random.default_rng(0), conditionals)
     assert (first == second).mean() > 0.98
-
-
-def test_counting_kernel_equals_its_specification() -> None:
-    kernels = pytest.importorskip("cantle.postprocess.mosaic._count_kernels")
-    dice = np.random.default_rng(6)
-    cells = dice.integers(9, size=(4, 10_001)).astype(np.uint8)
-    maps = {groups: (np.arange(9) * groups // 9).astype(np.uint8) for groups in (1, 2, 3, 9)}
-    tables = [
-        CrossTable(columns, tuple(maps[g] for g in groups))
-        for columns, groups in [((0,), (9,)), ((1, 3), (3, 9)), ((3, 0, 2), (2, 3, 1)), ((0, 1, 2, 3), (2, 2, 3, 3))]
-    ]
-    for plain, fast in zip(count_tables.count_tables(cells, tables), kernels.count_tables(cells, tables), strict=True):
-        assert plain.sum() == 10_001
-        assert np.array_equal(plain, fast)
 
 
 def test_label_kernels_equal_their_specification() -> None:

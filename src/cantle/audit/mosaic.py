@@ -72,7 +72,9 @@ def _table(*columns: int, groups: int = 2) -> CrossTable:
     return CrossTable(columns, tuple(np.arange(groups, dtype=np.uint8) for _ in columns))
 
 
-PAIR = np.arange(3)
+HALVES: Ints = np.arange(3)
+"""The cells of a column of two values."""
+
 TABLES = (_table(0, 1), _table(0), _table(1))
 
 

@@ -255,6 +255,7 @@ def _copy_counter(question: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The counts of cross tables over a subset; a group holds all records with the same words."""
 
     def count(groups: Iterator[Any]) -> Iterator[Any]:
+        layout, key = question.value
         found = (np.concatenate(list(words), axis=1) for _, words in groups)
         layout, key = question.value
         counts = count_words(layout, key, map(with_copies, found))
