@@ -1,0 +1,209 @@
+"""Mosaic through `publish`: every branch spends its budget, adds up, and is the same on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import SchemaError, VerifyError
+from cantle.methods import mosaic_run
+from cantle.methods.mosaic import Mosaic
+from cantle.postprocess.mosaic.column_cells import column_of
+from cantle.release import Release
+from cantle.schema.domain import Attribute, Labels, Steps
+from cantle.schema.table import Schema
+from cantle.schema.taxonomy import Taxonomy
+
+
+def number(name: str, low: int, high: int) -> dict[str, Any]:
+    return {"name": name, "type": "integer", "constraints": {"minimum": low, "maximum": high}}
+
+
+def category(name: str, labels: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": "string", "categories": list(labels), **more}
+
+
+WIDE = [number("age", 0, 99), number("income", 0, 99_999), category("town", "abc")]
+YES = category("ill", "ny", role="target")
+
+
+def people(n: int = 2000, seed: int = 1) -> pl.DataFrame:
+    dice = np.random.default_rng(seed)
+    income = np.where(dice.random(n) < 0.3, 0, dice.integers(0, 500, n) * 10)
+    return pl.DataFrame(
+        {
+            "age": dice.integers(18, 90, n),
+            "income": income,
+            "town": dice.choice(list("abc"), n),
+            "ill": np.where(income + dice.normal(0, 500, n) > 1500, "y", "n"),
+            "id": dice.integers(0, n, n),
+        }
+    )
+
+
+def many_columns(n: int = 400) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
+    dice = np.random.default_rng(2)
+    names = [f"c{i}" for i in range(42)]
+    frame = pl.DataFrame({name: dice.choice(list("abc"), n) for name in names})
+    return frame, [category(name, "abc") for name in names]
+
+
+def asked(release: Release) -> list[str]:
+    return [charge.why for charge in release.manifest.receipt.charges()]
+
+
+def published(fields: list[dict[str, Any]], data: Any = None, **more: Any) -> Release:
+    given = {"epsilon": 1, "insecure_seed": 4} | more
+    return cantle.publish(people() if data is None else data, {"fields": fields}, method="mosaic", **given)
+
+
+BRANCHES: dict[str, tuple[Callable[[], Release], set[str]]] = {
+    "gate open": (lambda: published([*WIDE, YES], epsilon=20), {"cells of wide columns", "frequent values"}),
+    "gate shut": (lambda: published([*WIDE, YES], epsilon=1), {"one frequent value", "leaves by class"}),
+    "low": (lambda: published([*WIDE, YES], epsilon="0.01"), {"first tables", "leaves by class"}),
+    "no target": (lambda: published([*WIDE, category("ill", "ny")], epsilon=5), {"choice of table 1", "table 1"}),
+    "three classes": (lambda: published([*WIDE[:2], category("town", "abc", role="target")]), {"first tables"}),
+    "a wide target": (lambda: published([number("age", 0, 99) | {"role": "target"}, WIDE[2]]), {"first tables"}),
+    "a hub": (lambda: published(many_columns()[1], many_columns()[0]), {"hub column"}),
+    "one column": (lambda: published(WIDE[2:]), {"number of records", "first tables"}),
+    "the target alone": (lambda: published([YES]), {"first tables"}),
+    "no record": (lambda: published([*WIDE, YES], people().head(0)), {"leaves by class"}),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_every_branch_spends_all_of_epsilon_and_adds_up(name: str) -> None:
+    make, expected = BRANCHES[name]
+    release = make()
+    assert expected <= set(asked(release))
+    assert sum(charge.epsilon_nano for charge in release.manifest.receipt.charges()) == (
+        release.manifest.receipt.epsilon_nano
+    )
+    release.verify()
+    assert len(release.records) == release.manifest.summary["records"]
+
+
+def test_persons_pay_for_all_their_records() -> None:
+    identifier = {"name": "id", "type": "integer", "role": "identifier"}
+    schema = {"fields": [*WIDE, YES, identifier], "unit": {"person": "id", "max_records": 3}}
+    release = cantle.publish(people(), schema, epsilon=20, method="mosaic", insecure_seed=1)
+    release.verify()
+    charges = {charge.why: charge.sensitivity for charge in release.manifest.receipt.charges()}
+    assert charges["number of records"] == 3
+    assert charges["cells of wide columns"] == charges["frequent values"] == 2 * 3
+    assert charges["first tables"] == 3 * 3
+    assert charges["choice of table 1"] == 2 * 3
+    assert charges["leaves by class"] == 3
+
+
+def test_a_heaped_value_and_what_belongs_together_survive() -> None:
+    data = people(20_000)
+    release = published([*WIDE, YES], data, epsilon=5)
+    records = release.records
+    share = [(frame["income"] == 0).mean() for frame in (data, records)]
+    assert abs(share[0] - share[1]) < 0.02
+    for label in "ny":
+        true, made = (frame.filter(pl.col("ill") == label)["income"].mean() for frame in (data, records))
+        assert abs(made - true) < 0.15 * true
+
+
+def test_saved_releases_are_read_back_and_sampled(tmp_path: Path) -> None:
+    release = published([*WIDE, YES], epsilon=20)
+    folder = release.save(tmp_path / "out")
+    assert (folder / "NOT-PRIVATE.tables.parquet").exists()
+    loaded = Release.load(folder)
+    loaded.verify()
+    assert loaded.frames["tables"].equals(release.frames["tables"])
+    drawn = loaded.sample(50, seed=3)
+    assert drawn.columns == loaded.records.columns
+    assert len(drawn) == 50
+    known = loaded.records.unique()
+    assert len(drawn.join(known, on=drawn.columns, how="semi")) == 50
+
+
+def test_tables_have_the_rates_of_their_charges() -> None:
+    release = published([*WIDE, YES], epsilon=20)
+    charges = {charge.why: charge for charge in release.manifest.receipt.charges() if charge.verb == "measure"}
+    for why, num, den in release.frames["tables"].select("why", "rate_num", "rate_den").unique().rows():
+        assert (num, den) == (charges[why].epsilon_nano, charges[why].sensitivity * 10**9)
+
+
+TAMPERED: dict[str, Callable[[Release], None]] = {
+    "a rate": lambda r: r.frames.update(tables=r.frames["tables"].with_columns(rate_num=pl.col("rate_num") + 1)),
+    "a missing cell": lambda r: r.frames.update(tables=r.frames["tables"].slice(1)),
+    "a table too many": lambda r: r.manifest.structure["tables"].append(
+        {"why": "table 99", "columns": [], "edges": []}
+    ),
+    "other cells": lambda r: r.manifest.structure["cells"].update(town=[0, 2, 4]),
+    "cells that do not cover": lambda r: r.manifest.structure["cells"].update(town=[0, 2]),
+    "other records": lambda r: vars(r).update(records=r.records.with_columns(town=pl.lit("a"))),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_does_not_add_up_is_found(name: str) -> None:
+    release = published([*WIDE, YES], epsilon=20)
+    TAMPERED[name](release)
+    with pytest.raises(VerifyError):
+        release.verify()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "database"])
+@pytest.mark.parametrize("subset", [False, True], ids=["all records", "scores on a subset"])
+def test_the_same_seed_gives_the_same_bytes_with_the_gate_open(
+    engine: str, subset: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    monkeypatch.setattr(mosaic_run, "SUBSET", 500 if subset else 200_000)
+    data: Any = people()
+    expected = published([*WIDE, YES], data, epsilon=20)
+    if engine == "database":
+        data.write_parquet(tmp_path / "people.parquet")
+        backend = ibis.duckdb.connect()
+        backend.raw_sql(f"CREATE TABLE people AS FROM read_parquet('{tmp_path / 'people.parquet'}')")
+        data = backend.table("people")
+    other = published([*WIDE, YES], data, epsilon=20, engine=engine)
+    files = [
+        {path.name: path.read_bytes() for path in one.save(tmp_path / name).iterdir()}
+        for one, name in ((expected, "memory"), (other, "other"))
+    ]
+    assert files[0] == files[1]
+    assert len(asked(expected)) > 10
+
+
+def test_scores_on_a_subset_change_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the test above would show nothing about subsets."""
+    whole = published([*WIDE, YES], epsilon=20)
+    monkeypatch.setattr(mosaic_run, "SUBSET", 20)
+    assert not published([*WIDE, YES], epsilon=20).frames["tables"].equals(whole.frames["tables"])
+
+
+def test_the_target_is_a_column_like_the_others() -> None:
+    domain = Schema.from_dict({"fields": [WIDE[0], YES, WIDE[2]]}).domain()
+    method = Mosaic(domain)
+    assert [column.name for column in method.columns] == ["age", "ill", "town"]
+    assert method.target == 1
+    assert (method.classes, method.domain.target) == (1, None)
+
+
+def test_too_many_categories_are_refused_without_the_data() -> None:
+    fields = [{"name": "x", "type": "string", "categories": [f"v{i}" for i in range(70_000)]}]
+    with pytest.raises(SchemaError, match="at most 65536 categories"):
+        cantle.publish("no such file", {"fields": fields}, epsilon=1, method="mosaic")
+
+
+def test_columns_follow_from_the_schema() -> None:
+    steps = Steps(type="number", first=-30, step=5, scale=10, grid=100)
+    column = column_of(Attribute("x", steps, nullable=True))
+    assert (column.values, column.null, column.numeric, column.origin) == (100, True, True, -6)
+    assert column_of(Attribute("x", Steps(type="integer", first=2, step=5, grid=9), nullable=False)).origin is None
+    assert column_of(Attribute("d", Steps(type="date", first=0, step=1, grid=9), nullable=False)).origin is None
+    tree = Taxonomy.from_nested([{"left": ["p", "q"]}, {"right": [{"far": ["r", "s"]}, "t"]}])
+    labels = Attribute("c", Labels(type="string", labels=tree.leaves), nullable=False, taxonomy=tree)
+    assert column_of(labels).levels == ((0, 2, 5), (0, 1, 2, 4, 5))
