@@ -29,6 +29,8 @@ def category(name: str, labels: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "type": "string", "categories": list(labels), **more}
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+
 WIDE = [number("age", 0, 99), number("income", 0, 99_999), category("town", "abc")]
 YES = category("ill", "ny", role="target")
 
