@@ -82,7 +82,7 @@ TABLES = (_table(0, 1), _table(0), _table(1))
 
 
 def _three_tables(questions: Questions, last: Callable[[], None]) -> list[Any]:
-    questions.set_cells([PAIR, PAIR])
+    questions.set_cells([HALVES] * 2)
     last()
     return [part.tolist() for part in questions.cross_tables(TABLES, _units(3))]
 
@@ -91,7 +91,7 @@ def _choose_against_noisy_tables(share: Fraction, seed: int = 0) -> Script:
     """Size 1, both one-way tables 2, one choice of a table 2 against the model they make, that table 1."""
 
     def script(questions: Questions, last: Callable[[], None]) -> list[Any]:
-        questions.set_cells([PAIR, PAIR])
+        questions.set_cells([HALVES] * 2)
         size = questions.size(_units(1))
         one, two = questions.cross_tables(TABLES[1:], _units(2))
         models = (np.outer(one, two).reshape(-1) * size, one, two)
@@ -131,7 +131,7 @@ def _heaviest(questions: Questions, last: Callable[[], None]) -> list[Any]:  # n
 
 
 def _hub(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
-    questions.set_cells([PAIR, PAIR, PAIR])
+    questions.set_cells([HALVES] * 3)
     return [questions.hub((0, 1, 2), _units(8))]
 
 
@@ -147,7 +147,7 @@ def _heaps(questions: Questions, last: Callable[[], None]) -> list[Any]:
 
 
 def _label(questions: Questions, last: Callable[[], None]) -> list[Any]:
-    questions.set_cells([PAIR, PAIR])
+    questions.set_cells([HALVES] * 2)
     nothing = np.zeros(0, dtype=np.bool_)
     tree = LabelTree(
         np.array([0, -1, -1]),
