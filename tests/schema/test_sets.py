@@ -229,7 +229,7 @@ def test_integers_however_they_come(items: Any) -> None:
     odd = ["03", "+3", " 3", "3 ", "3.0", "3e0", "-0", "", "x", "٣", "3\n", "1_0", "9" * 30]
     assert labels(["3", "0", *odd, None]) == [3, 0, *[None] * (len(odd) + 1)]
     assert labels(["3", "x"], pl.Categorical) == [3, None]
-    assert labels([True, False]) == [None, None]
+    assert labels([True, False]) == [1, 0]
     assert labels([[3]]) == [None]
     assert labels([b"3"]) == [None]
     assert labels([], pl.Null) == []

@@ -110,7 +110,7 @@ def test_a_unit_is_a_whole_number_of_records(records: object) -> None:
     "price", [0, -1, 0.5, 1.0, True, None, "5", MOST + 1, 2**63, 2**64, [5], [5, 5, 5], [[5, 5]], [5, 0]]
 )
 def test_a_price_is_one_whole_number_for_all_or_one_each(price: object) -> None:
-    with pytest.raises(ParameterError, match="whole positive number of nano-units"):
+    with pytest.raises(ParameterError, match="positive whole number of nano-units"):
         prices(price, 2)
 
 
