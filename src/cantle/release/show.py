@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -115,19 +116,28 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
         return
     dearest = max(paths, key=lambda path: (path.epsilon_nano, len(path.charges)))
     spent: dict[str, int] = {}
-    levels: dict[str, set[int]] = {}
+    times: dict[str, int] = {}
     for charge in dearest.charges:
-        question = _QUESTIONS.get(charge.why, charge.why)
+        question = _question(charge.why)
         spent[question] = spent.get(question, 0) + charge.epsilon_nano
-        levels.setdefault(question, set()).add(charge.depth)
+        times[question] = times.get(question, 0) + 1
     total = manifest.receipt.epsilon_nano
     for question, nano in spent.items():
-        often = f" ({len(levels[question])} levels)" if len(levels[question]) > 1 else ""
+        often = f" ({times[question]} times)" if times[question] > 1 else ""
         yield f"{_percent(nano, total):>6}  {question}{often}"
     if dearest.epsilon_nano < total:
         yield f"{_percent(total - dearest.epsilon_nano, total):>6}  not spent"
     if len(paths) > 1:
         yield f"The path with most questions; {len(paths) - 1:,} other kinds of path are in release.json."
+
+
+def _question(why: str) -> str:
+    """A reason in the receipt in words for people; numbered questions of one kind go together.
+
+    >>> _question("split"), _question("choice of table 12"), _question("one-way tables")
+    ('choosing where to cut', 'choice of tables', 'one-way tables')
+    """
+    return _QUESTIONS.get(why) or re.sub(r" \d+$", "s", why)
 
 
 def _percent(part: float, whole: float) -> str:
