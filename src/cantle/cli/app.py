@@ -119,7 +119,7 @@ def demo(
     folder = check_free(output) if output else _free_name("cantle-demo")
     truth = demo_data.population()
     with progress():
-        release = publish(truth, demo_data.SCHEMA, epsilon=epsilon, method="rps")
+        release = publish(truth, demo_data.SCHEMA, epsilon=epsilon)
         release.save(folder)
     compared = demo_data.comparison(truth, release.records)
     rows = [(name, demo_data.in_words(private), demo_data.in_words(released)) for name, private, released in compared]

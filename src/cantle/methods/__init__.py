@@ -20,7 +20,7 @@ from cantle.schema import Schema
 METHODS: dict[str, type[Method]] = {one.name: one for one in (Mosaic, RPS, DiffGen, DiffPart, DegreeSequence)}
 
 AUTOMATIC: dict[str, Callable[[Any], str]] = {
-    "table": lambda schema: "diffgen" if schema.domain().target else "rps",
+    "table": lambda _: "mosaic",
     "sets": lambda _: "diffpart",
     "graph": lambda _: "degrees",
 }
