@@ -167,14 +167,15 @@ def test_more_rounds_than_there_are_specialisations() -> None:
 def test_one_class_only(preset: str) -> None:
     fields = [*SCHEMA["fields"][:2], SCHEMA["fields"][2] | {"categories": ["Y"]}]
     frame = TABLE.with_columns(pl.lit("Y").alias("Class"))
-    release = publish(frame, {"fields": fields}, epsilon=1, preset=preset, rounds=2, cells=50, insecure_seed=1)
+    settings: dict[str, Any] = {"method": "diffgen", "preset": preset, "rounds": 2, "cells": 50}
+    release = publish(frame, {"fields": fields}, epsilon=1, insecure_seed=1, **settings)
     assert set(release.records["Class"]) <= {"Y"}
     assert release.manifest.summary["rounds"] == 2
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_no_records_at_all(preset: str) -> None:
-    release = publish(TABLE.head(0), SCHEMA, epsilon=1, preset=preset, rounds=2, insecure_seed=1)
+    release = publish(TABLE.head(0), SCHEMA, epsilon=1, method="diffgen", preset=preset, rounds=2, insecure_seed=1)
     assert release.records.columns == ["Job", "Age", "Class"]
 
 

@@ -27,7 +27,7 @@ def test_a_declared_number_is_called_public(tmp_path: Path, method: str, schema:
     assert "number of records is private" not in said
     assert "numbers of records and of people are private" not in said
     assert said.count("is public: it was declared as 60") == 2  # statement and registry
-    assert said.count("among them the number of records, declared as 60") == 2
+    assert said.count("the number of records, declared as 60") == 2
     assert ("the number of people is private" in said) is (schema is PERSON)
 
 

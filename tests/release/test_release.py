@@ -133,8 +133,10 @@ def test_the_data_package_describes_the_file_that_is_written(tmp_path: Path) -> 
 
 
 def test_two_private_releases_differ() -> None:
-    first, second = (cantle.publish(people(), SCHEMA, epsilon=1) for _ in range(2))
-    assert not first.groups["noisy"].equals(second.groups["noisy"])
+    for method in ("rps", "diffgen", "mosaic"):
+        first, second = (cantle.publish(people(), SCHEMA, epsilon=1, method=method) for _ in range(2))
+        noisy = [one.groups if method != "mosaic" else one.frames["tables"] for one in (first, second)]
+        assert not noisy[0]["noisy"].equals(noisy[1]["noisy"])
 
 
 def test_an_inferred_schema_gives_no_guarantee() -> None:
@@ -180,7 +182,7 @@ def test_bad_epsilon(epsilon: object, words: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"method": "magic"}, "use one of auto, rps, diffgen"),
+        ({"method": "magic"}, "use one of auto, mosaic, rps, diffgen"),
         ({"method": "diffgen", "score": "max"}, "preset default takes"),
         ({"method": "diffgen", "preset": "paper", "score": "gini"}, "preset paper takes"),
         ({"method": "diffgen", "preset": "paper", "rounds": "auto"}, "needs numbers"),
@@ -342,7 +344,24 @@ def test_a_table_without_a_target_cannot_be_published_by_diffgen() -> None:
     schema = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
     with pytest.raises(SchemaError, match="role: target"):
         cantle.publish(people().drop("ill"), schema, epsilon=1, method="diffgen")
-    assert cantle.publish(people().drop("ill"), schema, epsilon=1).manifest.method == "rps"
+
+
+def test_auto_takes_mosaic_with_and_without_a_target() -> None:
+    schema = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
+    assert cantle.publish(people(), SCHEMA, epsilon=1).manifest.method == "mosaic"
+    assert cantle.publish(people().drop("ill"), schema, epsilon=1).manifest.method == "mosaic"
+
+
+@pytest.mark.parametrize("epsilon", [100, 10_000])
+def test_almost_no_noise_gives_the_records_back(epsilon: int) -> None:
+    """Variances that round to 0 are no trouble."""
+    table = pl.DataFrame({"a": [1, 1, 2, None] * 50, "b": ["x", "x", "y", "y"] * 50})
+    fields: list[dict[str, Any]] = [
+        {"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 40}},
+        {"name": "b", "type": "string", "categories": ["x", "y"], "constraints": {"required": True}},
+    ]
+    records = cantle.publish(table, {"fields": fields}, epsilon=epsilon, method="mosaic").records
+    assert records.sort("a", "b").equals(table.cast(records.schema).sort("a", "b"))
 
 
 @pytest.mark.parametrize("field", [0, 1], ids=["text", "integer"])

@@ -9,6 +9,7 @@ import numpy as np
 
 from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
+from cantle.postprocess.mosaic.smooth import LEAST_VARIANCE
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 
@@ -45,6 +46,6 @@ def question(columns: tuple[int, ...], groups: tuple[int, ...], groupings: Seque
 
 
 def laplace_variance(rate: float) -> float:
-    """The variance of discrete Laplace noise of this rate."""
+    """The variance of discrete Laplace noise of this rate; at high rates not its true value, which rounds to 0."""
     ratio = np.exp(-rate)
-    return float(2 * ratio / (1 - ratio) ** 2)
+    return max(float(2 * ratio / (1 - ratio) ** 2), LEAST_VARIANCE)

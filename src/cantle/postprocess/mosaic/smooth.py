@@ -12,6 +12,9 @@ from cantle.trusted.geometry.boxes import Ints
 SEGMENT_PRICE = 3.0
 """What one more segment must explain, in units of the noise variance."""
 
+LEAST_VARIANCE = 1e-6
+"""Counts known better than this are exact; a variance that rounds to 0 could not be divided by."""
+
 
 def project(values: Floats, total: float) -> Floats:
     """The nearest vector (Euclidean) with entries >= 0 that sum to `total`."""
@@ -81,4 +84,4 @@ def combine(counts: Floats, variance: Floats, group: Any, sums: Floats, sums_var
     own = np.bincount(group, variance)
     gain = own / (own + sums_variance)
     step = gain * (sums - np.bincount(group, counts)) / size
-    return counts + step[group], variance * (1 - gain / size)[group]
+    return counts + step[group], np.maximum(variance * (1 - gain / size)[group], LEAST_VARIANCE)
