@@ -148,7 +148,7 @@ def test_heavy_packages_stay_at_home() -> None:
     assert wrong == []
 
 
-RANDOM_HOMES = "trusted.noise postprocess.counts postprocess.random_graph lab cli.demo_data"
+RANDOM_HOMES = "trusted.noise postprocess.counts postprocess.random_graph lab"
 
 
 def attributes(name: str) -> set[str]:

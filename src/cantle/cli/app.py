@@ -113,7 +113,7 @@ def demo(
     Example: cantle demo
     """
     from cantle._publish import publish
-    from cantle.cli import demo_data
+    from cantle.lab import demo_data
     from cantle.release import check_free
 
     folder = check_free(output) if output else _free_name("cantle-demo")

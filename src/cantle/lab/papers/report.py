@@ -40,7 +40,7 @@ def table(summary: pl.DataFrame) -> str:
     """One text block for each panel: a line for each series, a column for each epsilon, `raw` last."""
     blocks = []
     for (figure, panel), part in summary.group_by("figure", "panel", maintain_order=True):
-        blocks.append(f"{figure} {panel}\n" + _aligned(_lines(part)))
+        blocks.append(f"{figure} {panel}\n" + aligned(_lines(part)))
     return "\n\n".join(blocks)
 
 
@@ -59,7 +59,8 @@ def _cell(mean: float, error: float | None) -> str:
     return f"{mean:.3f}" if error is None else f"{mean:.3f} +-{error:.3f}"
 
 
-def _aligned(lines: list[list[str]]) -> str:
+def aligned(lines: list[list[str]]) -> str:
+    """Lines of cells as text: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])

@@ -1,0 +1,165 @@
+"""Sets mosaic, RPS and DiffGen side by side on three tables, beside what other tools reach.
+
+Splits are 2/3 to publish and 1/3 to test on; split number i has the seed `--seed` + i (0 without one) for all methods.
+Counting, distances and ranges compare the release with the records it was made of, models are tested on the third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+
+import polars as pl
+
+from cantle.lab import demo_data
+from cantle.lab.papers import report, table_measures, table_peers, table_sets
+from cantle.lab.papers.coding import Coder
+from cantle.lab.papers.generalised import halves
+from cantle.lab.papers.harness import Row, Setting
+from cantle.lab.papers.table_sets import TableSet
+
+FIGURE = "tables"
+METHODS = ("mosaic", "rps", "diffgen")
+EPSILONS = (0.1, 1)
+DEMO, DEMO_EPSILON, DEMO_REPEATS = "demo population", 1, 24
+RAW = "raw"
+
+DEMO_FACTS = {
+    "income, employed": pl.col("income").filter(pl.col("employed")).mean(),
+    "income, not employed": pl.col("income").filter(~pl.col("employed")).mean(),
+    "diabetes over 65, %": 100 * (pl.col("diabetes") == "yes").filter(pl.col("age") > 65).mean(),
+}
+
+
+def tables(setting: Setting) -> Iterator[Row]:
+    """Every measure of every method on the tables that are there; then the conditional means of the demo."""
+    found = list(table_sets.present(setting.data_dir, FIGURE, setting.echo))
+    for table in found:
+        setting.echo(f"{FIGURE}: {table.name}, {table.frame.height:,} records, {table.frame.width} columns")
+        yield from measure_raw(setting, table)
+    for method in METHODS:
+        _warm(setting, found[0], method)
+        for table in found:
+            for epsilon in setting.pick(EPSILONS, (1,)):
+                yield from measure(setting, table, method, epsilon)
+    yield from demo_means(setting)
+
+
+def measure(setting: Setting, table: TableSet, method: str, epsilon: float) -> Iterator[Row]:
+    """The rows of one method on one table at one epsilon."""
+    coder = Coder(table.schema)
+    for repeat in range(setting.repeats):
+        learn, held = halves(table.frame.height, split_seed(setting, repeat))
+        truth = coder.encode(table.frame[learn])
+        started = process_time()
+        released = setting.release(table.frame[learn], table.schema, epsilon, {"method": method}, repeat)
+        spent = process_time() - started
+        release = coder.encode(pl.DataFrame(released.records))
+        values = dict(table_measures.fidelity(coder, truth, release, split_seed(setting, repeat)))
+        if coder.target:
+            values |= dict(table_measures.model_scores(coder, release, coder.encode(table.frame[held])))
+        yield from _rows(table.name, method, epsilon, repeat, values | {"CPU seconds": spent})
+
+
+def measure_raw(setting: Setting, table: TableSet) -> Iterator[Row]:
+    """Models trained on the raw records: what no release can beat by more than luck."""
+    coder = Coder(table.schema)
+    for repeat in range(setting.repeats):
+        learn, held = halves(table.frame.height, split_seed(setting, repeat))
+        train, test = (coder.encode(table.frame[part]) for part in (learn, held))
+        yield from _rows(table.name, RAW, None, repeat, dict(table_measures.model_scores(coder, train, test)))
+
+
+def demo_means(setting: Setting) -> Iterator[Row]:
+    """Three conditional means of the demo's made-up population, 24 releases per method."""
+    people = demo_data.population()
+    yield from _rows(DEMO, RAW, None, 0, _facts(people))
+    for method in METHODS:
+        for repeat in range(*setting.pick((DEMO_REPEATS,), (1,))):
+            released = setting.release(people, demo_data.SCHEMA, DEMO_EPSILON, {"method": method}, repeat)
+            yield from _rows(DEMO, method, DEMO_EPSILON, repeat, _facts(pl.DataFrame(released.records)))
+
+
+def split_seed(setting: Setting, repeat: int) -> int:
+    """The seed of a split."""
+    return (setting.seed or 0) + repeat
+
+
+def _facts(people: pl.DataFrame) -> dict[str, float]:
+    found = people.select(**DEMO_FACTS).row(0, named=True)
+    return {name: float("nan") if value is None else float(value) for name, value in found.items()}
+
+
+def _warm(setting: Setting, table: TableSet, method: str) -> None:
+    """One release that is not measured, so that kernels are compiled before the clock runs."""
+    learn, _ = halves(table.frame.height, split_seed(setting, 0))
+    setting.release(table.frame[learn], table.schema, 1, {"method": method}, setting.repeats)
+
+
+def _rows(table: str, series: str, epsilon: float | None, repeat: int, values: dict[str, float]) -> Iterator[Row]:
+    for name, value in values.items():
+        yield Row(FIGURE, f"{table}: {name}", series, epsilon, repeat, value)
+
+
+# ----------------------------------------------------------------------------------------------- printing
+
+
+def table(summary: pl.DataFrame) -> str:
+    """One block per table and epsilon: a line per measure, a column per method, then the peers and the must."""
+    parts = summary["panel"].str.split_exact(": ", 1).struct.rename_fields(["data", "measure"]).struct.unnest()
+    blocks = []
+    for (data,), part in pl.concat([summary, parts], how="horizontal").group_by("data", maintain_order=True):
+        for epsilon in part["x"].drop_nulls().unique().sort():
+            blocks.append(_block(str(data), float(epsilon), part))
+    return "\n\n".join(blocks)
+
+
+def _block(data: str, epsilon: float, part: pl.DataFrame) -> str:
+    here = part.filter(pl.col("x").is_null() | (pl.col("x") == epsilon))
+    found = {(series, measure): (mean, error) for series, measure, mean, error in
+             here.select("series", "measure", "mean", "error").iter_rows()}  # fmt: skip
+    methods = [series for series in (*METHODS, RAW) if series in set(here["series"])]
+    peers, must = table_peers.PEERS.get((data, epsilon), {}), table_peers.MUSTS.get((data, epsilon), {})
+    measures = here.filter(pl.col("x").is_not_null())["measure"].unique(maintain_order=True)
+    lines = [["", *methods, *peers, *(["must"] if must else [])]]
+    for measure in measures:
+        cells = [_cell(measure, *found[series, measure]) if (series, measure) in found else "" for series in methods]
+        cells += [_number(measure, figures[measure]) if measure in figures else "" for figures in peers.values()]
+        if must:
+            cells.append(_verdict(measure, must, found.get(("mosaic", measure))))
+        lines.append([measure, *cells])
+    return f"{FIGURE} {data}, epsilon {epsilon:g}\n{report.aligned(lines)}"
+
+
+def _verdict(measure: str, must: table_peers.Figures, mosaic: tuple[float, float] | None) -> str:
+    """What mosaic must reach, and whether it does."""
+    if measure not in must:
+        return ""
+    reached = "" if mosaic is None else " met" if table_peers.meets(measure, mosaic[0], must[measure]) else " MISSED"
+    return _number(measure, must[measure]) + reached
+
+
+def _cell(measure: str, mean: float, error: float | None) -> str:
+    return _number(measure, mean) + ("" if error is None else f" +-{_number(measure, error)}")
+
+
+def _number(measure: str, value: float) -> str:
+    if measure.startswith(("q95", "income")):
+        return f"{value:,.0f}"
+    if measure.startswith(("diabetes", "CPU")):
+        return f"{value:.2f}" if value < 100 else f"{value:.0f}"
+    return f"{value:.4f}" if measure.startswith("TVD") else f"{value:.3f}"
+
+
+DRAWN = ("TVD2", "boosting accuracy", "boosting AUC", "q95 k=2")
+
+
+def files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
+    """The files of the figure; the picture has the measures that differ most between methods."""
+    return report.write(rows, summary, text, out, _draw)
+
+
+def _draw(summary: pl.DataFrame, path: Path) -> None:
+    drawn = pl.any_horizontal(pl.col("panel").str.ends_with(f": {measure}") for measure in DRAWN)
+    report.draw(summary.filter(drawn), path)
