@@ -15,7 +15,15 @@ from pathlib import Path
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle.lab.papers import degree_figures, diffgen_figures, diffpart_figures, report, rps_figures, setreport, table_figures
+from cantle.lab.papers import (
+    degree_figures,
+    diffgen_figures,
+    diffpart_figures,
+    report,
+    rps_figures,
+    setreport,
+    table_figures,
+)
 from cantle.lab.papers.extras import need
 from cantle.lab.papers.harness import Figure, Publish, Setting
 
