@@ -20,12 +20,11 @@ from cantle.data.engine_choice import Form
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
 from cantle.methods.base import Method, UsesDice
 from cantle.postprocess.counts import Dice, fresh_seed, public_dice
-from cantle.postprocess.records import give_back
 from cantle.postprocess.results import Results
 from cantle.release import Release
+from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
 from cantle.schema import Schema
-from cantle.schema.table import TableSchema
 from cantle.trusted.budget import Budget, Unit, words_of
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.base import Engine
@@ -193,21 +192,8 @@ def _release(
         created=None if order.insecure_seed is not None else started,
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
     )
-    return Release(_given_back(results, form, order.schema), results.groups, results.frames, manifest, ticket)
-
-
-def _given_back(results: Results, form: Form, schema: Schema) -> Any:
-    """The records in the form and the kind of frame that came in."""
-    if "form" in form:
-        from cantle.postprocess.set_frames import give_back_sets
-        from cantle.schema.sets import SetForm
-
-        return give_back_sets(results.records, SetForm(**form))
-    if form["frame"] == "polars":
-        return results.drawn
-    # The types of columns follow from the schema, not from what happened to be drawn.
-    attributes = schema.domain().attributes if isinstance(schema, TableSchema) else ()
-    return give_back(results.records, form["frame"], [one.name for one in attributes if one.nullable])
+    records = KINDS[order.schema.kind].given_back(results, form, order.schema)
+    return Release(records, results.groups, results.frames, manifest, ticket)
 
 
 def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Manifest:

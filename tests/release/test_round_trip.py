@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.release.data_file import KNOWN, as_polars
+from cantle.release.data_file import as_polars
+from cantle.release.kinds import KINDS
 from cantle.release.show import overview, tree_lines
 
 FIRST = datetime(2025, 1, 3, 5)
@@ -58,7 +59,7 @@ def check_round_trip(release: cantle.Release, folder: Path, data: str | None) ->
     return as_polars(loaded.records, loaded.manifest)
 
 
-@pytest.mark.parametrize("data", KNOWN["table"])
+@pytest.mark.parametrize("data", KINDS["table"].FORMATS)
 @pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str, data: str) -> None:
@@ -74,7 +75,7 @@ def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str, data: str) -
 @pytest.mark.parametrize(
     "method", [{"method": "rps"}, {"method": "rps", "values": "set"}, {"method": "diffgen"}], ids=str
 )
-@pytest.mark.parametrize("data", KNOWN["table"])
+@pytest.mark.parametrize("data", KINDS["table"].FORMATS)
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:
     frame = pl.DataFrame({name: (values * 60)[:60] for name, (_, values) in FIELDS.items()})
@@ -88,7 +89,7 @@ def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dic
 SETS = [["bread"], ["milk", "bread"], ["rye"]] * 30
 
 
-@pytest.mark.parametrize("data", [None, *KNOWN["sets"]])
+@pytest.mark.parametrize("data", [None, *KINDS["sets"].FORMATS])
 @pytest.mark.parametrize("items", [["bread", "milk", "rye"], {"minimum": 1, "maximum": 3}], ids=["texts", "integers"])
 @pytest.mark.parametrize(
     ("form", "kind"),
@@ -109,7 +110,7 @@ def test_sets(tmp_path: Path, form: str, kind: str, items: Any, data: str | None
     assert len(check_round_trip(release, tmp_path / "out", data))
 
 
-@pytest.mark.parametrize("data", KNOWN["graph"])
+@pytest.mark.parametrize("data", KINDS["graph"].FORMATS)
 @pytest.mark.parametrize("kind", [*FRAMES, "networkx"])
 def test_degrees(tmp_path: Path, kind: str, data: str) -> None:
     network = nx.gnm_random_graph(60, 150, seed=1)
@@ -119,7 +120,7 @@ def test_degrees(tmp_path: Path, kind: str, data: str) -> None:
     assert check_round_trip(release, tmp_path / "out", data).columns == ["degree"]
 
 
-@pytest.mark.parametrize("data", KNOWN["table"])
+@pytest.mark.parametrize("data", KINDS["table"].FORMATS)
 def test_a_table_without_records(tmp_path: Path, data: str) -> None:
     empty = pd.DataFrame({name: pd.Series([], dtype=object) for name in FIELDS})
     release = cantle.publish(empty, EVERY, epsilon=1, method="diffgen", insecure_seed=1)

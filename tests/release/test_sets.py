@@ -17,8 +17,9 @@ import yaml
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.postprocess.records import MOST_DRAWN
-from cantle.release.data_file import as_polars, as_text, list_frame, number_of
-from cantle.release.show import budget_lines, column_lines, overview, tree_lines
+from cantle.release.data_file import as_polars, as_text, number_of
+from cantle.release.sets import list_frame
+from cantle.release.show import budget_lines, item_lines, overview, tree_lines
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
 from tests.release.changes import with_manifest, with_parts
@@ -468,5 +469,5 @@ def test_what_is_shown_of_sets() -> None:
     questions = [line for line in budget_lines(many.manifest) if "%" in line]
     assert "choosing which sets" in questions[0]
     assert "counts of sets" in questions[-1]
-    shown = [line.split("█")[0].split()[0] for line in column_lines(release)]
+    shown = [line.split("█")[0].split()[0] for line in item_lines(release)]
     assert shown == ["bread", "milk"]

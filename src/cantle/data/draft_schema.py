@@ -307,4 +307,4 @@ def blank_schema(path: Path, kind: str) -> str:
     """The draft for a file that is not a table."""
     if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
-    return _SETS if kind == "sets" else _GRAPH
+    return {"sets": _SETS, "graph": _GRAPH}[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
 from cantle.postprocess.group_frames import leaves_from, tables_from
 from cantle.postprocess.records import give_back
 from cantle.release import FILES, MARK, Release
-from cantle.release.data_file import as_polars, form_of, list_frame, read
+from cantle.release.data_file import as_polars, read
+from cantle.release.kinds import KINDS
 from cantle.release.manifest import FORMAT, Manifest
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
@@ -84,14 +86,20 @@ def schema_of(manifest: Manifest) -> Any:
 
 def domain_of(manifest: Manifest) -> Domain:
     """The domain the run used, rebuilt from public values."""
-    parameters = manifest.parameters
-    domain = schema_of(manifest).domain()
-    if manifest.method == "diffgen":
-        return domain
-    if manifest.method == "mosaic":
-        return domain.with_target_as_column()
+    return DOMAINS[manifest.method](schema_of(manifest).domain(), manifest.parameters)
+
+
+def _binned(domain: Domain, parameters: dict[str, Any]) -> Domain:
     domain = domain.coarsen(parameters["bins"])
     return domain.with_orders(parameters["order_seed"]) if parameters["order"] == "random" else domain
+
+
+DOMAINS: dict[str, Callable[[Domain, dict[str, Any]], Domain]] = {
+    "mosaic": lambda domain, _: domain.with_target_as_column(),
+    "rps": _binned,
+    "diffgen": lambda domain, _: domain,
+}
+"""From the schema's domain and the parameters to the domain of a method for tables."""
 
 
 def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
@@ -118,13 +126,19 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
     generator = public_dice(fresh_seed() if seed is None else seed, compiled=_fast.worth_loading(n))
-    if release.manifest.kind != "table" or release.manifest.method == "mosaic":
-        return _redraw(release, n, generator)
-    if release.manifest.method == "diffgen":
-        domain, grid = grid_and_domain(release)
-        listed = from_cells.listed_cells(domain, release.groups)
-        count = _scaled(release.groups["count"].to_numpy(), n, generator)
-        return from_cells.draw_from_cells(domain, grid, listed, count, generator)
+    return SAMPLERS.get(release.manifest.method, _redraw)(release, n, generator)
+
+
+def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:
+    """Records in proportion to the released cells of diffgen."""
+    domain, grid = grid_and_domain(release)
+    listed = from_cells.listed_cells(domain, release.groups)
+    count = _scaled(release.groups["count"].to_numpy(), n, generator)
+    return from_cells.draw_from_cells(domain, grid, listed, count, generator)
+
+
+def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:
+    """Records in proportion to the released leaves of rps."""
     domain = domain_of(release.manifest)
     leaves = leaves_from(domain, release.groups)
     scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), n, generator).reshape(leaves.count.shape))
@@ -139,15 +153,12 @@ def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
 
 def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """n records, sets or degrees drawn from the released ones, with replacement."""
-    from cantle.postprocess.set_frames import give_back_sets
-
     frame, manifest = as_polars(release.records, release.manifest), release.manifest
-    if manifest.kind != "sets":
-        drawn = generator.integers(0, max(1, len(frame)), n if len(frame) else 0)
-        return frame[np.sort(drawn) if manifest.kind == "graph" else drawn]
-    sets = list_frame(frame, manifest)
-    drawn = generator.integers(0, max(1, len(sets)), n if len(sets) else 0)
-    return give_back_sets(sets[drawn], form_of(manifest))
+    return KINDS[manifest.kind].redraw(frame, n, generator, manifest)
+
+
+SAMPLERS: dict[str, Callable[[Release, int, Dice], pl.DataFrame]] = {"rps": _from_tree, "diffgen": _from_cells}
+"""Methods whose released counts more records can be drawn from; of others, released records are drawn again."""
 
 
 def _scaled(count: Ints, n: int, generator: Dice) -> Ints:

@@ -8,10 +8,11 @@ where it wants one of a list.
 from __future__ import annotations
 
 import json
-from typing import Any
 
+from cantle.release.kinds import KINDS
 from cantle.release.manifest import EarlierRelease, Manifest
-from cantle.release.statement import beyond, declared_records, fitted, neighbours, noise
+from cantle.release.statement import beyond, declared_records, neighbours, noise
+from cantle.release.words import printable
 from cantle.trusted.budget import words_of
 
 _TEMPLATE = """\
@@ -75,11 +76,11 @@ def registry(manifest: Manifest) -> str:
     m = manifest
     earlier = () if m.ledger is None else m.ledger.earlier
     values = {
-        "data_product_type": "Summary statistics" if m.kind == "graph" else "Synthetic data",
+        "data_product_type": KINDS[m.kind].PRODUCT,
         "description": _description(m),
         "publication_date": (m.created or "")[:10],
         "variant_name": "Pure DP" if m.private else "Custom",
-        "data_domain": _domain(m),
+        "data_domain": KINDS[m.kind].data_domain(m),
         "unprotected_quantities": _unprotected(m),
         "privacy_unit": m.unit,
         "privacy_unit_details": f"Adjacent data sets: {neighbours(m)}.",
@@ -105,55 +106,17 @@ def quoted(text: str) -> str:
     >>> print(quoted('one\\ntwo: "three"'))
     "one\\ntwo: \\"three\\""
     """
-    return json.dumps("\n".join(map(_printable, text.split("\n"))), ensure_ascii=False)
+    return json.dumps("\n".join(map(printable, text.split("\n"))), ensure_ascii=False)
 
 
 # ------------------------------------------------------------------------------------------------- the values
 
 
-_MADE = {
-    "table": "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain",
-    "sets": "{n} synthetic sets of items, drawn from noisy counts",
-    "graph": "the degree sequence of a graph, made from noisy counts",
-}
-
-
 def _description(m: Manifest) -> str:
-    bare = "Statistics" if m.kind == "graph" else "Synthetic data"
-    sound = "Differentially private data" if m.private else f"{m.guarantee}. {bare}"
-    made = _MADE[m.kind].format(n=m.summary["records"])
+    kind = KINDS[m.kind]
+    sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.BARE}"
+    made = kind.MADE.format(n=m.summary["records"])
     return f"{sound}: {made}. Method {m.method}, preset {m.parameters['preset']}."
-
-
-def _domain(m: Manifest) -> str:
-    """All data sets that the schema allows."""
-    if m.kind == "sets":
-        return f"Collections of any number of sets (also zero) of items of a public universe ({_named(m, 'items')})."
-    if m.kind == "graph":
-        return f"All undirected graphs without loops on public names of nodes ({_named(m, 'nodes')})."
-    fields = [one for one in m.schema["fields"] if one.get("role") != "identifier"]
-    listed = "\n".join(f"- {_printable(one['name'])}: {_values(one)}" for one in fields)
-    return f"Data sets of any number of records (also zero) with these public fields:\n{listed}"
-
-
-def _named(m: Manifest, what: str) -> str:
-    """How the public names of items or nodes are declared."""
-    named = m.schema.get(what)
-    if isinstance(named, dict) and {"minimum", "maximum"} <= set(named):
-        return f"{_printable(named['minimum'])} to {_printable(named['maximum'])}"
-    return f"{len(named)} listed in release.json" if isinstance(named, list) else "as declared in release.json"
-
-
-def _values(one: dict[str, Any]) -> str:
-    bounds = one.get("constraints", {})
-    text = str(one["type"])
-    if listed := one.get("categories") or bounds.get("enum"):
-        text += f", {len(listed)} categories"
-    elif "minimum" in bounds and "maximum" in bounds:
-        text += f", {_printable(bounds['minimum'])} to {_printable(bounds['maximum'])}"
-    if "step" in one:
-        text += f", in steps of {_printable(one['step'])}"
-    return f"{text} (target)" if one.get("role") == "target" else text
 
 
 def _unprotected(m: Manifest) -> str:
@@ -194,7 +157,7 @@ def _became(entry: EarlierRelease) -> str:
 
 def _post_processing(m: Manifest) -> str:
     drawn = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
-    made = fitted(m) or drawn
+    made = KINDS[m.kind].fitted(m) or drawn
     return f"{made[0].upper()}{made[1:]}. All of it happens after the data is closed."
 
 
@@ -227,8 +190,3 @@ def _mechanisms(m: Manifest) -> str:
             "- Access to the data before it is published: only the curator can say.",
         ]
     )
-
-
-def _printable(value: Any) -> str:
-    """A public value on one line."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in str(value))

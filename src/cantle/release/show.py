@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.data_file import as_polars, list_frame
+from cantle.release.data_file import as_polars
+from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain
 from cantle.release.manifest import Manifest
+from cantle.release.regions import regions_in_overview
+from cantle.release.sets import list_frame
+from cantle.release.words import percent
 from cantle.schema.domain import Attribute
 from cantle.trusted.budget import words_of
 
-if TYPE_CHECKING:
-    import polars as pl
-
-_UNITS = {"sets": "synthetic sets", "graph": "degrees, one per node"}
-_TITLES = {"sets": ("Most frequent items", "Sets"), "graph": ("", "Nodes by degree")}
 _QUESTIONS = {
     "split": "choosing where to cut",
     "split point": "choosing where to cut",
@@ -39,11 +38,11 @@ _MOST = 8  # categories shown by themselves, and items
 
 def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]]:
     """All that `cantle show` prints below the main facts: titles with their lines, the tree last."""
-    columns, regions = _TITLES.get(release.manifest.kind, ("Columns", "Regions"))
+    title, lines = COLUMNS.get(release.manifest.kind, ("", None))
     yield "Budget", list(budget_lines(release.manifest))
-    if columns:
-        yield columns, list(column_lines(release))
-    yield regions, list(tree_lines(release, depth))
+    if lines is not None:
+        yield title, list(lines(release))
+    yield KINDS[release.manifest.kind].TITLE, list(tree_lines(release, depth))
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -53,8 +52,8 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("guarantee", m.guarantee),
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", f"{m.method}, preset {m.parameters['preset']}"),
-        ("records", f"{m.summary['records']:,} {_UNITS.get(m.kind, 'synthetic records')}"),
-        ("regions", regions(m)),
+        ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
+        ("regions", regions_in_overview(m)),
         *_account(m),
     ]
 
@@ -90,22 +89,6 @@ def _account(manifest: Manifest) -> list[tuple[str, str]]:
     return [("ledger", f"{line.dataset}, release {line.sequence}: epsilon {words_of(spent)} spent, {left}")]
 
 
-def regions(manifest: Manifest) -> str:
-    """How many regions the records were drawn from."""
-    s = manifest.summary
-    if manifest.method == "diffpart":
-        filled = _percent(s["refilled"], s["records"])
-        return f"{s['leaves']:,} sets of items with a count; {filled} of records filled in at random"
-    if manifest.method == "degrees":
-        bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
-        return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else bound
-    if manifest.method == "mosaic":
-        return f"{s['tables']} noisy tables over {s['cells']:,} cells of columns"
-    if manifest.method == "diffgen":
-        return f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count"
-    return f"{s['leaves']:,}, at most {s['depth']} cuts deep"
-
-
 # ------------------------------------------------------------------------------------------------- the budget
 
 
@@ -124,9 +107,9 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
     total = manifest.receipt.epsilon_nano
     for question, nano in spent.items():
         often = f" ({times[question]} times)" if times[question] > 1 else ""
-        yield f"{_percent(nano, total):>6}  {question}{often}"
+        yield f"{percent(nano, total):>6}  {question}{often}"
     if dearest.epsilon_nano < total:
-        yield f"{_percent(total - dearest.epsilon_nano, total):>6}  not spent"
+        yield f"{percent(total - dearest.epsilon_nano, total):>6}  not spent"
     if len(paths) > 1:
         yield f"The path with most questions; {len(paths) - 1:,} other kinds of path are in release.json."
 
@@ -140,28 +123,14 @@ def _question(why: str) -> str:
     return _QUESTIONS.get(why) or re.sub(r" \d+$", "s", why)
 
 
-def _percent(part: float, whole: float) -> str:
-    """A share in whole percent.
-
-    >>> _percent(1, 3), _percent(1, 500), _percent(0, 3)
-    ('33 %', '<1 %', '0 %')
-    """
-    share = 100 * part / whole if whole else 0.0
-    return "<1 %" if 0 < share < 1 else f"{share:.0f} %"
-
-
 # ------------------------------------------------------------------------------------------------- the columns
 
 
 def column_lines(release: Release) -> Iterator[str]:
-    """The released records one column at a time, as small bars; of sets, the most frequent items."""
-    frame = as_polars(release.records, release.manifest)
-    if release.manifest.kind == "sets":
-        yield from _item_lines(list_frame(frame, release.manifest)["items"])
-        return
-    if release.manifest.kind != "table" or release.manifest.parameters.get("values") == "set":
+    """The released records one column at a time, as small bars."""
+    if release.manifest.parameters.get("values") == "set":
         return  # values that are sets of values have no place on a scale
-    domain = release.schema.domain()
+    frame, domain = as_polars(release.records, release.manifest), release.schema.domain()
     for attribute in [*domain.attributes, *([domain.target] if domain.target else [])]:
         codes = attribute.encode(frame[attribute.name])
         yield attribute.name
@@ -194,7 +163,9 @@ def _with_null(attribute: Attribute, codes: Any, labels: list[str], counts: list
     return [*labels, "missing"], [*counts, int((codes == attribute.size - 1).sum())]
 
 
-def _item_lines(sets: pl.Series) -> Iterator[str]:
+def item_lines(release: Release) -> Iterator[str]:
+    """The most frequent items of the released sets, as small bars."""
+    sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
     held = sets.explode(empty_as_null=False).drop_nulls().value_counts(sort=True).head(_MOST)
     if len(held):
         yield from _bars([str(item) for item in held.to_series(0)], held["count"].to_list(), len(sets))
@@ -211,7 +182,7 @@ def _bars(labels: Sequence[str], counts: Sequence[int], whole: int | None = None
     for label, count in zip(labels, counts, strict=True):
         bar = "█" * round(_WIDTH * count / most) if most else ""
         shown = label if len(label) <= wide else f"{label[: wide - 1]}…"
-        yield f"{shown:{wide}}  {bar:{_WIDTH}} {_percent(count, whole)}"
+        yield f"{shown:{wide}}  {bar:{_WIDTH}} {percent(count, whole)}"
 
 
 # ------------------------------------------------------------------------------------------------ the regions
@@ -241,16 +212,12 @@ def table_lines(release: Release) -> Iterator[str]:
 
 
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
+    """What the method released, as lines: a tree down to a depth, cuts, tables, sets or degrees."""
+    return LINES[release.manifest.method](release, depth)
+
+
+def _tree_lines(release: Release, depth: int) -> Iterator[str]:
     """The tree down to a depth: for each region the span that its last cut left, and its released count."""
-    if release.manifest.kind != "table":
-        yield from _set_lines(release) if release.manifest.kind == "sets" else _degree_lines(release)
-        return
-    if release.manifest.method == "diffgen":
-        yield from cut_lines(release)
-        return
-    if release.manifest.method == "mosaic":
-        yield from table_lines(release)
-        return
     domain = domain_of(release.manifest)
     attributes = {attribute.name: attribute for attribute in domain.attributes}
     count = _node_counts(release)
@@ -304,3 +271,19 @@ def _node_counts(release: Release) -> Any:
         here = np.flatnonzero(depths == depth)
         np.add.at(count, parent[here], count[here])
     return count
+
+
+COLUMNS: dict[str, tuple[str, Callable[[Release], Iterator[str]]]] = {
+    "table": ("Columns", column_lines),
+    "sets": ("Most frequent items", item_lines),
+}
+"""How each kind of data is drawn column by column, if it has any."""
+
+LINES: dict[str, Callable[[Release, int], Iterator[str]]] = {
+    "mosaic": lambda release, _: table_lines(release),
+    "rps": _tree_lines,
+    "diffgen": lambda release, _: cut_lines(release),
+    "diffpart": lambda release, _: _set_lines(release),
+    "degrees": lambda release, _: _degree_lines(release),
+}
+"""How the regions of each method are drawn."""

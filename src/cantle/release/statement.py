@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cantle.release.kinds import KINDS
 from cantle.release.manifest import EarlierRelease, Manifest, Receipt
+from cantle.release.regions import regions_in_statement
 from cantle.trusted.budget import NANO, words_of
 
 
@@ -100,21 +102,11 @@ def noise(manifest: Manifest) -> str:
     return f"exact discrete Laplace noise and exact selections, from {source}"
 
 
-def fitted(manifest: Manifest) -> str:
-    """How degrees follow from the noisy counts, if nothing is drawn at random; otherwise an empty text."""
-    ranges, settings = "leaves" in manifest.summary, manifest.parameters
-    if manifest.kind != "graph" or (ranges and settings["preset"] != "paper"):
-        return ""
-    how = "nodes have the lowest degree of their range" if ranges else "degrees are fitted to the noisy counts"
-    return f"{how}; nothing is drawn at random"
-
-
 def _kind(manifest: Manifest) -> str:
     unit = manifest.receipt.unit
-    kind = unit.kind
-    if kind == "record" and manifest.kind == "sets":
-        return "set"
-    return "person" if kind == "record" and unit.max_records > 1 else kind
+    if unit.kind == "record":
+        return "person" if unit.max_records > 1 else KINDS[manifest.kind].RECORD
+    return unit.kind
 
 
 def _unit(manifest: Manifest) -> str:
@@ -242,29 +234,7 @@ def _fixed(manifest: Manifest) -> str:
 
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
-    records = manifest.summary["records"]
-    if manifest.kind == "graph":
-        how = fitted(manifest) or "drawn inside these ranges at random"
-        counts = f"A sequence of {records} degrees, from the noisy counts of {_regions(manifest)}"
-        return f"{counts}: {how}.\nNo edge is released."
-    kind = "sets" if manifest.kind == "sets" else "records"
-    drawn = f"{records} synthetic {kind}, drawn from the noisy counts of {_regions(manifest)};"
-    return f"{drawn}\na drawn {kind[:-1]} may happen to equal a real one, which says nothing about anyone."
-
-
-def _regions(manifest: Manifest) -> str:
-    s = manifest.summary
-    if manifest.method == "degrees":
-        return "nodes by degree" if "leaves" not in s else f"{s['leaves']} ranges of degrees"
-    if manifest.method == "diffpart":
-        return f"{s['leaves']} sets of items" + (
-            " and of the groups of items that were too small to cut further" if s["refilled"] else ""
-        )
-    if manifest.method == "mosaic":
-        return f"{s['tables']} tables over {s['cells']} cells of columns"
-    if manifest.method != "diffgen":
-        return f"{s['leaves']} regions"
-    return f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"
+    return KINDS[manifest.kind].outcome(manifest, regions_in_statement(manifest))
 
 
 def _receipt_table(receipt: Receipt) -> str:
@@ -296,29 +266,10 @@ def datapackage(manifest: Manifest, data_name: str) -> dict[str, Any]:
                 "format": stored,
                 "mediatype": _MEDIA[stored],
                 "encoding": "utf-8",
-                **_described(manifest, stored),
+                **KINDS[manifest.kind].described(manifest, stored),
             }
         ],
     }
 
 
-_SPELLING = ("trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber")
-"""How values are written in the data that came in; what is released has true and false, ISO dates, plain numbers."""
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain"}
-
-
-def _described(manifest: Manifest, stored: str) -> dict[str, Any]:
-    """The schema of the data file, for tables of any kind; FIMI lines have none."""
-    if manifest.kind == "graph":
-        return {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
-    if manifest.kind == "sets":
-        form = manifest.form
-        long, lists = [{"name": form["id"], "type": "integer"}, {"name": form["item"]}], [{"name": form["column"]}]
-        lists[0]["type"] = "array"
-        return {} if stored == "dat" else {"schema": {"fields": long if stored == "csv" else lists}}
-    fields = [
-        {key: value for key, value in field.items() if key not in _SPELLING}
-        for field in manifest.schema["fields"]
-        if field.get("role") != "identifier"
-    ]
-    return {"schema": {"fields": fields, "missingValues": [""]}}

@@ -9,9 +9,10 @@ import numpy as np
 
 from cantle.postprocess.from_degrees import PAID, Answers, degree_results
 from cantle.release import Release
-from cantle.release.data_file import as_polars, list_frame
+from cantle.release.data_file import as_polars
 from cantle.release.load import schema_of
 from cantle.release.manifest import Manifest, Receipt
+from cantle.release.sets import list_frame
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO, Charge
 from cantle.trusted.degree_queries import MOST_DEGREE

@@ -1,0 +1,85 @@
+"""Releases of degree sequences: how degrees are stored, given back and described."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.records import csv_of
+from cantle.postprocess.results import Results
+from cantle.release.manifest import Manifest
+from cantle.release.words import declared_names, write_plain
+from cantle.schema.graph import GraphSchema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS: tuple[str, ...] = ("csv", "parquet")
+NOUN, RECORD, RECORDS, TITLE = "a graph", "record", "degrees, one per node", "Nodes by degree"
+PRODUCT, BARE = "Summary statistics", "Statistics"
+MADE = "the degree sequence of a graph, made from noisy counts"
+
+
+def default_format(manifest: Manifest) -> str:  # noqa: ARG001
+    return "csv"
+
+
+def require_format(schema: GraphSchema, asked: str) -> None:
+    """All that degrees can be stored as, every schema allows."""
+
+
+def column_types(manifest: Manifest) -> dict[str, Any]:  # noqa: ARG001
+    import polars as pl
+
+    return {"degree": pl.Int64()}
+
+
+def write(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
+    write_plain(frame, path, data, manifest)
+
+
+def read(path: Path, stored: str, manifest: Manifest, schema: GraphSchema) -> pl.DataFrame:  # noqa: ARG001
+    import polars as pl
+
+    return pl.read_parquet(path) if stored == "parquet" else pl.read_csv(path, schema=column_types(manifest))
+
+
+def as_text(frame: pl.DataFrame, manifest: Manifest) -> str:  # noqa: ARG001
+    return csv_of(frame)
+
+
+def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:  # noqa: ARG001
+    return len(frame)
+
+
+def given_back(results: Results, form: dict[str, str], schema: GraphSchema) -> Any:  # noqa: ARG001
+    return results.drawn
+
+
+def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
+    return frame[np.sort(dice.integers(0, max(1, len(frame)), n if len(frame) else 0))]
+
+
+def outcome(manifest: Manifest, regions: str) -> str:
+    how = fitted(manifest) or "drawn inside these ranges at random"
+    counts = f"A sequence of {manifest.summary['records']} degrees, from the noisy counts of {regions}"
+    return f"{counts}: {how}.\nNo edge is released."
+
+
+def fitted(manifest: Manifest) -> str:
+    ranges = "leaves" in manifest.summary
+    if ranges and manifest.parameters["preset"] != "paper":
+        return ""
+    how = "nodes have the lowest degree of their range" if ranges else "degrees are fitted to the noisy counts"
+    return f"{how}; nothing is drawn at random"
+
+
+def described(manifest: Manifest, stored: str) -> dict[str, Any]:  # noqa: ARG001
+    return {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
+
+
+def data_domain(manifest: Manifest) -> str:
+    return f"All undirected graphs without loops on public names of nodes ({declared_names(manifest, 'nodes')})."

@@ -1,0 +1,91 @@
+"""What differs between releases of tables, sets and graphs: one module per kind of data, by its name in the schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.results import Results
+from cantle.release import graphs, sets, tables
+from cantle.release.manifest import Manifest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class ReleasedKind(Protocol):
+    """What a module says about its kind of data. The type of the schema is that of its kind."""
+
+    @property
+    def FORMATS(self) -> tuple[str, ...]:  # noqa: N802 - constants of the module, as those below
+        """How records can be stored."""
+
+    @property
+    def NOUN(self) -> str: ...  # noqa: N802
+
+    @property
+    def RECORD(self) -> str:  # noqa: N802
+        """The unit of the promise where the receipt says `record`."""
+
+    @property
+    def RECORDS(self) -> str:  # noqa: N802
+        """What stands after the number of records in an overview."""
+
+    @property
+    def TITLE(self) -> str:  # noqa: N802
+        """What `cantle show` draws at its end."""
+
+    @property
+    def PRODUCT(self) -> str:  # noqa: N802
+        """The type of data product in the registry."""
+
+    @property
+    def BARE(self) -> str:  # noqa: N802
+        """The product in a word, for releases that promise nothing."""
+
+    @property
+    def MADE(self) -> str:  # noqa: N802
+        """How {n} records were made, for the registry."""
+
+    def default_format(self, manifest: Manifest) -> str:
+        """How records are stored if nobody asks for a format."""
+
+    def require_format(self, schema: Any, asked: str) -> None:
+        """Refuses a format that the schema does not allow."""
+
+    def column_types(self, manifest: Manifest) -> dict[str, Any]:
+        """The types of the columns of records, in their order."""
+
+    def write(self, frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
+        """Writes the records in a format."""
+
+    def read(self, path: Path, stored: str, manifest: Manifest, schema: Any) -> pl.DataFrame:
+        """The records of a saved release, in the shape in which they were released."""
+
+    def as_text(self, frame: pl.DataFrame, manifest: Manifest) -> str:
+        """Records as lines to print."""
+
+    def number_of(self, frame: pl.DataFrame, manifest: Manifest) -> int:
+        """The number of records."""
+
+    def given_back(self, results: Results, form: dict[str, str], schema: Any) -> Any:
+        """The records in the form and the kind of frame that came in."""
+
+    def redraw(self, frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:
+        """n records drawn from the released ones, with replacement."""
+
+    def outcome(self, manifest: Manifest, regions: str) -> str:
+        """What was released, in a sentence of the statement."""
+
+    def fitted(self, manifest: Manifest) -> str:
+        """How records follow from the noisy counts, if nothing is drawn at random; otherwise an empty text."""
+
+    def described(self, manifest: Manifest, stored: str) -> dict[str, Any]:
+        """The schema of the data file in datapackage.json."""
+
+    def data_domain(self, manifest: Manifest) -> str:
+        """All data sets that the schema allows, for the registry."""
+
+
+KINDS: dict[str, ReleasedKind] = {"table": tables, "sets": sets, "graph": graphs}

@@ -1,0 +1,56 @@
+"""What records were drawn from, in words, for each method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from cantle.release.manifest import Manifest
+from cantle.release.words import percent
+
+Summary = Mapping[str, int]
+
+
+def regions_in_statement(manifest: Manifest) -> str:
+    """The end of "drawn from the noisy counts of"."""
+    return WORDS[manifest.method][0](manifest.summary)
+
+
+def regions_in_overview(manifest: Manifest) -> str:
+    """How many regions the records were drawn from."""
+    return WORDS[manifest.method][1](manifest.summary)
+
+
+def _diffpart(s: Summary) -> str:
+    too_small = " and of the groups of items that were too small to cut further" if s["refilled"] else ""
+    return f"{s['leaves']} sets of items{too_small}"
+
+
+def _degrees(s: Summary) -> str:
+    bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
+    return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else bound
+
+
+WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
+    "mosaic": (
+        lambda s: f"{s['tables']} tables over {s['cells']} cells of columns",
+        lambda s: f"{s['tables']} noisy tables over {s['cells']:,} cells of columns",
+    ),
+    "rps": (lambda s: f"{s['leaves']} regions", lambda s: f"{s['leaves']:,}, at most {s['depth']} cuts deep"),
+    "diffgen": (
+        lambda s: (
+            f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"
+        ),
+        lambda s: f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count",
+    ),
+    "diffpart": (
+        _diffpart,
+        lambda s: (
+            f"{s['leaves']:,} sets of items with a count; "
+            f"{percent(s['refilled'], s['records'])} of records filled in at random"
+        ),
+    ),
+    "degrees": (
+        lambda s: "nodes by degree" if "leaves" not in s else f"{s['leaves']} ranges of degrees",
+        _degrees,
+    ),
+}

@@ -1,0 +1,173 @@
+"""Releases of sets of items: how they are stored, given back and described."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.data.fimi import read_tokens
+from cantle.errors import DataError, VerifyError, raise_alone
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.records import csv_of
+from cantle.postprocess.results import Results
+from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
+from cantle.release.manifest import Manifest
+from cantle.release.words import declared_names, drawn_records, write_plain
+from cantle.schema.items import SPACE, Universe
+from cantle.schema.sets import SetForm, SetSchema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
+NOUN, RECORD, RECORDS, TITLE = "sets", "set", "synthetic sets", "Sets"
+PRODUCT, BARE = "Synthetic data", "Synthetic data"
+MADE = "{n} synthetic sets of items, drawn from noisy counts"
+_OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
+
+
+def default_format(manifest: Manifest) -> str:
+    return _OF_FORM[manifest.form["form"]]
+
+
+def require_format(schema: SetSchema, asked: str) -> None:
+    if asked == "fimi":
+        schema.universe.check_fimi()
+
+
+def column_types(manifest: Manifest) -> dict[str, Any]:
+    import polars as pl
+
+    form, item = manifest.form, _item_type(manifest)
+    if form["form"] == "long":
+        return {form["id"]: pl.Int64(), form["item"]: item}
+    return {form["column"]: pl.List(item)}
+
+
+def write(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
+    """FIMI lines, a long table (csv) or a column of lists (parquet)."""
+    frame, form = list_frame(frame, manifest), manifest.form
+    if data == "fimi":
+        write_fimi(frame, path)
+    elif data == "csv":
+        write_plain(to_long(frame).rename({"id": form["id"], "item": form["item"]}), path, data, manifest)
+    else:
+        write_plain(frame.rename({"items": form["column"]}), path, data, manifest)
+
+
+def read(path: Path, stored: str, manifest: Manifest, schema: SetSchema) -> pl.DataFrame:
+    import polars as pl
+
+    form = manifest.form
+    if stored == "fimi":
+        frame = read_fimi_frame(path, schema.universe)
+    elif stored == "parquet":
+        frame = pl.read_parquet(path).rename({form["column"]: "items"})
+    else:
+        item = pl.Int64() if schema.universe.integers else pl.String()
+        long = pl.read_csv(path, schema={form["id"]: pl.Int64(), form["item"]: item}).rename(
+            {form["id"]: "id", form["item"]: "item"}
+        )
+        frame = _lists(long)
+    return give_back_sets(frame, form_of(manifest))
+
+
+def read_fimi_frame(path: Path, universe: Universe) -> pl.DataFrame:
+    """The frame of sets that `write_fimi` wrote; raises VerifyError where that cannot be what it wrote."""
+    lines, codes, before = [], [], 0
+    try:
+        for line, code in read_tokens(path, "utf-8", universe):
+            lines.append(line + before)
+            codes.append(code)
+            before += int(line[-1]) + 1
+    except DataError:
+        raise_alone(VerifyError(f"{path.name!r} is missing or cannot be read"))
+    if any((part < 0).any() for part in codes):
+        raise VerifyError(f"{path.name!r} does not hold FIMI lines of declared items only")
+    starts = np.zeros(before + 1, dtype=np.int64)
+    if before:
+        starts[1:] = np.cumsum(np.bincount(np.concatenate(lines), minlength=before))
+    return to_frame(starts, np.concatenate([*codes, np.zeros(0, np.int32)]), universe)
+
+
+def form_of(manifest: Manifest) -> SetForm:
+    """The public form of sets, for polars frames."""
+    return SetForm(**{**manifest.form, "frame": "polars"})
+
+
+def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
+    """Released sets as one column of lists `items`, whatever form they were returned in."""
+    import polars as pl
+
+    form = manifest.form
+    if form["form"] == "long":
+        return _lists(records.rename({form["id"]: "id", form["item"]: "item"}))
+    if records.is_empty():  # then a pandas column does not know that it would hold lists
+        return pl.DataFrame(schema={"items": pl.List(_item_type(manifest))})
+    return records.select(records[form["column"]].alias("items"))
+
+
+def _item_type(manifest: Manifest) -> Any:
+    """Int64, or String where an item is declared as a text."""
+    import polars as pl
+
+    declared = manifest.schema["items"]
+    return pl.String() if isinstance(declared, list) and isinstance(declared[0], str) else pl.Int64()
+
+
+def _lists(long: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return long.group_by("id", maintain_order=True).agg(pl.col("item").alias("items")).select("items")
+
+
+def as_text(frame: pl.DataFrame, manifest: Manifest) -> str:
+    """FIMI lines, if the sets were not a long table and their items allow it; otherwise CSV."""
+    import polars as pl
+
+    if manifest.form["form"] == "long":
+        return csv_of(frame)
+    sets = list_frame(frame, manifest)
+    words = sets["items"].list.eval(pl.element().cast(pl.String))
+    if words.explode().str.contains(SPACE).any():
+        return to_long(sets).write_csv()
+    return "".join(f"{line}\n" for line in words.list.join(" "))
+
+
+def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:
+    """In a long table each record has one row per item."""
+    return frame[manifest.form["id"]].n_unique() if manifest.form["form"] == "long" else len(frame)
+
+
+def given_back(results: Results, form: dict[str, str], schema: SetSchema) -> Any:  # noqa: ARG001
+    return give_back_sets(results.records, SetForm(**form))
+
+
+def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:
+    sets = list_frame(frame, manifest)
+    drawn = dice.integers(0, max(1, len(sets)), n if len(sets) else 0)
+    return give_back_sets(sets[drawn], form_of(manifest))
+
+
+def outcome(manifest: Manifest, regions: str) -> str:
+    return drawn_records(manifest, "set", regions)
+
+
+def fitted(manifest: Manifest) -> str:  # noqa: ARG001
+    return ""
+
+
+def described(manifest: Manifest, stored: str) -> dict[str, Any]:
+    """FIMI lines have no schema."""
+    form = manifest.form
+    if stored == "dat":
+        return {}
+    long = [{"name": form["id"], "type": "integer"}, {"name": form["item"]}]
+    return {"schema": {"fields": long if stored == "csv" else [{"name": form["column"], "type": "array"}]}}
+
+
+def data_domain(manifest: Manifest) -> str:
+    universe = declared_names(manifest, "items")
+    return f"Collections of any number of sets (also zero) of items of a public universe ({universe})."

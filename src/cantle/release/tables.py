@@ -1,0 +1,119 @@
+"""Releases of tables: how their records are stored, given back and described."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.records import csv_of, give_back
+from cantle.postprocess.results import Results
+from cantle.release.manifest import Manifest
+from cantle.release.words import drawn_records, printable, write_plain
+from cantle.schema.table import TableSchema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS: tuple[str, ...] = ("csv", "parquet")
+NOUN, RECORD, RECORDS, TITLE = "a table", "record", "synthetic records", "Regions"
+PRODUCT, BARE = "Synthetic data", "Synthetic data"
+MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
+
+_SPELLING = ("trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber")
+"""How values are written in the data that came in; what is released has true and false, ISO dates, plain numbers."""
+
+
+def default_format(manifest: Manifest) -> str:  # noqa: ARG001
+    return "csv"
+
+
+def require_format(schema: TableSchema, asked: str) -> None:
+    """All that tables can be stored as, every schema allows."""
+
+
+def column_types(manifest: Manifest) -> dict[str, Any]:
+    return _types(TableSchema.from_dict(manifest.schema), manifest)
+
+
+def _types(schema: TableSchema, manifest: Manifest) -> dict[str, Any]:
+    import polars as pl
+
+    domain = schema.domain()
+    nobody = np.zeros((0, len(domain.attributes)))
+    kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
+    if manifest.parameters.get("values") == "set":
+        kinds.update(dict.fromkeys((a.name for a in domain.attributes), pl.String()))
+    return kinds
+
+
+def write(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
+    write_plain(frame, path, data, manifest)
+
+
+def read(path: Path, stored: str, manifest: Manifest, schema: TableSchema) -> pl.DataFrame:
+    import polars as pl
+
+    if stored == "parquet":
+        return pl.read_parquet(path)
+    frame = pl.read_csv(path, schema=_types(schema, manifest))
+    # polars reads a pair of quotes as an empty text; here it is null, because no category is empty.
+    is_one_text = frame.schema.dtypes() == [pl.String()]
+    return frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
+
+
+def as_text(frame: pl.DataFrame, manifest: Manifest) -> str:  # noqa: ARG001
+    return csv_of(frame)
+
+
+def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:  # noqa: ARG001
+    return len(frame)
+
+
+def given_back(results: Results, form: dict[str, str], schema: TableSchema) -> Any:
+    if form["frame"] == "polars":
+        return results.drawn
+    # The types of columns follow from the schema, not from what happened to be drawn.
+    nullable = [one.name for one in schema.domain().attributes if one.nullable]
+    return give_back(results.records, form["frame"], nullable)
+
+
+def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
+    return frame[dice.integers(0, max(1, len(frame)), n if len(frame) else 0)]
+
+
+def outcome(manifest: Manifest, regions: str) -> str:
+    return drawn_records(manifest, "record", regions)
+
+
+def fitted(manifest: Manifest) -> str:  # noqa: ARG001
+    return ""
+
+
+def described(manifest: Manifest, stored: str) -> dict[str, Any]:  # noqa: ARG001
+    fields = [
+        {key: value for key, value in field.items() if key not in _SPELLING}
+        for field in manifest.schema["fields"]
+        if field.get("role") != "identifier"
+    ]
+    return {"schema": {"fields": fields, "missingValues": [""]}}
+
+
+def data_domain(manifest: Manifest) -> str:
+    fields = [one for one in manifest.schema["fields"] if one.get("role") != "identifier"]
+    listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in fields)
+    return f"Data sets of any number of records (also zero) with these public fields:\n{listed}"
+
+
+def _values(one: dict[str, Any]) -> str:
+    bounds = one.get("constraints", {})
+    text = str(one["type"])
+    if listed := one.get("categories") or bounds.get("enum"):
+        text += f", {len(listed)} categories"
+    elif "minimum" in bounds and "maximum" in bounds:
+        text += f", {printable(bounds['minimum'])} to {printable(bounds['maximum'])}"
+    if "step" in one:
+        text += f", in steps of {printable(one['step'])}"
+    return f"{text} (target)" if one.get("role") == "target" else text

@@ -1,0 +1,49 @@
+"""Words that releases of several kinds of data share, and how plain frames are stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cantle.postprocess.records import csv_of
+from cantle.release.manifest import Manifest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def printable(value: Any) -> str:
+    """A public value on one line."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in str(value))
+
+
+def declared_names(m: Manifest, what: str) -> str:
+    """How the public names of items or nodes are declared."""
+    named = m.schema.get(what)
+    if isinstance(named, dict) and {"minimum", "maximum"} <= set(named):
+        return f"{printable(named['minimum'])} to {printable(named['maximum'])}"
+    return f"{len(named)} listed in release.json" if isinstance(named, list) else "as declared in release.json"
+
+
+def drawn_records(manifest: Manifest, noun: str, regions: str) -> str:
+    """What was released, in a sentence, where records were drawn at random."""
+    drawn = f"{manifest.summary['records']} synthetic {noun}s, drawn from the noisy counts of {regions};"
+    return f"{drawn}\na drawn {noun} may happen to equal a real one, which says nothing about anyone."
+
+
+def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
+    """Writes a frame as CSV or Parquet."""
+    if data == "csv":
+        path.write_text(csv_of(frame), encoding="utf-8", newline="")
+    else:
+        frame.write_parquet(path, metadata={"cantle": manifest.guarantee})
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in whole percent.
+
+    >>> percent(1, 3), percent(1, 500), percent(0, 3)
+    ('33 %', '<1 %', '0 %')
+    """
+    share = 100 * part / whole if whole else 0.0
+    return "<1 %" if 0 < share < 1 else f"{share:.0f} %"
