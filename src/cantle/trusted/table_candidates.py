@@ -14,7 +14,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.cut_candidates import Chosen, Scored
-from cantle.trusted.engines.base import CellEngine
+from cantle.trusted.engines.base import CellEngine, Counted
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
 from cantle.trusted.geometry.subset import Subset
@@ -24,7 +24,7 @@ from cantle.trusted.table_keys import TableCounts, is_whole
 from cantle.trusted.table_queries import ValueSearch, are_searches
 
 MOST_MODEL, MOST_PENALTY = 1 << 52, 1 << 60
-"""Entries of a model, which add up to less than 2^60, and penalties either way: no score leaves 64 bits."""
+"""Entries of models, which add up to less than 2^60, and penalties either way: no score leaves 64 bits."""
 
 MOST_TOGETHER = 1 << 22
 """Counts that the tables of hubs take together in one question to the engine."""
@@ -46,11 +46,12 @@ class Distance:
     def range(self) -> int:
         return 2
 
-    def scores(self, counts: Sequence[Ints], models: Sequence[Ints], penalties: Ints) -> Ints:
-        pairs = list(zip(counts, models, strict=True))
-        if any(count.shape != model.shape for count, model in pairs):  # or one count would meet many numbers
+    def scores(self, counted: Counted, models: Sequence[Ints], penalties: Ints) -> Ints:
+        counts, starts = counted
+        # Lengths are those of the tables that were counted: no count may meet the numbers of another table.
+        if [len(model) for model in models] != np.diff(starts, append=len(counts)).tolist():
             raise ParameterError("a model needs one number per cell of its table")
-        return np.array([np.abs(count - model).sum() for count, model in pairs], dtype=np.int64) - penalties
+        return np.add.reduceat(np.abs(counts - np.concatenate(models)), starts) - penalties
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +100,11 @@ class TableSets:
         tables = self.round.tables
         if type(self.models) is not tuple or len(self.models) != len(tables):
             return False
-        good = all(_is_model(model, table) for model, table in zip(self.models, tables, strict=True))
-        if not good or not is_int64_array(self.penalties, len(tables)) or (abs(self.penalties) > MOST_PENALTY).any():
+        if (
+            not _are_models(self.models, tables)
+            or not is_int64_array(self.penalties, len(tables))
+            or (abs(self.penalties) > MOST_PENALTY).any()
+        ):
             return False
         if type(self.left) is not np.ndarray or not is_int64_array(self.left, len(self.left)) or not len(self.left):
             return False
@@ -115,18 +119,18 @@ class TableSets:
         return int(self.left[chosen[0].row[0]])
 
 
-def _is_model(model: object, table: CrossTable) -> bool:
-    if not is_int64_array(model, table.cells):
+def _are_models(models: tuple[Ints, ...], tables: tuple[CrossTable, ...]) -> bool:
+    if not all(is_int64_array(model, table.cells) for model, table in zip(models, tables, strict=True)):
         return False
-    array: Any = model
-    return bool((array >= 0).all() and (array <= MOST_MODEL).all()) and float(array.sum(dtype=np.float64)) < 2.0**60
+    together = np.concatenate(models)
+    return bool((together >= 0).all() and (together <= MOST_MODEL).all()) and float(together.sum(dtype=float)) < 2.0**60
 
 
-def counted(engine: CellEngine, key: TableCounts) -> list[Ints]:
-    """The exact counts of each table of a key."""
+def counted(engine: CellEngine, key: TableCounts) -> Counted:
+    """The exact counts of the tables of a key."""
     ((_, _, exact_counts),) = engine.tally(np.zeros(1, dtype=np.int64), key)
-    ends = np.cumsum([table.cells for table in key.tables])
-    return np.split(exact_counts[0], ends[:-1])
+    ends = np.cumsum([table.cells for table in key.tables], dtype=np.int64)
+    return exact_counts[0], np.concatenate([np.zeros(1, np.int64), ends[:-1]])
 
 
 # ---- one heavy value ----------------------------------------------------------------------------------------------
@@ -278,8 +282,9 @@ class Hubs:
         scores = []
         for some in self._together():
             tables = tuple(table for hub in some for table in self._tables(hub))
-            exact = counted(engine, TableCounts(self.within, tables))
-            shaped = [counts.reshape(table.shape) for counts, table in zip(exact, tables, strict=True)]
+            exact_counts, starts = counted(engine, TableCounts(self.within, tables))
+            parts = zip(np.split(exact_counts, starts[1:]), tables, strict=True)
+            shaped = [counts.reshape(table.shape) for counts, table in parts]
             others = len(self.within.sizes) - 1
             scores += [quality.score(shaped[first : first + others]) for first in range(0, len(shaped), others)]
         yield Scored(0, 1, np.array(scores, dtype=np.int64), np.array([0, len(scores)], dtype=np.int64))

@@ -27,7 +27,8 @@ from cantle.trusted.table_queries import CrossTables, Spikes
 def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Ints]:
     """The exact counts of the candidates, past the curator."""
     engine = inside(questions._curator, "engine")
-    return counted(engine, TableCounts(questions.within, candidates.tables))
+    exact_counts, starts = counted(engine, TableCounts(questions.within, candidates.tables))
+    return np.split(exact_counts, starts[1:])
 
 
 def _model_of_the_data(original: Any) -> Any:

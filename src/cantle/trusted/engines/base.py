@@ -34,6 +34,9 @@ from cantle.trusted.table_keys import CELL_KEYS
 
 Chunk = tuple[int, int, Ints]
 
+Counted = tuple[Ints, Ints]
+"""Counts of several tables, one after the other, and where each begins."""
+
 
 class Engine(Protocol):
     """Exact counts of records by region."""
@@ -85,7 +88,7 @@ class TableEngine(Engine, Protocol):
 class CellEngine(TableEngine, Protocol):
     """Records of codes, counted in many small tables."""
 
-    def kept(self, asked: object, count: Callable[[], list[Ints]]) -> list[Ints]:
+    def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
         """The exact counts that `count` gave for this very object; those of any other are dropped."""
 
 
@@ -131,9 +134,9 @@ class Tables:
     compiled: bool = False
     sizes: tuple[int, ...]
     classes: int
-    _kept: tuple[object, list[Ints]] | None = None
+    _kept: tuple[object, Counted] | None = None
 
-    def kept(self, asked: object, count: Callable[[], list[Ints]]) -> list[Ints]:
+    def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
         """The exact counts that `count` gave for this very object; those of any other are dropped."""
         if self._kept is None or self._kept[0] is not asked:
             self._kept = None

@@ -100,15 +100,20 @@ class CrossTable:
     def cells(self) -> int:
         return prod(self.shape)
 
-    def fits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether this is a table over columns of so many cells: each column once, maps ascending onto 0 .. g - 1."""
+    def fits(self, sizes: tuple[int, ...], known_maps: set[tuple[int, int]]) -> bool:
+        """Whether this is a table over columns of so many cells: each column once, maps ascending onto 0 .. g - 1.
+
+        `known_maps` are those found to be maps of so many cells in the same question; tables share many of them.
+        """
         if type(self.columns) is not tuple or type(self.maps) is not tuple or len(self.columns) != len(self.maps):
             return False
         known = all(type(column) is int and 0 <= column < len(sizes) for column in self.columns)
         if not known or not self.columns or len(set(self.columns)) < len(self.columns):
             return False
-        if not all(_is_map(map_, sizes[column]) for column, map_ in zip(self.columns, self.maps, strict=True)):
+        pairs = list(zip(self.columns, self.maps, strict=True))
+        if not all((id(map_), sizes[column]) in known_maps or _is_map(map_, sizes[column]) for column, map_ in pairs):
             return False
+        known_maps.update((id(map_), sizes[column]) for column, map_ in pairs)
         # Shape and number of cells are remembered, and a map may have been written to since.
         shape = tuple(int(map_[-1]) + 1 for map_ in self.maps)
         return self.shape == shape and self.cells == prod(shape) <= MOST_COUNTS
@@ -125,7 +130,8 @@ def are_tables(tables: object, sizes: tuple[int, ...]) -> bool:
     """Whether these are cross tables over columns of so many cells, not too large together."""
     if type(tables) is not tuple or not tables:
         return False
-    good = all(type(table) is CrossTable and table.fits(sizes) for table in tables)
+    known_maps = set[tuple[int, int]]()
+    good = all(type(table) is CrossTable and table.fits(sizes, known_maps) for table in tables)
     return good and sum(table.cells for table in tables) <= MOST_COUNTS
 
 
