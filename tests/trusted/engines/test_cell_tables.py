@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,29 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cantle.errors import BudgetExceeded, ParameterError
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.geometry import count_tables
+from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
 from cantle.trusted.geometry.subset import PRIME, Subset
 from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.noise import Seeded
+from cantle.trusted.stop_test import PrivTree
+from cantle.trusted.table_candidates import (
+    Dependence,
+    Distance,
+    Heaviest,
+    HeavyValues,
+    Hubs,
+    TableRound,
+    TableSets,
+)
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.value_trees import ValueTrees
 from tests.laws.strategies import Table
 
 pytestmark = pytest.mark.filterwarnings(
@@ -183,3 +202,74 @@ def test_cells_of_very_many_codes_are_searched() -> None:
     within = ColumnCells((np.array([0, 5, 10**9, 2**40]),))
     codes = np.array([0, 4, 5, 10**9 - 1, 10**9, 2**40 - 1])
     assert within.locate([codes])[0].tolist() == [0, 0, 1, 1, 2, 2]
+
+
+# ---- only the unsplit root may be asked -----------------------------------------------------------------------------
+
+
+def questions(curator: Curator, nodes: Any) -> dict[str, Callable[[], Any]]:
+    """Every question that engines answer from all records, each for the whole budget."""
+    search = ValueSearch(1, 200, ValueClasses(0, (1, 10)))
+    sets = TableSets(TableRound(WITHIN, TABLES[:1]), (np.zeros(5, np.int64),), AT, AT)
+    trees = ValueTrees((1,), (np.array([0, 200]),), SIZES)
+    heavy = HeavyValues((search,), SIZES, 1)
+    ask, choose = curator.measure, curator.choose
+    return {
+        "tables": lambda: ask(nodes, CrossTables(WITHIN, TABLES), NANO, why="m"),
+        "leaves": lambda: ask(nodes, LabelCounts(WITHIN, TREE, 0), NANO, why="m"),
+        "heaps": lambda: ask(nodes, HeapTables(HEAPS, SIZES), NANO, why="m"),
+        "spikes": lambda: ask(nodes, Spikes((search,), SIZES), NANO, why="m", at_least=99),
+        "sets": lambda: choose(nodes, sets, Distance(), NANO, why="c"),
+        "values": lambda: choose(nodes, heavy, Heaviest(), NANO, why="c"),
+        "hubs": lambda: choose(nodes, Hubs(WITHIN, (0, 3)), Dependence(), NANO, why="c"),
+        "trees": lambda: curator.grow(nodes, trees, PrivTree(5, 6, NANO // 8), why="g"),
+    }
+
+
+@contextmanager
+def curated(kind: str) -> Iterator[Curator]:
+    table = records(50)
+    columns, classes = columns_of(table)
+    if kind == "memory":
+        engine: Any = ColumnEngine(columns, classes, sizes=SIZES, class_count=1)
+    elif kind == "duckdb":
+        pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+        from cantle.trusted.engines.duckdb import DuckEngine
+
+        engine = DuckEngine([(columns, classes)], sizes=SIZES, class_count=1)
+    else:
+        ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+        from tests.trusted.engines.test_database import opened
+
+        engine = opened(ibis.duckdb.connect(), table)
+    with Curator(engine, Budget(NANO, Unit()), Seeded(1)) as curator:
+        yield curator
+
+
+NAMES = ("tables", "leaves", "heaps", "spikes", "sets", "values", "hubs", "trees")
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "database"])
+def test_no_region_below_the_root_is_answered_from_all_records(kind: str) -> None:
+    """A split is free, and these engines count every record: two children would be two full budgets."""
+    with curated(kind) as curator:
+        children = curator.split(curator.root(), Cuts(np.array([1]), np.array([100])))
+        for nodes in (children.take(slice(0, 1)), children):
+            asked = questions(curator, nodes)
+            assert tuple(asked) == NAMES
+            for ask in asked.values():
+                with pytest.raises(ParameterError):
+                    ask()
+        assert curator.left(children).tolist() == [NANO, NANO]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_of_these_questions_is_charged_before_it_is_answered(name: str) -> None:
+    """And when it cannot be paid for, nothing is counted."""
+    for kind in ("memory", "duckdb"):
+        with curated(kind) as curator:
+            root = curator.root()
+            questions(curator, root)[name]()
+            assert curator.left(root)[0] < NANO
+            with pytest.raises(BudgetExceeded):
+                questions(curator, root)["tables"]()
