@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cantle import audit
 from cantle.audit import audit_breakage, run_audits
 from cantle.audit.exact import TOLERANCE, Breakage
 from cantle.lab.mutants import BREAKAGES, INSTANCES
@@ -38,6 +39,21 @@ class _Nothing:
     def __exit__(self, *_: object) -> None: ...
 
 
+def test_one_audit_of_each_kind_in_the_quick_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run_audits` reports on everything it is given; the other tests here run all of that one by one."""
+    tables = [name for name in vars(audit) if name.endswith(("CONFIGS", "BREAKAGES"))]
+    for name in tables:
+        monkeypatch.setattr(audit, name, getattr(audit, name)[:1])
+    monkeypatch.setattr(audit, "INSTANCES", {"I1": audit.INSTANCES["I1"]})
+    lines: list[str] = []
+    rows = run_audits(lines.append, quick=True)
+    assert len(tables) == 8
+    assert len(lines) == len(tables) + 1
+    assert [row for row in rows if not row.ok] == []
+    assert {row.kind for row in rows} == {"exact", "instance", "breakage"}
+
+
+@pytest.mark.slow
 def test_all_audits_in_the_quick_form() -> None:
     told: list[str] = []
     rows = run_audits(told.append, quick=True, instances=INSTANCES, breakages=BREAKAGES)
