@@ -14,7 +14,7 @@ import pytest
 from cantle.audit import diffpart, enumerating
 from cantle.audit.diffpart import DIFFPART_CONFIGS, SetConfig
 from cantle.audit.enumerating import Enumerating, law
-from cantle.audit.exact import TOLERANCE, Audit, replaced
+from cantle.audit.exact import TOLERANCE, Audit, Breakage, replaced
 from cantle.lab.mutants.diffpart import BASE, DIFFPART_BREAKAGES, SURPLUS, base
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Lanes, Rate

@@ -40,6 +40,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "rps, declared number": {"method": "rps", "records": 400, "count_share": 0, "summary": "depth", "bins": 16},
     "rps, no one-way tables": {"method": "rps", "oneway_share": 0, "values": "midpoint", "consistency": False},
     "rps, random order": {"method": "rps", "order": "random", "order_seed": 3, "values": "uniform", "depth": 4},
+    "mosaic": {"method": "mosaic"},
     "diffgen": {"method": "diffgen"},
     "diffgen, balanced": {"method": "diffgen", "objective": "balanced", "score": "weighted", "rounds": 6},
     "diffgen, gini": {"method": "diffgen", "score": "gini", "cells": 50, "records": 400, "count_share": 0},
@@ -109,12 +110,16 @@ def all_hashes(folder: Path) -> dict[str, dict[str, str]]:
         hashes[name] = hashes_of(release, folder / name, form)
 
     table = table_file(folder, "parquet")
-    for method in ("rps", "diffgen"):
+    for method in ("rps", "diffgen", "mosaic"):
         add(f"{method}, parquet", table, SCHEMA, "parquet", method=method)
         add(f"{method}, persons", people().with_columns(id=pl.Series(range(400)) // 3), PERSONS, method=method)
         add(f"{method}, small epsilon", people(), SCHEMA, method=method, epsilon="0.05")
     add("rps, pandas", people().to_pandas(), SCHEMA, method="rps")
-    add("rps, one column", people().select("age"), {"fields": [SCHEMA["fields"][1]]})
+    no_target = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
+    add("mosaic, no target", people(), no_target)
+    add("mosaic, more records", people(6_000), SCHEMA)
+    for method in ("rps", "mosaic"):
+        add(f"{method}, one column", people().select("age"), {"fields": [SCHEMA["fields"][1]]}, method=method)
     for form in ("fimi", "long.csv", "list.parquet"):
         sets = as_source(baskets(NUMBERS), form, folder)
         for name, given in SETS.items() if form == "fimi" else [("diffpart", {})]:

@@ -8,13 +8,22 @@ from pathlib import Path
 import pytest
 
 from cantle import _fast
+from cantle.postprocess.mosaic import generate, label
+from cantle.trusted.geometry import count_tables
 from tests.golden.same_bytes import HASHES, TABLES, all_hashes, table_hashes
 
 KNOWN = json.loads(HASHES.read_text(encoding="utf-8"))
 
 
+def compile_from(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels take over from this number of records on."""
+    monkeypatch.setattr(_fast, "FROM", records)
+    for module in (generate, label, count_tables):
+        monkeypatch.setattr(module, "COMPILED_FROM", records)
+
+
 def test_releases_are_those_of_the_last_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fast, "FROM", 10**18)
+    compile_from(10**18, monkeypatch)
     hashes = all_hashes(tmp_path)
     assert {name for name in hashes if hashes[name] != KNOWN.get(name)} == set()
     assert hashes.keys() == KNOWN.keys()
@@ -22,7 +31,7 @@ def test_releases_are_those_of_the_last_version(tmp_path: Path, monkeypatch: pyt
 
 def test_kernels_make_the_same_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="numba is not installed (extra fast)")
-    monkeypatch.setattr(_fast, "FROM", 0)
+    compile_from(0, monkeypatch)
     assert all_hashes(tmp_path) == KNOWN
 
 

@@ -187,6 +187,8 @@ def test_bad_epsilon(epsilon: object, words: str) -> None:
         ({"method": "diffgen", "preset": "paper", "score": "gini"}, "preset paper takes"),
         ({"method": "diffgen", "preset": "paper", "rounds": "auto"}, "needs numbers"),
         ({"method": "diffgen", "count_share": 0}, "needs the number of records"),
+        ({"method": "auto", "rounds": 3}, "name the method: diffgen"),
+        ({"method": "auto", "preset": "paper"}, "or name another method"),
         ({"engine": "abacus"}, "use one of memory"),
         ({"preset": "best"}, "use one of default, paper"),
         ({"depht": 3}, "did you mean depth"),

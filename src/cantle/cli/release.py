@@ -71,6 +71,9 @@ def sample_command(
 ) -> None:
     """Draw more synthetic records from a release. This uses no privacy budget.
 
+    rps and diffgen draw new records from the noisy counts. Other releases have no such counts of regions: the released
+    records (mosaic), sets or degrees are drawn again, each as often as chance has it.
+
     Example: cantle sample release -n 1000 -o more.csv
     """
     from cantle.errors import OutputError

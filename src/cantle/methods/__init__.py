@@ -15,6 +15,7 @@ from cantle.methods.diffgen import DiffGen
 from cantle.methods.diffpart import DiffPart
 from cantle.methods.mosaic import Mosaic
 from cantle.methods.rps import RPS
+from cantle.methods.settings import rules_of
 from cantle.schema import Schema
 
 METHODS: dict[str, type[Method]] = {one.name: one for one in (Mosaic, RPS, DiffGen, DiffPart, DegreeSequence)}
@@ -39,4 +40,14 @@ def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[st
     if method not in ("auto", *able):
         raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
     name = AUTOMATIC[schema.kind](schema) if method == "auto" else method
+    if method == "auto":
+        _refuse_parameters_of_others(schema.kind, name, parameters)
     return METHODS[name].for_schema(schema, preset=preset, **parameters)
+
+
+def _refuse_parameters_of_others(kind: str, taken: str, parameters: Mapping[str, object]) -> None:
+    """Says which method to name for a parameter that the automatic one does not have."""
+    for name in parameters:
+        able = [other for other in methods_for(kind) if name in rules_of(METHODS[other].Settings)]
+        if able and taken not in able:
+            raise ParameterError(f"{taken} has no parameter {name!r}; name the method: {' or '.join(able)}")

@@ -109,7 +109,9 @@ def read_settings(
     """The preset's values with the given ones over them, all checked and parsed."""
     rules = rules_of(kind)
     if preset not in presets:
-        raise ParameterError(f"{method} has no preset {preset!r}; use one of {', '.join(presets)}")
+        raise ParameterError(
+            f"{method} has no preset {preset!r}; use one of {', '.join(presets)}, or name another method"
+        )
     for name in given:
         if name not in rules:
             near = difflib.get_close_matches(name, list(rules), 1)

@@ -105,7 +105,10 @@ DOMAINS: dict[str, Callable[[Domain, dict[str, Any]], Domain]] = {
 def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
     """The domain and the released cuts of a diffgen release."""
     if release.manifest.method != "diffgen":
-        raise ParameterError("only a diffgen release has cuts to generalise with; this one is by another method")
+        raise ParameterError(
+            "only a diffgen release has cuts to generalise with; "
+            f"this one is by {release.manifest.method}: publish with method diffgen"
+        )
     domain = domain_of(release.manifest)
     return domain, grid_of(domain, release.manifest.structure["cuts"])
 
@@ -120,7 +123,7 @@ def generalise(release: Release, data: Any, *, target: bool) -> Any:
 
 
 def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
-    """n records, drawn in proportion to the released counts."""
+    """n records, drawn in proportion to the released counts; of mosaic, released records drawn again."""
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):

@@ -42,7 +42,8 @@ def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]
     yield "Budget", list(budget_lines(release.manifest))
     if lines is not None:
         yield title, list(lines(release))
-    yield KINDS[release.manifest.kind].TITLE, list(tree_lines(release, depth))
+    drawn_from = "Noisy tables" if release.manifest.method == "mosaic" else KINDS[release.manifest.kind].TITLE
+    yield drawn_from, list(tree_lines(release, depth))
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
