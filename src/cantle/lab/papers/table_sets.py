@@ -8,7 +8,7 @@ table is made here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,12 @@ NLTCS_TARGET = "traveling"
 
 @dataclass(frozen=True)
 class TableSet:
-    """A table of complete records and its public schema."""
+    """A table of complete records and its public schema; `published`, if there is one, is what the publisher sees."""
 
     name: str
     frame: pl.DataFrame
     schema: dict[str, Any]
+    published: dict[str, Any] | None = None
 
 
 def load_adult(data_dir: Path) -> TableSet:
@@ -110,6 +111,12 @@ def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> 
         raise DataError(f"{figure}: none of the tables could be read; name the folder that contains adult/")
 
 
+def shuffled(table: TableSet, seed: int = 0) -> pl.DataFrame:
+    """Every column in an order of its own: exact one-way tables, and nothing that belongs together."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame([column.gather(rng.permutation(len(column))) for column in table.frame])
+
+
 def latent_classes(records: int = 20_000, columns: int = 60, classes: int = 6, seed: int = 0) -> TableSet:
     """Columns of 2 to 6 values that depend on each other through a hidden class alone; no target."""
     rng = np.random.default_rng(seed)
@@ -121,13 +128,16 @@ def latent_classes(records: int = 20_000, columns: int = 60, classes: int = 6, s
         codes = (given_class[hidden] < rng.random(records)[:, None]).sum(axis=1).clip(0, len(values) - 1)
         series.append(pl.Series(f"c{i}", np.array(values)[codes]))
         fields.append(_listed(f"c{i}", values, target=False))
-    return TableSet("latent classes", pl.DataFrame(series), {"fields": fields})
+    return TableSet(f"{records:,} x {columns} latent classes", pl.DataFrame(series), {"fields": fields})
 
 
 def without_target(table: TableSet) -> TableSet:
-    """The same table where no column is declared as the target."""
-    fields = [{key: value for key, value in field.items() if key != "role"} for field in table.schema["fields"]]
-    return TableSet(f"{table.name}, no target", table.frame, {"fields": fields})
+    """The same table where the publisher is not given the target; models are still judged on it."""
+    return replace(table, name=f"{table.name}, no target declared", published={"fields": _without_roles(table)})
+
+
+def _without_roles(table: TableSet) -> list[dict[str, Any]]:
+    return [{key: value for key, value in field.items() if key != "role"} for field in table.schema["fields"]]
 
 
 MARITAL_GROUPS = {
@@ -144,9 +154,8 @@ MARITAL_GROUPS = {
 def five_classes(table: TableSet) -> TableSet:
     """Adult with marital status in five groups as the target, and the class as one more attribute."""
     name = "marital-status"
-    plain = without_target(table).schema["fields"]
     target = _listed(name, list(dict.fromkeys(MARITAL_GROUPS.values())), target=True)
-    fields = [target if field["name"] == name else field for field in plain]
+    fields = [target if field["name"] == name else field for field in _without_roles(table)]
     frame = table.frame.with_columns(pl.col(name).replace_strict(MARITAL_GROUPS, return_dtype=pl.String))
     return TableSet(f"{table.name}, five classes", frame, {"fields": fields})
 
