@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle._open import open_data
@@ -25,8 +25,9 @@ from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
 from cantle.schema.table import BLANK
+from tests.effort import examples
 
-laws = settings(deadline=None, max_examples=60)
+laws = examples(25)
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(lambda word: word != BLANK)
 HOSTILE_TEXT = st.one_of(
@@ -198,7 +199,7 @@ def test_text_records_do_not_see_each_other(field: dict[str, Any], a: list[Any],
         (pl.Null, st.none()),
     ],
 )
-@settings(deadline=None, max_examples=25)
+@examples(12)
 @given(field=fields(), data=st.data())
 def test_typed_records_do_not_see_each_other(field: Any, data: st.DataObject, dtype: Any, values: Any) -> None:
     attr = attribute(field).coarsen(50)
@@ -256,7 +257,7 @@ def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
     return codes.tolist(), classes.tolist()
 
 
-@settings(deadline=None, max_examples=30)
+@examples(12)
 @given(st.lists(RECORD, max_size=6))
 def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     names = [one.name for one in TABLE.fields]
@@ -318,7 +319,7 @@ def touched(source: Any, schema: SetSchema = ITEMS) -> list[Any]:
     return [array.tolist() for array in engine.touched(np.zeros(1, np.int64))]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(12)
 @given(BASKETS)
 def test_the_container_of_sets_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     folder: Path = tmp_path_factory.mktemp("sets")
@@ -352,7 +353,7 @@ def test_a_column_of_objects_is_read_whatever_it_holds(values: list[Any]) -> Non
     assert touched(frame) == touched(frame, LISTS) == touched(good)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(12)
 @given(BASKETS, BASKETS)
 def test_sets_do_not_see_each_other(one: list[Any], two: list[Any]) -> None:
     """Counts of both are the sums of the counts of each."""
@@ -375,7 +376,7 @@ def degrees_of(source: Any, nodes: Any = None) -> list[Any]:
     return [(engine.degrees(theta).tolist(), engine.kept(theta)) for theta in (1, 2, 9)]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(12)
 @given(PAIRS)
 def test_the_container_of_a_graph_does_not_matter(tmp_path_factory: pytest.TempPathFactory, pairs: list[Any]) -> None:
     folder: Path = tmp_path_factory.mktemp("graph")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import cantle
@@ -27,6 +27,7 @@ from cantle.schema import Schema
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
 from cantle.schema.values import MIXED
+from tests.effort import examples
 
 WORDS = ["1", "0", "1.0", "0.1", "true", "True", "2020-01-01", "2020-01-01T00:00:00", "9007199254740992", "1.5", "7"]
 FIELDS: dict[str, dict[str, Any]] = {
@@ -136,7 +137,7 @@ def in_category(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-@settings(deadline=None, max_examples=60)
+@examples(20)
 @given(st.lists(VALUES, max_size=4))
 @example([True, None])
 @example([2**53 + 1, None])
@@ -181,7 +182,7 @@ def test_polars_agrees_with_pandas(name: str) -> None:
             assert codes(pl.Series([value, None]), schema)[0] == alone(value, schema), repr(value)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(40)
 @given(st.lists(VALUES, max_size=6), st.booleans())
 def test_values_read_together_mean_what_they_mean_alone(values: list[Any], exact: bool) -> None:
     column = column_of(values, exact=exact)
@@ -264,7 +265,7 @@ PERSONS = Schema.from_dict(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@examples(40)
 @given(st.lists(VALUES, max_size=4))
 @example([2**53 + 1, None])
 @example([2**53 + 1, 2**53, None])
@@ -302,7 +303,7 @@ def nodes(source: Any) -> list[int]:
     return sorted(read_graph(source, NODES).keys.tolist())
 
 
-@settings(deadline=None, max_examples=60)
+@examples(20)
 @given(st.lists(VALUES, max_size=4))
 @example([2**53 + 1, 2**53, None])
 def test_a_node_is_the_same_among_others(values: list[Any]) -> None:
@@ -333,7 +334,7 @@ def taken(frame: Any, items: str, **keys: Any) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("items", ITEMS)
-@settings(deadline=None, max_examples=60)
+@examples(20)
 @given(st.lists(VALUES, max_size=4))
 @example([1, "x"])
 @example([1.0, "x"])

@@ -95,6 +95,7 @@ def test_fig4_says_what_the_published_scheme_loses(two_graphs: Path, tmp_path: P
     assert "rps-fig4: Enron, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5;" in said
 
 
+@pytest.mark.slow
 def test_both_figures_speak_of_the_same_releases(two_graphs: Path, tmp_path: Path) -> None:
     publish = StandIn()
 
@@ -114,6 +115,7 @@ def test_both_figures_speak_of_the_same_releases(two_graphs: Path, tmp_path: Pat
     assert len(publish.calls) == 30 + 2 * 8 * 10  # another setting has its own releases
 
 
+@pytest.mark.slow
 def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path: Path) -> None:
     runs = [run("rps-fig4", tmp_path / str(i), data_dir=two_graphs, repeats=2, seed=3) for i in (1, 2)]
     assert runs[0][0][0].read_bytes() == runs[1][0][0].read_bytes()

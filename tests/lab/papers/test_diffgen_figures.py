@@ -15,6 +15,7 @@ from cantle.errors import DataError, ParameterError
 from cantle.lab.papers import adult, classify, diffgen_figures, figures
 from cantle.lab.papers.coding import Coder
 from cantle.lab.papers.tds import Specialised, tds
+from tests.effort import slow
 
 SCORES = tuple(classify.SCORES)
 
@@ -145,7 +146,7 @@ def test_fig5(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
     assert paths[3].read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", [name for name in figures.FIGURES if name.startswith("diffgen")])
+@pytest.mark.parametrize("name", slow([name for name in figures.FIGURES if name.startswith("diffgen")], "diffgen-fig4"))
 def test_with_the_real_publisher(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
     paths = figures.reproduce([name], out=tmp_path, data_dir=adult_with_trees, quick=True, seed=1, echo=lambda _: None)
     values = pl.read_csv(paths[0])["value"]

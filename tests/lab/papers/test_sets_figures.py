@@ -15,6 +15,7 @@ import pytest
 from cantle._publish import publish as real_publish
 from cantle.errors import ParameterError
 from cantle.lab.papers import diffpart_figures, figures, setreport, sets, setstages
+from tests.effort import slow
 
 NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-") and name != "diffpart-msnbc"]
 
@@ -71,7 +72,7 @@ def of(summary: pl.DataFrame, series: str) -> pl.DataFrame:
     return summary.filter(pl.col("series").str.starts_with(series))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow(NAMES, "diffpart-sets"))
 def test_every_figure_writes_its_files(name: str, folder: Path, tmp_path: Path) -> None:
     paths, said, publish = run(name, tmp_path / "out", data_dir=folder)
     assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
@@ -150,6 +151,7 @@ def test_msnbc_alone(folder: Path, tmp_path: Path) -> None:
         run("diffpart-msnbc", tmp_path)
 
 
+@pytest.mark.slow
 def test_the_smallest_constant_is_the_first_that_the_publisher_takes(folder: Path, tmp_path: Path) -> None:
     _, said, publish = run("diffpart-sets", tmp_path, data_dir=folder)
     data = sets.stand_in(sets.Town(records=500, items=1_000, stations=23))

@@ -117,6 +117,8 @@ TIMES = [None, *(dt.datetime(d.year, d.month, d.day, h, 59, 59, 999_999) for d i
 CENTS = [Decimal(text) for text in ("0.10", "1.99", "39.99", "-3.01", "99999999.99")]
 TEXTS = [None, "", "Ash", "ash", "Ash ", "It's", '"', "é", "?", "1", "02", "2", "true", "false", "ja", "nein", "True"]
 
+BY_DEFAULT = 2
+"""Fields that are tried by default in each type of column."""
 COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
     "smallint": ("SMALLINT", pl.Int16, WHOLE, [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS, FLAG]),
     "integer": ("INTEGER", pl.Int32, [*WHOLE, 2**31 - 1, -(2**31)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
@@ -129,7 +131,11 @@ COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
     "date": ("DATE", pl.Date, DAYS, [DATES, HOURS]),
     "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, HOURS]),
 }  # fmt: skip
-PAIRS = [(kind, i) for kind, (_, _, _, fields) in COLUMNS.items() for i in range(len(fields))]
+PAIRS = [
+    pytest.param(kind, i, marks=[pytest.mark.slow] if i >= BY_DEFAULT else [])
+    for kind, (_, _, _, fields) in COLUMNS.items()
+    for i in range(len(fields))
+]
 VARIANTS: list[dict[str, Any]] = [{}, {"constraints": {"required": True}}, {"missingValues": ["?", "-999", "30000"]}]
 
 
