@@ -11,6 +11,7 @@ import pytest
 import cantle
 from cantle.data.engines_for_tables import ENGINES
 from cantle.errors import ParameterError
+from tests.effort import slow
 from tests.release.people import SCHEMA
 from tests.trusted.engines.awkward import awkward
 
@@ -117,7 +118,7 @@ def published(data: Any, call: dict[str, Any], folder: Path, **place: Any) -> di
     return saved(cantle.publish(data, SCHEMA, epsilon=2, insecure_seed=9, **call, **place), folder)
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", slow(list(CALLS), "rps, midpoints", "diffgen, paper", "diffgen, infogain"))
 @pytest.mark.parametrize("name", PLACES)
 def test_the_same_seed_gives_the_same_bytes(
     name: str, call: str, tmp_path: Path, request: pytest.FixtureRequest
