@@ -20,12 +20,13 @@ from cantle.data.engine_choice import Form
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
 from cantle.methods.base import Method, UsesDice
 from cantle.postprocess.counts import Dice, fresh_seed, public_dice
+from cantle.postprocess.notes import notes_of
 from cantle.postprocess.results import Results
 from cantle.release import Release
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
 from cantle.schema import Schema
-from cantle.trusted.budget import Budget, Unit, words_of
+from cantle.trusted.budget import NANO, Budget, Unit, words_of
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
@@ -218,4 +219,5 @@ def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Ma
         },
         summary=results.summary,
         structure=results.structure,
+        notes=notes_of(order.schema, order.method.name, results, receipt.epsilon_nano / NANO, receipt.unit.max_records),
     )

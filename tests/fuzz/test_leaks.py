@@ -116,7 +116,7 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (publish("t.csv", "table", "a", "--ledger", "l.db", "--dataset", "people"), BAD),  # no such ledger yet
     (("ledger", "create", "--ledger", "l.db"), GOOD),
     (publish("t.csv", "table", "a", "--method", "rps", "--ledger", "l.db", "--dataset", "people"), GOOD),
-    (publish("t.parquet", "table", "b", "--json"), GOOD), (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
+    (publish("t.parquet", "table", "b", "--method", "diffgen", "--json"), GOOD), (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
     (publish("t.csv", "person", "d"), GOOD), (publish("t.csv", "table", "e", *SEEDED), GOOD),
     (publish("t.csv", "table", "f", "--method", "rps", "--set", "preset=paper", "--set", "depth=4"), GOOD),
     (("show", "a"), GOOD), (("show", "a", "--json"), GOOD), (("verify", "a"), GOOD), (("verify", "a", "--json"), GOOD),
@@ -265,7 +265,8 @@ def test_dropped_records_of_a_graph(junk: list[tuple[int, bytes]]) -> None:
 BODIES = st.binary(max_size=200) | st.lists(TEXTS, max_size=30).map(lambda words: ",".join(words).encode())
 ANY: dict[str, tuple[str, bytes, dict[str, Any], dict[str, Any]]] = {
     "table": ("t.csv", PEOPLE[0], SCHEMA, {"method": "rps", "depth": 2}),
-    "table for classifiers": ("t.csv", PEOPLE[0], SCHEMA, {"rounds": 1}),
+    "table for classifiers": ("t.csv", PEOPLE[0], SCHEMA, {"method": "diffgen", "rounds": 1}),
+    "table, by default": ("t.csv", PEOPLE[0], SCHEMA, {}),
     "persons": ("t.csv", PEOPLE[0], SCHEMA | {"unit": {"person": "id", "max_records": 2}}, {"method": "rps"}),
     "fimi": ("s.dat", b"", {"kind": "sets", "items": {"minimum": 1, "maximum": 17}}, {"cells": "tree"}),
     "fimi, texts": ("s.dat", b"", {"kind": "sets", "items": ["a", "é", "b"]}, {}),

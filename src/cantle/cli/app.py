@@ -288,6 +288,8 @@ def publish_command(
         release = carry_out(order)
         with noting_the_charge(release.ticket):
             release.save(output, data=form)
+    for note in release.notes:
+        print(f"note: {note}", file=sys.stderr)
     from cantle.release.show import facts, overview
 
     def show() -> None:

@@ -109,6 +109,11 @@ class Release:
         return statement(self.manifest)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """In words: where the release is too noisy for its purpose, or the data may not fit the schema. Often empty."""
+        return self.manifest.notes
+
+    @property
     def summary(self) -> dict[str, int]:
         """A few numbers: the records, and what they were drawn from."""
         return dict(self.manifest.summary)

@@ -133,7 +133,8 @@ class LedgerLine:
 class Manifest:
     """All that a release says about itself.
 
-    `form` is the public form in which sets came in (empty for other kinds of data). `files` and `sha256` are known
+    `form` is the public form in which sets came in (empty for other kinds of data). `notes` say in words where the
+    release is too noisy or the data may not fit the schema. `files` and `sha256` are known
     once a release is saved: the hash of every other file, and of release.json without this field.
     """
 
@@ -152,6 +153,7 @@ class Manifest:
     software: dict[str, str]
     summary: dict[str, int]
     structure: Document = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     form: dict[str, str] = field(default_factory=dict)
     created: str | None = None
     ledger: LedgerLine | None = None
@@ -161,8 +163,11 @@ class Manifest:
     def to_dict(self) -> Document:
         """The content of release.json; fields that a release does not have yet, or never has, are left out."""
         stated = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
+        stated["notes"] = list(self.notes)
         stated["ledger"] = None if self.ledger is None else self.ledger.to_dict()
-        return {name: value for name, value in stated.items() if value or name not in ("form", "files", "sha256")}
+        return {
+            name: value for name, value in stated.items() if value or name not in ("form", "notes", "files", "sha256")
+        }
 
     @staticmethod
     def from_dict(document: Any) -> Manifest:
@@ -188,6 +193,7 @@ class Manifest:
                 software=fields.table("software", str),
                 summary=fields.table("summary", int),
                 structure=fields.take("structure", dict),
+                notes=tuple(fields.each("notes", _text)) if "notes" in document else (),
                 form=fields.table("form", str, or_empty=True),
                 created=fields.take("created", str, or_none=True),
                 ledger=None if ledger is None else LedgerLine.from_dict(ledger),
@@ -244,6 +250,10 @@ def _checked(value: Any, kind: type, where: str) -> Any:
     if type(value) is not kind:
         raise VerifyError(f"release.json is not of the expected form: {where} is not {_WORDS[kind]}")
     return value
+
+
+def _text(value: Any, where: str) -> str:
+    return str(_checked(value, str, where))
 
 
 def _charge(document: Any, where: str) -> Charge:

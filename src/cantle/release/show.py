@@ -39,6 +39,8 @@ _MOST = 8  # categories shown by themselves, and items
 def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]]:
     """All that `cantle show` prints below the main facts: titles with their lines, the tree last."""
     title, lines = COLUMNS.get(release.manifest.kind, ("", None))
+    if release.manifest.notes:
+        yield "Notes", list(release.manifest.notes)
     yield "Budget", list(budget_lines(release.manifest))
     if lines is not None:
         yield title, list(lines(release))
@@ -76,6 +78,7 @@ def facts(release: Release) -> dict[str, Any]:
         "method": m.method,
         "preset": m.parameters["preset"],
         "summary": m.summary,
+        "notes": list(m.notes),
         "ledger": ledger,
     }
 

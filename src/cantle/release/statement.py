@@ -61,7 +61,7 @@ another{_fixed(m)}, the same holds with 2 epsilon ({words_of(2 * m.receipt.epsil
 ## What came out
 
 {_outcome(m)}
-
+{_notes(m)}
 ## Software
 
 {", ".join(f"{name} {version}" for name, version in sorted(m.software.items()))}. Schema sha256 {m.schema_sha256}.
@@ -235,6 +235,11 @@ def _fixed(manifest: Manifest) -> str:
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
     return KINDS[manifest.kind].outcome(manifest, regions_in_statement(manifest))
+
+
+def _notes(manifest: Manifest) -> str:
+    """What whoever uses the release should know about its noise, one paragraph per note."""
+    return "".join(f"\n**Note.** {note}\n" for note in manifest.notes)
 
 
 def _receipt_table(receipt: Receipt) -> str:

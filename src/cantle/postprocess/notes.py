@@ -1,0 +1,84 @@
+"""Notes to whoever publishes: where a release is too noisy for its purpose, or the data may not fit the schema.
+
+They follow from the public input and from what is released, so they cost nothing and reveal nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cantle.postprocess.records import Drawn
+from cantle.postprocess.results import Results
+from cantle.schema import Schema
+from cantle.schema.table import TableSchema
+
+NONE = 200
+"""Records times epsilon below which the number of records itself is mostly noise."""
+
+SMALL = 1_000
+"""Records times epsilon below which a table's columns are known roughly at best."""
+
+NEEDS_TARGET = 10_000
+"""Records times epsilon below which a column without a target may come out unrelated to the rest."""
+
+MOST_MISSING = 0.5
+
+
+def notes_of(schema: Schema, method: str, results: Results, epsilon: float, persons: int) -> tuple[str, ...]:
+    """All notes; `persons` is the number of records per person, by which the noise grows."""
+    if not isinstance(schema, TableSchema):
+        return tuple(_nothing(results.summary["records"]))
+    strength = results.summary["records"] * epsilon / persons
+    has_target = schema.domain().target is not None
+    return (
+        *_strength(results.summary["records"], strength),
+        *_missing(results.drawn),
+        *(_no_target(strength) if method == "mosaic" and not has_target else ()),
+    )
+
+
+def _nothing(records: int) -> Iterator[str]:
+    if not records:
+        yield (
+            "Nothing was released: no count stood out from the noise. "
+            "Check whether the schema fits the data, or raise epsilon."
+        )
+
+
+def _strength(records: int, strength: float) -> Iterator[str]:
+    """Whether there are enough records for the noise."""
+    if strength < NONE:
+        yield (
+            f"Only {records:,} records were released, no more than the noise may account for. Either the data is tiny "
+            "for this epsilon, or hardly any record fits the schema: a record without a required value is dropped. "
+            "Check names, categories, bounds and formats."
+        )
+    elif strength < SMALL:
+        yield (
+            f"The table is small for this epsilon: records times epsilon is {strength:,.0f}, and below {SMALL:,} "
+            "columns are known roughly and most connections between them are lost. Use more records, a higher epsilon, "
+            "or fewer and coarser columns."
+        )
+
+
+def _missing(drawn: object) -> Iterator[str]:
+    """Columns that came out mostly null."""
+    if not isinstance(drawn, Drawn) or not drawn.records:
+        return
+    for attribute, codes in zip(drawn.attributes, drawn.codes, strict=True):
+        share = np.count_nonzero(codes == attribute.grid) / drawn.records if attribute.nullable else 0.0
+        if share > MOST_MISSING:
+            yield (
+                f"Column {attribute.name}: {100 * share:.0f} % of the released values are missing. If the data has "
+                "more values than that, they do not fit the schema: check type, format, categories and their case."
+            )
+
+
+def _no_target(strength: float) -> Iterator[str]:
+    if strength < NEEDS_TARGET:
+        yield (
+            "No column has role: target. In a table of this size and epsilon a column may come out unrelated to the "
+            "others; declare the column that matters most as the target to keep its connection with each of them."
+        )
