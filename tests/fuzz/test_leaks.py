@@ -116,7 +116,8 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (publish("t.csv", "table", "a", "--ledger", "l.db", "--dataset", "people"), BAD),  # no such ledger yet
     (("ledger", "create", "--ledger", "l.db"), GOOD),
     (publish("t.csv", "table", "a", "--method", "rps", "--ledger", "l.db", "--dataset", "people"), GOOD),
-    (publish("t.parquet", "table", "b", "--method", "diffgen", "--json"), GOOD), (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
+    (publish("t.parquet", "table", "b", "--method", "diffgen", "--json"), GOOD),
+    (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
     (publish("t.csv", "person", "d"), GOOD), (publish("t.csv", "table", "e", *SEEDED), GOOD),
     (publish("t.csv", "table", "f", "--method", "rps", "--set", "preset=paper", "--set", "depth=4"), GOOD),
     (("show", "a"), GOOD), (("show", "a", "--json"), GOOD), (("verify", "a"), GOOD), (("verify", "a", "--json"), GOOD),
