@@ -248,16 +248,17 @@ class MosaicRun:
         before = sets.models
         survivors = Survivors([members for members, _ in found], len(self.columns), joining=number == 0)
         learned = self._learned_classes() if model.mixture is None else None
-        last = plan.count * (number + 1) // plan.rounds
+        first, last = len(self.tables), plan.count * (number + 1) // plan.rounds
         while len(self.tables) < last:
             left = survivors.left()
             if not len(left):
                 return self._repeat()
+            if len(self.tables) > first:
+                sets = _with_new_models(sets, left, pool)
             chosen = self.questions.choose_table(sets, left, self._price(plan.selection / plan.count))
             survivors.choose(chosen)
             self._buy(found[chosen], before[chosen] / float(sets.share), learned)
             pool.learn(sets.tables[chosen], self.tables[-1])
-            sets = replace(sets, models=pool.models(sets.tables, float(sets.share)))
         self.one_way = self._one_ways(self.groupings)
         if self.errors[0] > 0:
             self.classes_win = self.errors[1] < 0.95 * self.errors[0]
@@ -322,3 +323,11 @@ class MosaicRun:
 
     def _values(self, column: int, cells: Any) -> Ints:
         return draw_values(cells, self.edges[column], self.heaps.get(column), self.dice["records"])
+
+
+def _with_new_models(sets: CandidateTables, left: Ints, pool: DraftPool) -> CandidateTables:
+    """The candidates with new models from the draft for those still in the running; the others are not scored."""
+    models = list(sets.models)
+    for place, model in zip(left, pool.models([sets.tables[i] for i in left], float(sets.share)), strict=True):
+        models[place] = model
+    return replace(sets, models=tuple(models))
