@@ -165,7 +165,11 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "-1"], 2, "epsilon must be between"),
     (["people.csv", "--schema", "schema.yaml"], 2, "--epsilon"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "depth"], 2, "key=value"),
-    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "rounds=x"], 2, "whole number"),
+    (
+        ["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "diffgen", "--set", "rounds=x"],
+        2,
+        "whole number",
+    ),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "deep=1"], 2, "Known: "),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "epsilon=2"], 2, "option of its own"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "rounds=[1]"], 2, "YAML scalar"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+from cantle._publish import MethodName
 from cantle.cli.app import publish_command
 from cantle.errors import ParameterError
 from cantle.methods import METHODS
@@ -206,3 +207,7 @@ def test_compound_settings_are_parsed_once_and_echoed_as_given() -> None:
 def test_what_is_no_compound_setting_is_refused_in_the_same_words(name: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=f"rps parameter {name} must be .*, got "):
         RPS(public_domain(), **{name: value})
+
+
+def test_the_type_of_a_method_s_name_lists_every_method() -> None:
+    assert set(get_args(MethodName)) == {"auto", *METHODS}
