@@ -123,9 +123,9 @@ def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Mapp
 
 
 def _joint(**given: Any) -> dict[str, Any]:
-    """Declared records, no class totals, one round, unless said otherwise."""
+    """Declared records, no class totals, no one-way tables, one round, unless said otherwise."""
     plain = {"records": 3, "count_share": 0, "rounds": 1, "cells": 100, "score": "majority", "structure_share": "1/2"}
-    return plain | given
+    return plain | {"oneway_share": 0} | given
 
 
 TREE = [{"left": ["p", "q"]}, "r"]
@@ -159,7 +159,8 @@ CATEGORIES = DiffGenConfig(
 
 AUTO = DiffGenConfig(
     "DiffGen: rounds and cells from the charged number of records", (4,),
-    {"score": "majority", "count_share": "1/87", "structure_share": "3/43"}, 87, records=1, tight=True,
+    {"score": "majority", "count_share": "1/87", "structure_share": "3/43", "oneway_share": 0}, 87, records=1,
+    tight=True,
 )  # fmt: skip
 """Class totals 1, none to three specialisations for 6 in all, cells 80."""
 
@@ -168,6 +169,11 @@ THRESHOLD = DiffGenConfig(
     constants={"MOST_SPURIOUS": 2}, records=2, tight=True,
 )  # fmt: skip
 """More empty cells than may show: two specialisations of 1, cells 1, counts from 2 on."""
+
+ONEWAY = DiffGenConfig(
+    "DiffGen: one-way tables", (3, 2), _joint(rounds=0, oneway_share="2/3"), 3, records=1, tight=True
+)
+"""No specialisation: two tables for 2 in all, cells 1."""
 
 TOP = DiffGenConfig("DiffGen: no round, cells only", (3,), _joint(rounds=0), 2, tight=True)
 
@@ -208,8 +214,11 @@ DIFFGEN_CONFIGS: tuple[DiffGenConfig, ...] = (
         constants={"WEIGHT": 2, "ENOUGH": 1}, window=(0, 2), records=2, tight=True,
     ),
     AUTO,
-    DiffGenConfig("DiffGen: preset default", (4,), {}, 400, records=1, constants={"WEIGHT": 1}, tight=True),
-    DiffGenConfig("DiffGen: preset default, a category and a number", (3, 2), {}, 400, records=1, trees={0: TREE},
+    ONEWAY,
+    DiffGenConfig("DiffGen: preset default", (4,), {"oneway_share": 0}, 400, records=1, constants={"WEIGHT": 1},
+                  tight=True),
+    DiffGenConfig("DiffGen: preset default, a category and a number", (3, 2), {"oneway_share": 0}, 400, records=1,
+                  trees={0: TREE},
                   constants={"WEIGHT": 1}, tight=True),
     THRESHOLD,
     DiffGenConfig("DiffGen: a person of two records", (3,), _joint(), 4, unit=2, records=2, tight=True),

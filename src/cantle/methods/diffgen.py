@@ -18,6 +18,7 @@ import numpy as np
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.settings import echo, maybe, one_of, portion, read_settings, setting, share, whole
+from cantle.postprocess.column_shapes import ColumnTable, table_edges
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_cells import cell_results
 from cantle.postprocess.results import Results
@@ -68,14 +69,15 @@ class DiffGenSettings:
     objective: str = setting(one_of("auto", "accuracy", "balanced"), shown=True)
     structure_share: Fraction | None = setting(maybe(share(positive=True), "auto"))
     count_share: Fraction = setting(share())
+    oneway_share: Fraction = setting(share())
     records: int | None = setting(maybe(whole(0, 2**53), "private"), shown=True)
 
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"rounds": None, "cells": None, "score": "auto", "objective": "auto", "structure_share": None,
-                "count_share": "1/50", "records": None},
+                "count_share": "1/50", "oneway_share": "1/8", "records": None},
     "paper": {"rounds": 10, "cells": None, "score": "max", "objective": "accuracy", "structure_share": "1/2",
-              "count_share": 0, "records": None},
+              "count_share": 0, "oneway_share": 0, "records": None},
 }  # fmt: skip
 LOCAL: Mapping[str, Quality] = {"max": Max(), "infogain": InfoGain(), "purity": Gini()}
 
@@ -101,6 +103,7 @@ class DiffGen(TableMethod):
         self.rounds = 0
         self.noisy_records: int | None = self.settings.records
         self.noisy: NoisyCells | None = None
+        self.tables: list[ColumnTable] = []
 
     def _check(self) -> None:
         s = self.settings
@@ -124,7 +127,9 @@ class DiffGen(TableMethod):
         if self.preset == "paper":
             self._specialise_as_published(root, curator)
         else:
-            self._specialise_jointly(root, curator)
+            reserve = portion(int(curator.left(root)[0]), self.settings.oneway_share)
+            self._specialise_jointly(root, curator, reserve)
+            self._measure_columns(root, curator, reserve)
         left = int(curator.left(root)[0])
         if not left:
             raise ParameterError(
@@ -137,16 +142,19 @@ class DiffGen(TableMethod):
         """Records and groups from the noisy cells."""
         assert self.noisy is not None
         total = self.noisy_records if self.preset == "default" else None
-        return cell_results(self.domain, self.grid, self.noisy, total, self.rounds, generator)
+        return cell_results(self.domain, self.grid, self.noisy, self.tables, total, self.rounds, generator)
 
     # ---- default ------------------------------------------------------------------------------------------
 
-    def _specialise_jointly(self, root: Frontier, curator: Curator) -> None:
-        """One selection per round over all (value, split) pairs; rounds and cells from public values."""
+    def _specialise_jointly(self, root: Frontier, curator: Curator, reserve: int) -> None:
+        """One selection per round over all (value, split) pairs; rounds and cells from public values.
+
+        `reserve` is not spent here.
+        """
         s, total = self.settings, int(curator.left(root)[0])
         totals = self._class_totals(root, curator, total)
         first, later, usual = self._scores(totals, total)
-        rest = int(curator.left(root)[0])
+        rest = int(curator.left(root)[0]) - reserve
         structure = portion(rest, s.structure_share or usual)
         useful = max(2.0, (self.noisy_records or 0) * (rest - structure) / (self.nano * KAPPA))
         rounds = s.rounds if s.rounds is not None else min(MOST_ROUNDS, int(math.log2(useful)) - 1)
@@ -162,6 +170,26 @@ class DiffGen(TableMethod):
             asked = JointSplits(self.grid, values, handicaps, POINTS, self.classes)
             pick = curator.choose(root, asked, score, price, why="specialise")[0]
             self._push(values[pick.value], pick.point)
+
+    def _measure_columns(self, root: Frontier, curator: Curator, price: int) -> None:
+        """One-way tables of the columns that are not cut down to single values, so that records have their shapes.
+
+        Each is a grid that cuts one column only, so Claim 23 holds for it as for the cells.
+        """
+        coarse = [a for a, edge in enumerate(self.grid.edges) if (np.diff(edge) > 1).any()]
+        if not price or not coarse:
+            return
+        each = price // len(coarse)
+        for a in coarse:
+            edges = table_edges(self.domain.attributes[a], self.noisy_records or 0, each / self.nano)
+            if edges is None or not each:
+                continue
+            others = tuple(np.array([0, size], dtype=np.int64) for size in self.sizes)
+            column = Grid((*others[:a], edges, *others[a + 1 :]))
+            asked = Cells(column, self.classes)
+            why = f"values of {self.domain.attributes[a].name}"
+            noisy = curator.measure(root, asked, each, at_least=1, why=why)
+            self.tables.append(ColumnTable(a, edges, noisy.cells, noisy.value, int(noisy.rate_num[0]), noisy.rate_den))
 
     def _class_totals(self, root: Frontier, curator: Curator, total: int) -> list[int]:
         """Noisy class totals, at least two noise scales each; their sum is the number of records if not declared."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cantle.postprocess.counts import Dice, Floats, draw_uniform, project_rows, round_rows
+from cantle.postprocess.column_shapes import ColumnShapes, ColumnTable, tables_frame
+from cantle.postprocess.counts import Dice, Floats, project_rows, round_rows
 from cantle.postprocess.group_frames import column_of, span_columns
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
@@ -24,11 +26,18 @@ COUNT = "cantle.count"
 
 
 def cell_results(
-    domain: Domain, grid: Grid, noisy: NoisyCells, total: int | None, rounds: int, generator: Dice
+    domain: Domain,
+    grid: Grid,
+    noisy: NoisyCells,
+    tables: Sequence[ColumnTable],
+    total: int | None,
+    rounds: int,
+    generator: Dice,
 ) -> Results:
     """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
     estimate, count = _projected(noisy.value, total)
-    records = drawn_from_cells(domain, grid, noisy.cells, count, generator)
+    records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
+    frames = {"marginals": tables_frame(domain, tables)} if tables else {}
     summary = {
         "records": len(records),
         "cells": grid.cells * _classes(domain),
@@ -37,7 +46,9 @@ def cell_results(
         "rounds": rounds,
     }
     structure = {"cuts": {a.name: edge.tolist() for a, edge in zip(domain.attributes, grid.edges, strict=True)}}
-    return Results(records, cells_frame(domain, grid, noisy, estimate, count), {}, summary, structure)
+    if tables:
+        structure["tables"] = {domain.attributes[table.attribute].name: table.edges.tolist() for table in tables}
+    return Results(records, cells_frame(domain, grid, noisy, estimate, count), frames, summary, structure)
 
 
 def _classes(domain: Domain) -> int:
@@ -75,14 +86,20 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
     return pl.DataFrame(columns)
 
 
-def draw_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: Dice) -> pl.DataFrame:
+def draw_from_cells(
+    domain: Domain, grid: Grid, cells: Ints, count: Ints, tables: Sequence[ColumnTable], generator: Dice
+) -> pl.DataFrame:
     """The records of `drawn_from_cells` as a frame."""
-    return drawn_from_cells(domain, grid, cells, count, generator).frame()
+    return drawn_from_cells(domain, grid, cells, count, tables, generator).frame()
 
 
-def drawn_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, generator: Dice) -> Drawn:
-    """Records on the original grid, each value uniform in its cell's span, shuffled; one column at a time."""
+def drawn_from_cells(
+    domain: Domain, grid: Grid, cells: Ints, count: Ints, tables: Sequence[ColumnTable], generator: Dice
+) -> Drawn:
+    """Records on the original grid, shuffled, one column at a time: each value lies in its cell's span, there as its
+    column's table says, or uniformly if the column has none."""
     total = int(count.sum())
+    shapes = ColumnShapes(domain, grid, tables, total)
     order = generator.permutation(total)
     row = np.repeat(np.arange(len(cells), dtype=np.int32), count)[order]
     cell, label = np.divmod(cells, _classes(domain))
@@ -91,7 +108,7 @@ def drawn_from_cells(domain: Domain, grid: Grid, cells: Ints, count: Ints, gener
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
         lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
-        made[attribute.name] = attribute, draw_uniform(lo, hi, row, attribute.size, generator)
+        made[attribute.name] = attribute, shapes.draw(a, attribute, lo, hi, count, order, generator)
     if domain.target:
         made[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
     return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)

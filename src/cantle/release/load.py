@@ -14,7 +14,7 @@ import numpy as np
 from cantle import _fast
 from cantle.data.tables import read_columns
 from cantle.errors import CantleError, ParameterError, VerifyError, raise_alone
-from cantle.postprocess import from_cells
+from cantle.postprocess import column_shapes, from_cells
 from cantle.postprocess.counts import Dice, fresh_seed, public_dice
 from cantle.postprocess.from_cells import grid_of
 from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
@@ -137,7 +137,9 @@ def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     domain, grid = grid_and_domain(release)
     listed = from_cells.listed_cells(domain, release.groups)
     count = _scaled(release.groups["count"].to_numpy(), n, generator)
-    return from_cells.draw_from_cells(domain, grid, listed, count, generator)
+    stated = release.manifest.structure.get("tables", {})
+    tables = column_shapes.tables_from(domain, stated, release.frames.get("marginals"))
+    return from_cells.draw_from_cells(domain, grid, listed, count, tables, generator)
 
 
 def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:
