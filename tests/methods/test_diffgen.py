@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cantle
 from cantle._publish import run
-from cantle.errors import ParameterError, SchemaError
+from cantle.errors import ParameterError, SchemaError, VerifyError
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
 from cantle.postprocess.counts import public_dice
@@ -121,7 +125,7 @@ def test_every_cut_is_one_of_the_taxonomy_and_epsilon_is_spent(
 
 
 def test_declared_records_are_not_paid_for() -> None:
-    _, receipt = finished(DOMAIN, 50, records=50, count_share=0, score="majority", rounds=2, cells=50)
+    _, receipt = finished(DOMAIN, 50, records=50, count_share=0, score="majority", rounds=2, cells=50, oneway_share=0)
     assert [c["why"] for c in receipt["paths"][0]["charges"]] == ["specialise", "specialise", "cells"]
 
 
@@ -136,7 +140,13 @@ def test_the_same_plan_whatever_the_records() -> None:
 
 def test_rounds_of_half_gini_rise_and_the_others_pay_alike() -> None:
     def prices(score: str, rounds: int) -> list[int]:
-        given: dict[str, Any] = {"records": 100, "count_share": 0, "structure_share": "1/2", "cells": 50}
+        given: dict[str, Any] = {
+            "records": 100,
+            "count_share": 0,
+            "structure_share": "1/2",
+            "cells": 50,
+            "oneway_share": 0,
+        }
         _, receipt = finished(DOMAIN, 40, score=score, rounds=rounds, **given)
         return [c["epsilon_nano"] for c in receipt["paths"][0]["charges"] if c["why"] == "specialise"]
 
@@ -246,3 +256,52 @@ def test_the_cap_on_cells_holds_in_both_presets() -> None:
 def test_too_little_epsilon_is_a_clear_error() -> None:
     with pytest.raises(ParameterError, match="epsilon is too small|raise epsilon"):
         finished(DOMAIN, 5, 1)
+
+
+def skewed(records: int) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """A column that says nothing about the class and is far from uniform, beside one that says everything."""
+    dice = np.random.default_rng(3)
+    kind = dice.random(records) < 0.4
+    frame = pl.DataFrame(
+        {
+            "pay": np.minimum(dice.exponential(2_000, records).astype(int), 99_999),
+            "place": np.where(dice.random(records) < 0.9, "b", "d"),
+            "part": np.where(kind, 1, 8),
+            "y": np.where(kind, "yes", "no"),
+        }
+    )
+    fields: list[dict[str, Any]] = [
+        {"name": "pay", "type": "integer", "constraints": {"minimum": 0, "maximum": 99_999}},
+        {"name": "place", "type": "string", "categories": list("abcde"), "constraints": {"required": True}},
+        {"name": "part", "type": "integer", "constraints": {"minimum": 0, "maximum": 9, "required": True}},
+        {"name": "y", "type": "string", "categories": ["no", "yes"], "role": "target"},
+    ]
+    return frame, {"fields": fields}
+
+
+def test_columns_that_were_not_cut_keep_their_shapes() -> None:
+    frame, schema = skewed(20_000)
+    release = cantle.publish(frame, schema, epsilon=1, method="diffgen", rounds=1, insecure_seed=2)
+    found, more = release.records, release.sample(20_000, seed=1)
+    for records in (found, more):
+        assert records["pay"].mean() == pytest.approx(frame["pay"].mean(), rel=0.15)
+        assert (records["place"] == "b").mean() == pytest.approx(0.9, abs=0.03)
+    without = cantle.publish(frame, schema, epsilon=1, method="diffgen", rounds=1, oneway_share=0, insecure_seed=2)
+    assert without.records["pay"].mean() > 10 * frame["pay"].mean()  # uniform in the cell
+    assert "marginals" not in without.frames
+
+
+def test_one_way_tables_are_paid_and_saved(tmp_path: Path) -> None:
+    frame, schema = skewed(3_000)
+    release = cantle.publish(frame, schema, epsilon=1, method="diffgen", rounds=1, oneway_share="3/10")
+    charges = release.manifest.receipt.paths[0].charges
+    values = [charge for charge in charges if charge.why == "one-way tables"]
+    assert len(values) == len(release.manifest.structure["tables"]) == 3
+    assert {(charge.epsilon_nano, charge.sensitivity) for charge in values} == {(100_000_000, 1)}
+    assert sum(charge.epsilon_nano for charge in charges) == 10**9
+    again = cantle.Release.load(release.save(tmp_path / "out"))
+    again.verify()
+    assert again.sample(500, seed=4).equals(release.sample(500, seed=4))
+    finer = again.frames["marginals"].with_columns(rate_num=pl.col("rate_num") * 2)
+    with pytest.raises(VerifyError, match="noise of the one-way tables"):
+        replace(again, frames={"marginals": finer}).verify()

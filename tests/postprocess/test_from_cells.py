@@ -46,7 +46,7 @@ NOISY = st.dictionaries(st.integers(0, 11), st.integers(1, 40), max_size=12).map
 @settings(max_examples=60)
 @given(NOISY, st.one_of(st.none(), st.integers(-20, 300)))
 def test_counts_are_whole_non_negative_and_sum_to_the_total(found: NoisyCells, total: int | None) -> None:
-    results = cell_results(DOMAIN, GRID, found, total, 2, public_dice(1))
+    results = cell_results(DOMAIN, GRID, found, [], total, 2, public_dice(1))
     count = results.groups["count"]
     assert (count >= 0).all()
     if total is None:
@@ -60,7 +60,7 @@ def test_counts_are_whole_non_negative_and_sum_to_the_total(found: NoisyCells, t
 
 
 def test_projection_takes_the_same_from_every_cell() -> None:
-    results = cell_results(DOMAIN, GRID, noisy({0: 1, 3: 9, 5: 4, 11: 30}), 20, 2, public_dice(1))
+    results = cell_results(DOMAIN, GRID, noisy({0: 1, 3: 9, 5: 4, 11: 30}), [], 20, 2, public_dice(1))
     assert results.groups["count"].to_list() == [0, 0, 0, 20]
 
 
@@ -74,13 +74,13 @@ def recount(frame: pl.DataFrame) -> dict[int, int]:
 @settings(max_examples=40)
 @given(NOISY)
 def test_drawn_records_have_the_counts_of_their_cells(found: NoisyCells) -> None:
-    records = draw_from_cells(DOMAIN, GRID, found.cells, found.value, public_dice(3))
+    records = draw_from_cells(DOMAIN, GRID, found.cells, found.value, [], public_dice(3))
     assert records.columns == ["class", "job", "age"]
     assert recount(records) == dict(zip(found.cells.tolist(), found.value.tolist(), strict=True))
 
 
 def test_drawn_records_are_spread_over_their_span_and_shuffled() -> None:
-    records = draw_from_cells(DOMAIN, GRID, np.array([0, 3]), np.array([3000, 3000]), public_dice(3))
+    records = draw_from_cells(DOMAIN, GRID, np.array([0, 3]), np.array([3000, 3000]), [], public_dice(3))
     young = records.filter(pl.col("class") == "Y")["age"].value_counts()
     assert sorted(young["age"]) == list(range(18, 40))
     assert young["count"].min() > 80
@@ -91,7 +91,7 @@ def test_drawn_records_are_spread_over_their_span_and_shuffled() -> None:
 @given(NOISY)
 def test_generalised_groups_are_the_generalised_records(found: NoisyCells) -> None:
     """The labels of a release and of a table in its words agree, cell by cell."""
-    results = cell_results(DOMAIN, GRID, found, None, 2, public_dice(5))
+    results = cell_results(DOMAIN, GRID, found, [], None, 2, public_dice(5))
     released = generalised(DOMAIN, GRID, results.groups)
     assert released.columns == ["class", "job", "age", COUNT]
     told = Counter({row[:3]: row[3] for row in released.iter_rows()})
@@ -109,12 +109,12 @@ def test_labels_are_those_of_the_taxonomy_and_of_the_grid() -> None:
 
 
 def test_the_grid_behind_the_cuts_of_a_release() -> None:
-    results = cell_results(DOMAIN, GRID, noisy({0: 1}), None, 2, public_dice(5))
+    results = cell_results(DOMAIN, GRID, noisy({0: 1}), [], None, 2, public_dice(5))
     same = grid_of(DOMAIN, results.structure["cuts"])
     assert [edge.tolist() for edge in same.edges] == [edge.tolist() for edge in GRID.edges]
 
 
 def test_no_listed_cell_gives_no_record() -> None:
-    results = cell_results(DOMAIN, GRID, noisy({}), 50, 0, public_dice(5))
+    results = cell_results(DOMAIN, GRID, noisy({}), [], 50, 0, public_dice(5))
     assert (len(results.records), len(results.groups)) == (0, 0)
     assert len(generalised(DOMAIN, GRID, results.groups)) == 0

@@ -81,7 +81,8 @@ class DiffGenConfig(Config):
 
 
 def _counts_all_cells(lanes: Lanes) -> bool:
-    """Only the last question has one lane for all cells; other questions that draw counts have one lane per cell."""
+    """The last question has one lane for all cells, and so have the one-way tables before it, whose answers no other
+    question depends on; other questions that draw counts have one lane per cell."""
     return lanes.cells is None
 
 
@@ -113,6 +114,7 @@ def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Mapp
         f"rounds {method.rounds}, records {method.noisy_records}, cells {method.grid.cells}",
         *(f"cut of a{a}: {edge.tolist()}" for a, edge in enumerate(method.grid.edges)),
         f"at least {noisy.at_least[0]}, rate {noisy.rate_num[0]}/{noisy.rate_den}",
+        *(f"values of a{one.attribute}: {one.entries.tolist()} {one.noisy.tolist()}" for one in method.tables),
         *(f"leaked {value}" for value in getattr(noise, "leaked", ())),
     ]
     cells = tuple(n for pair in zip(noisy.cells.tolist(), noisy.value.tolist(), strict=True) for n in pair)

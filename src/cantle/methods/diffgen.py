@@ -187,8 +187,7 @@ class DiffGen(TableMethod):
             others = tuple(np.array([0, size], dtype=np.int64) for size in self.sizes)
             column = Grid((*others[:a], edges, *others[a + 1 :]))
             asked = Cells(column, self.classes)
-            why = f"values of {self.domain.attributes[a].name}"
-            noisy = curator.measure(root, asked, each, at_least=1, why=why)
+            noisy = curator.measure(root, asked, each, at_least=1, why="one-way tables")
             self.tables.append(ColumnTable(a, edges, noisy.cells, noisy.value, int(noisy.rate_num[0]), noisy.rate_den))
 
     def _class_totals(self, root: Frontier, curator: Curator, total: int) -> list[int]:

@@ -174,6 +174,7 @@ def _cells(release: Release) -> Iterator[str]:
     rates = groups.select("rate_num", "rate_den").unique().rows()
     if len(groups) and rates != [rate_paid(last)]:
         yield "the noise of the cells is not what the receipt paid for"
+    yield from _one_way_rates(release)
     listed, count = listed_cells(domain, groups), groups["count"].to_numpy()
     size = grid.cells * (domain.target.size if domain.target else 1)
     in_order = (np.diff(listed) > 0).all() and (listed >= 0).all() and (listed < size).all()
@@ -189,6 +190,15 @@ def _cells(release: Release) -> Iterator[str]:
     if (groups["noisy"] < manifest.summary["at_least"]).any():
         yield "a cell below the threshold is listed"
     yield from _recount_cells(release, listed, count)
+
+
+def _one_way_rates(release: Release) -> Iterator[str]:
+    """Checks that the one-way tables have the noise of the receipt."""
+    if "marginals" in release.frames:
+        charges = release.manifest.receipt.charges()
+        paid = {rate_paid(charge) for charge in charges if charge.why == "one-way tables"}
+        if not set(release.frames["marginals"].select("rate_num", "rate_den").unique().rows()) <= paid:
+            yield "the noise of the one-way tables is not what the receipt paid for"
 
 
 def _recount_cells(release: Release, listed: Ints, count: Ints) -> Iterator[str]:
