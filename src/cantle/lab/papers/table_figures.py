@@ -182,7 +182,8 @@ def _block(data: str, epsilon: float, part: pl.DataFrame) -> str:
         if must:
             cells.append(_verdict(measure, must, found.get(("mosaic", measure))))
         lines.append([measure, *cells])
-    return f"{FIGURE} {data}, epsilon {epsilon:g}\n{report.aligned(lines)}"
+    text = f"{FIGURE} {data}, epsilon {epsilon:g}\n{report.aligned(lines)}"
+    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def _verdict(measure: str, must: table_peers.Figures, mosaic: tuple[float, float] | None) -> str:
