@@ -28,8 +28,9 @@ RAW, CPU = "raw", "CPU seconds"
 SHUFFLED = "columns shuffled"
 
 NOTES = (
-    "tables: mean +- standard error of the splits; every method has pure epsilon; musts are for mosaic",
-    "tables: AIM, MST, PrivBayes have (epsilon, 1e-9), one or two seeds, and range questions of another generator",
+    "tables: mean +- standard error of the splits; mosaic, rps, diffgen have pure epsilon; musts are for mosaic",
+    "tables: AIM, MST, PrivBayes were not run here: noted earlier, (epsilon, 1e-9), one or two seeds, other splits",
+    "tables: range questions of the peers, and trees and boosting of the peers on Adult, were judged otherwise",
     "tables: q95 is the 95 % quantile of |true - released| of questions over k columns, in 1/10,000 of the records",
 )
 
