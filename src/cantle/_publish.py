@@ -32,7 +32,7 @@ from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
 from cantle.trusted.noise import Noise, Secure, Seeded
 
-MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "degrees"]
+MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "degrees"]
 EngineName = Literal["memory", "duckdb", "spark", "database"]
 PresetName = Literal["default", "paper"]
 

@@ -12,10 +12,10 @@ from functools import cache
 
 from tests.architecture.sources import dotted, modules, others, ours
 
-VALUES = "trusted.answers trusted.budget trusted.geometry"
+VALUES = "trusted.answers trusted.budget trusted.geometry trusted.mixing"
 QUESTIONS = "trusted.curator trusted.cut_candidates trusted.specialisations trusted.scores trusted.queries "
 QUESTIONS += "trusted.degree_queries trusted.keys trusted.stop_test "
-QUESTIONS += "trusted.table_queries trusted.table_candidates trusted.value_trees"
+QUESTIONS += "trusted.table_queries trusted.table_candidates trusted.value_trees trusted.set_queries"
 DOOR = "_publish _open estimators"
 
 ROOMS = {  # besides itself, `errors`, and the two helpers that choose and build kernels: `_fast`, `_jit`

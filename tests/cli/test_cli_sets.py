@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_fimi_lines_in_and_out(folder: Path, cantle: Cantle) -> None:  # noqa: F811
-    done = cantle(*PUBLISH, "-o", "out")
+    done = cantle(*PUBLISH, "--method", "diffpart", "-o", "out")
     assert done.code == 0, done.err
     assert done.err == ""
     assert "synthetic sets" in done.out
@@ -92,7 +92,11 @@ def test_parameters_and_seeds(folder: Path, cantle: Cantle) -> None:  # noqa: F8
 
 
 BAD: list[tuple[list[Any], int, str]] = [
-    (["sets.dat", "--schema", "numbers.yaml", "--method", "rps"], 2, "not for sets data; use diffpart, or auto"),
+    (
+        ["sets.dat", "--schema", "numbers.yaml", "--method", "rps"],
+        2,
+        "not for sets data; use diffpart or baskets, or auto",
+    ),
     (["sets.dat", "--schema", "numbers.yaml", "--format", "xml"], 2, "csv or parquet or fimi for sets"),
     (["sets.dat", "--schema", "numbers.yaml", "--set", "theta=3"], 2, "Known: c1, c2"),
     (["sets.dat", "--schema", "numbers.yaml", "--nodes", "sets.dat"], 2, "nodes is for graphs"),

@@ -49,11 +49,14 @@ TABLES: dict[str, dict[str, Any]] = {
     "diffgen, paper, purity": {"method": "diffgen", "preset": "paper", "score": "purity", "rounds": 3},
 }
 SETS: dict[str, dict[str, Any]] = {
-    "diffpart": {},
+    "diffpart": {"method": "diffpart"},
     "diffpart, paper": {"preset": "paper"},
     "diffpart, fanout 3": {"fanout": 3, "m": 6, "eta": "1/10", "fill": False},
+    "baskets": {"method": "baskets"},
+    "baskets, pairs": {"method": "baskets", "epsilon": 100},
 }
 FEW: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 6}}
+FIFTEEN: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 15}}
 PERSONS: dict[str, Any] = SCHEMA | {"unit": {"person": "id", "max_records": 2}}
 GRAPHS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "degrees, node": (GRAPH, {}),
@@ -122,9 +125,14 @@ def all_hashes(folder: Path) -> dict[str, dict[str, str]]:
         add(f"{method}, one column", people().select("age"), {"fields": [SCHEMA["fields"][1]]}, method=method)
     for form in ("fimi", "long.csv", "list.parquet"):
         sets = as_source(baskets(NUMBERS), form, folder)
-        for name, given in SETS.items() if form == "fimi" else [("diffpart", {})]:
+        for name, given in (
+            SETS.items() if form == "fimi" else [("diffpart", SETS["diffpart"]), ("baskets", SETS["baskets"])]
+        ):
             add(f"{name}, {form}", sets, NUMBERS, **given)
-    add("diffpart, words", baskets(WORDS), WORDS)
+    for name in ("diffpart", "baskets"):
+        add(f"{name}, words", baskets(WORDS), WORDS, method=name)
+    add("baskets, pairs off", baskets(WORDS), WORDS, epsilon=100, pairs="off")
+    add("baskets, by sizes", [[1 + item % 15 for item in one] for one in baskets(NUMBERS)], FIFTEEN, epsilon=10)
     add("diffpart, few items", [[1 + item % 6 for item in one] for one in baskets(NUMBERS)], FEW)
     for name, (schema, given) in GRAPHS.items():
         add(name, edge_file(folder), schema, **given)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cantle.audit.baskets import BASKET_CONFIGS
 from cantle.audit.degrees import DEGREE_CONFIGS
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffpart import DIFFPART_CONFIGS
@@ -63,7 +64,7 @@ def run_audits(
     nodes, and judges no tightness. Instances and breakages come from cantle.lab.mutants."""
     report = progress or (lambda _text: None)
     rows: list[Row] = []
-    for config in (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *DEGREE_CONFIGS):
+    for config in (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS, *DEGREE_CONFIGS):
         report(f"exact: {config.name}")
         rows.append(audit_exactly(config, quick=quick))
     for name, numbers in (instances or {}).items():

@@ -1,15 +1,17 @@
 """One method per file. A method sees public regions and noisy answers; it imports neither noise nor engines.
 
-METHODS is the table of all methods, AUTOMATIC what `method="auto"` means for each kind of data.
+METHODS is the table of all methods, AUTOMATIC what `method="auto"` means for each kind of data but sets (auto_sets.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from cantle.errors import ParameterError
+from cantle.methods.auto_sets import auto_sets
 from cantle.methods.base import Method
+from cantle.methods.baskets import Baskets
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.diffpart import DiffPart
@@ -17,12 +19,12 @@ from cantle.methods.mosaic import Mosaic
 from cantle.methods.rps import RPS
 from cantle.methods.settings import rules_of
 from cantle.schema import Schema
+from cantle.schema.sets import SetSchema
 
-METHODS: dict[str, type[Method]] = {one.name: one for one in (Mosaic, RPS, DiffGen, DiffPart, DegreeSequence)}
+METHODS: dict[str, type[Method]] = {one.name: one for one in (Mosaic, RPS, DiffGen, DiffPart, Baskets, DegreeSequence)}
 
 AUTOMATIC: dict[str, Callable[[Any], str]] = {
     "table": lambda _: "mosaic",
-    "sets": lambda _: "diffpart",
     "graph": lambda _: "degrees",
 }
 
@@ -39,6 +41,8 @@ def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[st
     able = methods_for(schema.kind)
     if method not in ("auto", *able):
         raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
+    if method == "auto" and isinstance(schema, SetSchema):
+        return cast(Method, auto_sets(schema, preset, parameters))  # the name of a BySizes changes while it runs
     name = AUTOMATIC[schema.kind](schema) if method == "auto" else method
     if method == "auto":
         _refuse_parameters_of_others(schema.kind, name, parameters)

@@ -156,13 +156,26 @@ def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     return drawn_records(domain, scaled, values, within, generator).frame()
 
 
+def _from_answers(release: Release, n: int, generator: Dice) -> pl.DataFrame:
+    """Records drawn anew from the noisy answers of baskets."""
+    from cantle.postprocess.set_frames import give_back_sets
+    from cantle.release.baskets import sample_baskets
+    from cantle.release.sets import form_of
+
+    return give_back_sets(sample_baskets(release, n, generator), form_of(release.manifest))
+
+
 def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """n records, sets or degrees drawn from the released ones, with replacement."""
     frame, manifest = as_polars(release.records, release.manifest), release.manifest
     return KINDS[manifest.kind].redraw(frame, n, generator, manifest)
 
 
-SAMPLERS: dict[str, Callable[[Release, int, Dice], pl.DataFrame]] = {"rps": _from_tree, "diffgen": _from_cells}
+SAMPLERS: dict[str, Callable[[Release, int, Dice], pl.DataFrame]] = {
+    "rps": _from_tree,
+    "diffgen": _from_cells,
+    "baskets": _from_answers,
+}
 """Methods whose released counts more records can be drawn from; of others, released records are drawn again."""
 
 

@@ -25,6 +25,19 @@ def _diffpart(s: Summary) -> str:
     return f"{s['leaves']} sets of items{too_small}"
 
 
+def _baskets(s: Summary) -> str:
+    if not s["pairs"]:
+        return "sets by size and of items"
+    head = f", of the patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
+    given = f"{s['pairs_given']} of the {s['pairs']} pairs of {s['paired_items']} items"
+    return f"sets by size, of items{head}, and of {given}"
+
+
+def _baskets_in_short(s: Summary) -> str:
+    pairs = f"{s['pairs_given']:,} pairs of {s['paired_items']:,} items" if s["pairs"] else "no pairs"
+    return f"counts of sets by size, of items, and of {pairs}"
+
+
 def _degrees(s: Summary) -> str:
     bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
     return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else bound
@@ -49,6 +62,7 @@ WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
             f"{percent(s['refilled'], s['records'])} of records filled in at random"
         ),
     ),
+    "baskets": (_baskets, _baskets_in_short),
     "degrees": (
         lambda s: "nodes by degree" if "leaves" not in s else f"{s['leaves']} ranges of degrees",
         _degrees,

@@ -152,7 +152,15 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 
 
 def outcome(manifest: Manifest, regions: str) -> str:
-    return drawn_records(manifest, "set", regions)
+    return drawn_records(manifest, "set", regions) + _not_measured(manifest)
+
+
+def _not_measured(manifest: Manifest) -> str:
+    """Says so if no question of baskets was about which items go together."""
+    if manifest.method != "baskets" or manifest.summary["pairs"]:
+        return ""
+    why = "`pairs=off` was set" if manifest.parameters["pairs"] == "off" else "the records are too few for this epsilon"
+    return f"\n**No co-occurrence was measured** ({why}): which items go together is not in this release."
 
 
 def fitted(manifest: Manifest) -> str:  # noqa: ARG001

@@ -255,6 +255,18 @@ def _set_lines(release: Release, most: int = 20) -> Iterator[str]:
         yield f"… and {len(release.groups) - most} more in groups.parquet"
 
 
+def _basket_lines(release: Release, most: int = 20) -> Iterator[str]:
+    """Estimated numbers of records that hold the most popular items and pairs."""
+    import polars as pl
+
+    held = release.groups.filter(pl.col("question").str.starts_with("items") | (pl.col("question") == "pairs"))
+    sums = held.group_by("items", maintain_order=True).agg(pl.col("estimate").sum())
+    for row in sums.sort("estimate", descending=True, maintain_order=True).head(most).iter_rows(named=True):
+        yield f"{', '.join(map(str, row['items']))}: {round(row['estimate']):,}"
+    if len(sums) > most:
+        yield f"… and {len(sums) - most} more in groups.parquet"
+
+
 def _degree_lines(release: Release) -> Iterator[str]:
     """How many nodes have a degree in each power of two."""
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
@@ -288,6 +300,7 @@ LINES: dict[str, Callable[[Release, int], Iterator[str]]] = {
     "rps": _tree_lines,
     "diffgen": lambda release, _: cut_lines(release),
     "diffpart": lambda release, _: _set_lines(release),
+    "baskets": lambda release, _: _basket_lines(release),
     "degrees": lambda release, _: _degree_lines(release),
 }
 """How the regions of each method are drawn."""

@@ -18,6 +18,7 @@ from cantle.postprocess.from_cells import listed_cells
 from cantle.postprocess.group_frames import leaves_from, span_columns
 from cantle.postprocess.tree import Leaves
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
+from cantle.release.baskets import basket_problems
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of, grid_and_domain, load, read_document, schema_of
 from cantle.release.manifest import Manifest, Receipt
@@ -295,5 +296,6 @@ PROBLEMS: dict[str, Callable[[Release], Iterator[str]]] = {
     "rps": _tree_leaves,
     "diffgen": _cells,
     "diffpart": set_problems,
+    "baskets": basket_problems,
     "degrees": degree_problems,
 }

@@ -26,6 +26,7 @@ from cantle.trusted.keys import TRUSTED_KEYS, Sizes
 from cantle.trusted.noise import Lanes, Noise, Rate
 from cantle.trusted.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.scores import CUT_QUALITIES, Score
+from cantle.trusted.set_queries import BASKET_KEYS, PairSupports, SetApart
 from cantle.trusted.specialisations import SPECIALISATIONS
 from cantle.trusted.stop_test import MOST_TESTS, PrivTree
 from cantle.trusted.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
@@ -39,8 +40,8 @@ REGIONS: tuple[type, ...] = (Frontier, Partitions)
 RULES: dict[type, type] = {Frontier: Cuts, Partitions: Kept}
 TRUSTED_QUALITIES = (*CUT_QUALITIES, *TABLE_QUALITIES, Lag)
 TRUSTED_CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, Bounds)
-LISTED_QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *GRAPH_KEYS)
-LISTED_KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS)
+LISTED_QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *GRAPH_KEYS, *BASKET_KEYS)
+LISTED_KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS, *BASKET_KEYS)
 
 MOST_SPURIOUS = 10**7
 """Most empty cells that a question may list on average."""
@@ -154,6 +155,8 @@ class Curator:
         integer vector of that L1 sensitivity: P[Z = z] / P[Z = z'] <= e^(rate |z - z'|).
         Claim 25. So are the counts from a threshold on: Claim 14 on all cells, whose small values are withheld by a
         public rule; drawn without listing empty cells (Claim 17). The order of the answer is that of the cells.
+        Claim 65. So are these with a public list of cells given whatever their value: the public rule withholds small
+        values of the other cells only. Listed cells leave the sparse draw, so that each cell is drawn once.
         """
         if at_least is None:
             return self.__measure_all(nodes, query, epsilon, why)
@@ -178,7 +181,7 @@ class Curator:
         return Noisy(value, cost, sensitivity * NANO)
 
     def __measure_from(self, nodes: Any, query: Any, epsilon: Any, at_least: Any, why: str) -> NoisyCells:
-        _require_trusted(query, (*SPARSE_QUERIES, Spikes))
+        _require_trusted(query, (*SPARSE_QUERIES, Spikes, PairSupports))
         ours, positions, engine, cost = self.__ask(nodes, epsilon)
         _require_fitting(query, engine, ours)
         if not query.fits(ours, engine.domain):
@@ -192,11 +195,29 @@ class Curator:
             raise ParameterError("the thresholds let too many empty cells pass; raise them or ask about fewer cells")
         self.__charge(ours, cost, why, "measure", sensitivity)
         exact_starts, exact_cells, exact_counts = query.occupied(engine, positions, ours)
+        if isinstance(query, PairSupports):
+            cells, values = self.__pairs(query, ours, exact_cells, exact_counts, rate, least)
+            return NoisyCells(np.zeros_like(cells), cells, values, cost, sensitivity * NANO, least)
         several = len(owner) > len(ours)  # segments of one region have random numbers of their own
         lanes = Lanes(self.__calls, ours.ids[owner], np.arange(len(owner)) if several else None)
         starts, cells, values = self.__noise.sparse(lanes, exact_starts, exact_cells, exact_counts, total, rate, least)
         rows = np.repeat(np.arange(len(owner)), np.diff(starts))
         return NoisyCells(rows, cells, values, cost[owner], sensitivity * NANO, least)
+
+    def __pairs(
+        self, query: PairSupports, root: Any, exact_cells: Ints, exact_counts: Ints, rate: Rate, least: Ints
+    ) -> tuple[Ints, Ints]:
+        """Draws the listed cells one by one and all others sparsely (Claim 65)."""
+        apart = SetApart(query.always.copy())
+        other_cells, other_counts, exact_listed = apart.divide(exact_cells, exact_counts)
+        total = query.totals(root) - len(apart.always)
+        starts = np.array([0, len(other_cells)])
+        lanes = Lanes(self.__calls, root.ids)
+        _, cells, values = self.__noise.sparse(lanes, starts, other_cells, other_counts, total, rate, least)
+        self.__calls += 1  # the listed cells are another draw
+        lanes = Lanes(self.__calls, np.repeat(root.ids, len(apart.always)), apart.always)
+        listed = self.__noise.laplace(lanes, exact_listed, Rate(int(rate.exact(0)[0]), rate.den))
+        return apart.join(cells, values, listed)
 
     def test(self, nodes: Frontier, stop: PrivTree, *, why: str) -> Bools:
         """Whether each region is worth splitting: yes or no, at a price that stops growing (Claim 12).

@@ -5,6 +5,7 @@ inside a `with` block and undoes it at the end; nothing here can be reached from
 """
 
 from cantle.audit.exact import Breakage
+from cantle.lab.mutants.baskets import BASKET_BREAKAGES
 from cantle.lab.mutants.degrees import DEGREE_BREAKAGES
 from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle.lab.mutants.diffpart import DIFFPART_BREAKAGES
@@ -17,6 +18,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *DIFFGEN_BREAKAGES,
     *MOSAIC_BREAKAGES,
     *DIFFPART_BREAKAGES,
+    *BASKET_BREAKAGES,
     *DEGREE_BREAKAGES,
 )
 

@@ -15,7 +15,8 @@ Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
   An engine may count and score cuts in one pass (`Fused`); what it gives must be what counting first gives.
 * tables with `CELL_KEYS` (all but the rows engine, `CellEngine`) count many cross tables of the whole data at once.
 * graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
-* sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers.
+* sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers;
+  `pairs(items, most)` lists the pairs of these items that occur in any record, with their parts.
 
 Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
 inside the curator call that asked. A miscount costs privacy.
@@ -109,6 +110,10 @@ class SetsEngine(Engine, Protocol):
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
         """(starts, masks, counts): those of partition positions[i] from starts[i] to starts[i + 1], masks ascending."""
+
+    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
+        """Cells of pairs of these items that occur, ascending, and their parts (set_queries.PairSupports); only before
+        the first split."""
 
     def split(self, positions: Ints, kept: Kept) -> None: ...
 

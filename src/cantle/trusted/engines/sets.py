@@ -2,7 +2,9 @@
 
 All records of a partition share its cut, so the k-th node of a height is at offset k for all of them, and the children
 that a record touches below it are one load (a mask). Expanding a node is that load and one count of (partition, mask);
-one radix sort divides what is kept. Records are never moved, only their numbers.
+one radix sort divides what is kept. Records are never moved, only their numbers. The questions of `baskets` are
+counted over the rows as they came (basket_counts.py); the first split drops them. The nodes that records touch are
+found when they are first asked for.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ import numpy.typing as npt
 
 from cantle.errors import ParameterError
 from cantle.trusted.engines.base import Chunk
+from cantle.trusted.engines.basket_counts import count_items, count_pairs, count_patterns, count_sizes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, gather
 from cantle.trusted.keys import SET_KEYS, Key, PatternTable, Sizes
 from cantle.trusted.mixing import scramble
+from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
 
 WIDE = 24
 """Width of a mask in bits from which on only the masks that occur are numbered."""
@@ -35,7 +39,7 @@ class SetEngine:
     """
 
     kind: ClassVar[str] = "sets"
-    keys: ClassVar[tuple[type, ...]] = SET_KEYS
+    keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
     compiled: bool = False
 
     def __init__(self, starts: Ints, items: npt.NDArray[Any], *, tree: ItemTree, most: int) -> None:
@@ -43,7 +47,8 @@ class SetEngine:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
         self._tree, self._most = tree.copy(), most
         starts, items = _cut(starts, items, most, tree.size)
-        self._masks, self._offsets = _levels(starts, items, self._tree)
+        self._rows: tuple[Ints, npt.NDArray[Any]] = starts, items
+        self._touched: tuple[list[npt.NDArray[Any]], list[Ints]] | None = None
         self._records = np.arange(len(starts) - 1, dtype=np.int64)
         self._starts: Ints = np.array([0, len(starts) - 1], dtype=np.int64)
         self._parts = self.root()
@@ -56,7 +61,7 @@ class SetEngine:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._masks, self._offsets, self._records, self._starts, self._placed
+        del self._rows, self._touched, self._records, self._starts, self._placed
 
     @property
     def domain(self) -> ItemTree:
@@ -66,8 +71,10 @@ class SetEngine:
     def root(self) -> Partitions:
         return Partitions.root(self._tree, self._most)
 
-    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
-        if isinstance(key, PatternTable):
+    def tally(self, positions: Ints, key: Key | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
+        if isinstance(key, SetSizes | ItemSupports | HeadPatterns):
+            yield 0, 1, self._count(key).reshape(1, -1)
+        elif isinstance(key, PatternTable):
             counts = np.zeros((1, key.cells), dtype=np.int64)
             _, mask, number = self.touched(positions)
             counts[0, mask - 1] = number
@@ -75,6 +82,19 @@ class SetEngine:
         elif isinstance(key, Sizes):
             sizes = self._starts[positions + 1] - self._starts[positions]
             yield 0, len(positions), sizes.reshape(-1, 1)
+
+    def _count(self, key: SetSizes | ItemSupports | HeadPatterns) -> Ints:
+        starts, items = self._rows
+        match key:
+            case SetSizes():
+                return count_sizes(starts, np.array(key.edges))
+            case ItemSupports():
+                return count_items(starts, items, key.items, key.most, key.strata)
+            case HeadPatterns():
+                return count_patterns(starts, items, self._tree.size, np.array(key.items))
+
+    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
+        return count_pairs(*self._rows, self._tree.size, np.array(items), most)
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
         _, cells = self._place(positions)
@@ -99,6 +119,7 @@ class SetEngine:
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         self._parts = kept.children(self._parts.take(positions), 0)
         self._placed = None
+        self._rows = np.zeros(1, np.int64), np.zeros(0, np.int32)
 
     def _place(self, positions: Ints) -> tuple[Ints, _Cells]:
         """The records of the listed partitions, and the cell of each: its partition and the children it touches. Kept
@@ -110,18 +131,25 @@ class SetEngine:
             self._placed = positions.copy(), records, cells
         return self._placed[1:]
 
+    def _levels(self) -> tuple[list[npt.NDArray[Any]], list[Ints]]:
+        """What all records touch, height by height."""
+        if self._touched is None:
+            self._touched = _levels(*self._rows, self._tree)
+        return self._touched
+
     def _mask(self, positions: Ints, records: Ints, starts: Ints) -> npt.NDArray[Any]:
         """The children of its partition's next node that each record touches."""
+        masks, offsets = self._levels()
         heights, taken = self._parts.height[positions], self._parts.taken[positions]
         if len(positions) and (heights == heights[0]).all() and (taken == taken[0]).all():
             height = int(heights[0])
-            return self._masks[height - 1][self._offsets[height - 1][records] + taken[0]]
+            return masks[height - 1][offsets[height - 1][records] + taken[0]]
         mask = np.empty(len(records), dtype=np.int64)
         for height in np.unique(heights).tolist():
             rows = np.flatnonzero(heights == height)
             spans, where = gather(starts, np.arange(len(records)), rows)
-            offset = self._offsets[height - 1][records[where]] + np.repeat(taken[rows], np.diff(spans))
-            mask[where] = self._masks[height - 1][offset]
+            offset = offsets[height - 1][records[where]] + np.repeat(taken[rows], np.diff(spans))
+            mask[where] = masks[height - 1][offset]
         return mask
 
 

@@ -1,0 +1,97 @@
+"""What the exact audit runs baskets over, through the shipped code.
+
+Without pairs the item supports come last: they are not enumerated, and the sizes before them are. With pairs the sizes
+and the supports are enumerated, head patterns and pairs come last. There `PARTS` is 6 instead of 5040, so that a unit
+of epsilon is a whole number per part, pairs are bought however few the records are, and one pair of a record may be all
+that counts; the fit takes one step instead of 200. All of these are public numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cantle._publish import run
+from cantle.audit.diffpart import SetConfig, listening
+from cantle.audit.enumerating import Enumerating
+from cantle.audit.exact import Drawn, Shown, Table, drawn_by, replaced
+from cantle.methods.baskets import Baskets
+from cantle.postprocess.baskets import item_supports, pair_plan, questions
+from cantle.postprocess.baskets.questions import PAID
+from cantle.trusted import set_queries
+from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry import set_parts
+
+FEW_PARTS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class BasketConfig(SetConfig):
+    """Baskets over so many items; `rich` says that pairs are bought, whatever the noisy sizes are."""
+
+    window: tuple[int, int] = (0, 1)
+    rich: bool = False
+
+    def runner(
+        self,
+        table: Table,
+        *,
+        enumerate_leaves: bool,
+        chunk_cells: int,  # noqa: ARG002 (no chunks here)
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
+        items = np.array([item for record in table for item in record], dtype=np.int32)
+        last = ("head", "pairs") if self.rich else ("items",)
+
+        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
+            method = Baskets(self.schema, **self.settings)
+            engine = SetEngine(starts, items, tree=method.tree, most=method.most)
+            closed = () if enumerate_leaves else tuple(PAID[question] for question in last)
+            with small_numbers(rich=self.rich), listening(noise, closed) as answers:
+                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
+            return shown(method, answers, receipt), drawn_by(noise)
+
+        return once
+
+
+@contextmanager
+def small_numbers(*, rich: bool) -> Iterator[None]:
+    """Public numbers for tiny data; without pairs, all but the steps of the fit are the shipped ones."""
+    with ExitStack() as stack:
+        stack.enter_context(replaced(item_supports, "_ROUNDS", 1))
+        if rich:
+            for name, value in {"POOR": 0.0, "_FEWEST_PAIRS": 1, "_HEAD_FROM": 0.08}.items():
+                stack.enter_context(replaced(pair_plan, name, value))
+            for module in (set_parts, set_queries, pair_plan, questions):
+                stack.enter_context(replaced(module, "PARTS", FEW_PARTS))
+        yield
+
+
+def shown(method: Baskets, answers: list[str], receipt: Mapping[str, Any]) -> Shown:
+    """More than a release is made from: noisy answers, all plans, receipt."""
+    made = method.answers
+    assert made is not None
+    lines = [f"edges {made.edges.tolist()}", f"items {made.item_plan}", f"head {made.head_items.tolist()}"]
+    if made.pair_plan is not None:
+        plan = made.pair_plan
+        lines.append(f"pairs {plan.items.tolist()} {plan.most} {plan.at_least} {plan.always.tolist()}")
+    return (*answers, *lines, f"receipt {receipt}"), ()
+
+
+POOR = BasketConfig("Baskets: sizes and three items", (3,), {}, 25, records=2, tight=True)
+"""Sizes pay 1 unit, items 24."""
+
+RICH = BasketConfig("Baskets: two items with head and pairs", (2,), {}, 600, window=(5, 6), rich=True, tight=True)
+"""Sizes pay 24 units, items 300, head patterns 30, pairs 246."""
+
+BASKET_CONFIGS: tuple[BasketConfig, ...] = (
+    BasketConfig("Baskets: sizes and two items", (2,), {"pairs": "off"}, 25, records=2, tight=True),
+    POOR,
+    BasketConfig("Baskets: a person of two records", (2,), {}, 50, unit=2, records=1, tight=True),
+    RICH,
+)

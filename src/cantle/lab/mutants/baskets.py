@@ -1,0 +1,65 @@
+"""NOT PRIVATE, on purpose: known ways to get baskets wrong, to show that the audit catches them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cantle.audit.baskets import POOR, RICH
+from cantle.audit.exact import Breakage
+from cantle.lab.mutants.patches import INFINITE, inside, instead
+from cantle.methods.baskets import CuratorAsker
+from cantle.trusted.answers import Noisy
+from cantle.trusted.engines import basket_counts, sets
+from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry.boxes import Ints
+
+
+def _cut_by_popularity(_original: Any) -> Any:
+    """Long records count with the items that most records have, not with parts of all of theirs."""
+
+    def count_items(starts: Ints, items: Ints, universe: int, most: int, strata: bool) -> Ints:
+        held = np.bincount(items, minlength=universe)
+        counts = np.zeros(2 * universe, dtype=np.int64)
+        for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            mine = sorted(items[first:last].tolist(), key=lambda item: (-held[item], item))[:most]
+            counts[np.array(mine) + universe * (last - first > most)] += set_parts.PARTS
+        return counts if strata else counts[:universe] + counts[universe:]
+
+    return count_items
+
+
+def _whole_items(_original: Any) -> Any:
+    """Every item of a long record counts in full."""
+    return lambda size, _most: np.full_like(size, set_parts.PARTS)
+
+
+def _head_of_the_data(original: Any) -> Any:
+    """The head is what the records hold most often, not what noisy supports say."""
+
+    def head_patterns(self: CuratorAsker, items: Ints, price: int) -> Noisy:
+        _, held = inside(self.curator, "engine")._rows
+        number = np.bincount(held, minlength=int(self.curator.domain.size))
+        exact = np.flatnonzero(number == number.max()) if number.any() else items
+        noisy: Noisy = original(self, exact, price)
+        return noisy
+
+    return head_patterns
+
+
+def _whole_pairs(_original: Any) -> Any:
+    """Every pair counts as often as its record has items: the cap is not kept."""
+    return lambda top, most: np.where(top >= 2, set_parts.PARTS * (most + 1), 0)
+
+
+BASKET_BREAKAGES: tuple[Breakage, ...] = (
+    Breakage("Baskets: long records cut by what others have", "Claim 62: a function of the record", POOR,
+             ((0, 1), (0, 1)), (1,), 50, instead(sets, "count_items", _cut_by_popularity)),
+    Breakage("Baskets: every item of a long record counts in full", "Claim 62: parts", POOR,
+             (), (0, 1, 2), 49, instead(basket_counts, "item_parts", _whole_items)),
+    Breakage("Baskets: head chosen from exact counts", "Claim 63: a public list", RICH,
+             ((0,),), (1,), INFINITE, instead(CuratorAsker, "head_patterns", _head_of_the_data)),
+    Breakage("Baskets: pairs without the cap", "Claim 64: at most S * PARTS", RICH,
+             (), (0, 1), 601, instead(basket_counts, "pair_parts", _whole_pairs)),
+)  # fmt: skip

@@ -1,0 +1,81 @@
+"""`auto` for sets: all sets at once (diffpart) for small universes, baskets for large ones, and between them whichever
+a noisy histogram of sizes calls for: all sets at once where there are at most as many sets as records times epsilon.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from cantle.errors import ParameterError
+from cantle.methods.baskets import PRESETS, Baskets, CuratorAsker
+from cantle.methods.diffpart import SMALL, DiffPart
+from cantle.methods.settings import rules_of
+from cantle.postprocess.baskets.questions import ask_sizes
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.results import Results
+from cantle.schema.sets import SetSchema
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.item_partitions import ItemTree
+
+ALL_AT_ONCE = 12
+"""Items up to which all sets are counted at once, however few the records are."""
+
+
+def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> DiffPart | Baskets | BySizes:
+    """The method for this universe; a preset or a parameter that only one of them has is for that one."""
+    size = schema.universe.size
+    theirs, ours = (set(given) & set(rules_of(one.Settings)) for one in (DiffPart, Baskets))
+    if unknown := set(given) - theirs - ours:
+        name, known = min(unknown), [*rules_of(DiffPart.Settings), *rules_of(Baskets.Settings)]
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ParameterError(f"no method for sets has a parameter {name!r}; {hint}Known: {', '.join(sorted(known))}")
+    if theirs and ours:
+        raise ParameterError(
+            f"parameter {min(theirs)} is one of diffpart, {min(ours)} one of baskets; name the method, or drop one"
+        )
+    if theirs or preset not in PRESETS or (size <= ALL_AT_ONCE and not ours):
+        return DiffPart(schema, preset=preset, **given)
+    if ours or size > SMALL:
+        return Baskets(schema, preset=preset, **given)
+    return BySizes(schema)
+
+
+class BySizes:
+    """One run: first the sizes, then the method that they call for. Until then its name is `auto`."""
+
+    Settings: ClassVar[type] = Baskets.Settings
+    kind: ClassVar[str] = "sets"
+
+    def __init__(self, schema: SetSchema) -> None:
+        self.schema, size = schema, schema.universe.size
+        self.tree, self.most = ItemTree.of(size, size, even=True), size
+        self.chosen: DiffPart | Baskets | None = None
+
+    @classmethod
+    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:  # noqa: ARG003 (it has none)
+        return cls(schema)
+
+    @property
+    def name(self) -> str:
+        return "auto" if self.chosen is None else self.chosen.name
+
+    def parameters(self) -> dict[str, Any]:
+        return {"preset": "default"} if self.chosen is None else self.chosen.parameters()
+
+    def run(self, curator: Curator) -> None:
+        """Sizes, then all questions of the method chosen."""
+        first = ask_sizes(CuratorAsker(curator), self.schema.universe.size)
+        if 2**self.schema.universe.size <= first.strength(curator.unit.max_records):
+            self.chosen = DiffPart(self.schema, cells="all")
+            self.chosen.run(curator)
+        else:
+            self.chosen = Baskets(self.schema)
+            self.chosen.run_rest(curator, first)
+
+    def results(self, dice: Dice) -> Results:
+        """Records and groups from the noisy answers."""
+        assert self.chosen is not None, "run asks first"
+        return self.chosen.results(dice)

@@ -1,0 +1,112 @@
+"""Baskets: sets over large universes from four noisy questions: sizes, item supports, head patterns and pairs.
+
+Which questions are asked at which price is settled in cantle.postprocess.baskets.questions from earlier noisy answers;
+here they are put to the curator. Everything after the answers is post-processing: a pool of records is walked along
+the given pairs, raked to what was measured, and drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from cantle.errors import ParameterError
+from cantle.methods.settings import echo, one_of, read_settings, setting
+from cantle.postprocess.baskets.questions import PAID, Answers, AskedSizes, Terms, ask_rest, ask_sizes
+from cantle.postprocess.baskets.synthesis import Measured
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.from_baskets import basket_results
+from cantle.postprocess.results import Results
+from cantle.schema.sets import SetSchema
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import ItemTree
+from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
+
+PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on"}}
+FEWEST = 2
+"""Items of the smallest universe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BasketSettings:
+    """The parameters of baskets, each described in docs/reference.md."""
+
+    pairs: str = setting(one_of("on", "off"), shown=True)
+
+
+class Baskets:
+    """One run: settings, the four answers and what is fitted to them. All public."""
+
+    name: ClassVar[str] = "baskets"
+    Settings: ClassVar[type] = BasketSettings
+    kind: ClassVar[str] = "sets"
+
+    def __init__(self, schema: SetSchema, *, preset: str = "default", **given: object) -> None:
+        self.settings = read_settings(BasketSettings, "baskets", PRESETS, preset, given)
+        size = schema.universe.size
+        if size < FEWEST:
+            raise ParameterError(f"baskets takes at least {FEWEST} items, this universe has {size}; use diffpart")
+        self.preset, self.schema = preset, schema
+        self.terms = Terms(size, pairs=self.settings.pairs == "on")
+        # No question of ours looks at the taxonomy, and no record is cut.
+        self.tree, self.most = ItemTree.of(size, MOST_CHILDREN, even=True), size
+        self.answers: Answers | None = None
+        self.measured: Measured | None = None
+        self.path = 0
+
+    @classmethod
+    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
+        return cls(schema, preset=preset, **given)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"preset": self.preset, **echo(self.settings)}
+
+    def run(self, curator: Curator) -> None:
+        """All questions."""
+        self.run_rest(curator, ask_sizes(CuratorAsker(curator), self.terms.universe))
+
+    def run_rest(self, curator: Curator, first: AskedSizes) -> None:
+        """The questions after the one about sizes."""
+        self.answers, self.measured = ask_rest(CuratorAsker(curator), self.terms, first)
+        self.path = int(curator.path(curator.root())[0])
+
+    def results(self, dice: Dice) -> Results:
+        """Records and groups from the noisy answers."""
+        assert self.answers is not None, "run asks first"
+        assert self.measured is not None
+        return basket_results(self.schema.universe, self.answers, self.measured, self.path, dice)
+
+
+@dataclass(frozen=True)
+class CuratorAsker:
+    """The questions of `ask_all`, put to the curator about all records."""
+
+    curator: Curator
+
+    @property
+    def left(self) -> int:
+        return int(self.curator.left(self.curator.root())[0])
+
+    @property
+    def max_records(self) -> int:
+        return self.curator.unit.max_records
+
+    def set_sizes(self, edges: Ints, price: int) -> Noisy:
+        return self._measure(SetSizes(tuple(edges.tolist())), price, "sizes")
+
+    def item_supports(self, most: int, strata: bool, price: int) -> Noisy:
+        return self._measure(ItemSupports(self.curator.domain.size, most, strata), price, "items")
+
+    def head_patterns(self, items: Ints, price: int) -> Noisy:
+        return self._measure(HeadPatterns(tuple(items.tolist())), price, "head")
+
+    def pair_supports(self, items: Ints, most: int, price: int, at_least: int, always: Ints) -> NoisyCells:
+        query = PairSupports(tuple(items.tolist()), most, always)
+        return self.curator.measure(self.curator.root(), query, price, at_least=at_least, why=PAID["pairs"])
+
+    def _measure(self, query: SetSizes | ItemSupports | HeadPatterns, price: int, question: str) -> Noisy:
+        return self.curator.measure(self.curator.root(), query, price, why=PAID[question])

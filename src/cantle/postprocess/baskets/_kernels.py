@@ -1,0 +1,191 @@
+"""Compiled loops of `baskets`: the same as the plain ones of pool.py, rake.py and given_pairs.py, byte for byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cantle._jit import compiled, inlined
+
+_REFUSALS = 16  # pool.REFUSALS
+
+
+@inlined
+def mix(key: Any) -> Any:
+    """`mixing.scramble` of one word."""
+    word = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    word ^= word >> np.uint64(30)
+    word *= np.uint64(0xBF58476D1CE4E5B9)
+    word ^= word >> np.uint64(27)
+    word *= np.uint64(0x94D049BB133111EB)
+    word ^= word >> np.uint64(31)
+    return word
+
+
+@inlined
+def _unit(word: Any) -> Any:
+    """A number from 0 to below 1 from the upper 53 bits."""
+    return np.float64(word >> np.uint64(11)) * 2.0**-53
+
+
+@compiled
+def _search(running: Any, at: float, first: int, last: int) -> int:
+    """The first place from `first` to `last` - 1 whose running sum exceeds `at`, else the last place."""
+    low, high = first, last - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if running[middle] > at:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def _guide(running: Any, parts: int) -> Any:
+    """For each of so many equal parts of the whole, the first place that may hold a point of it."""
+    guide, place = np.empty(parts + 2, np.int32), 0
+    for part in range(parts + 2):
+        while place < len(running) - 1 and running[place] <= running[-1] * (part - 1) / parts:
+            place += 1
+        guide[part] = place
+    return guide
+
+
+@compiled
+def walk(
+    state: Any, starts: Any, items: Any, length: Any, rows: Any, partner: Any, mass: Any, follow: Any, running: Any,
+    head: Any,
+) -> None:  # fmt: skip
+    """`pool.plain_walk`, record by record."""
+    parts = 4 * len(running)
+    guide = _guide(running, parts)
+    whole = running[-1]
+    for r in range(len(state)):
+        begin, size, number = starts[r], starts[r + 1] - starts[r], length[r]
+        word, refused = state[r], 0
+        while number < size:
+            which, coin, where = _unit(mix(word)), _unit(mix(word + np.uint64(1))), _unit(mix(word + np.uint64(2)))
+            word += np.uint64(3)
+            source = items[begin + np.int64(which * number)]
+            first, last = rows[source], rows[source + 1]
+            if coin < follow[source] and last > first:
+                base = mass[first - 1] if first > 0 else 0.0
+                drawn = np.int64(partner[_search(mass, base + where * (mass[last - 1] - base), first, last)])
+            else:
+                at = where * whole
+                drawn = np.int64(guide[np.int64(where * parts)])
+                while drawn < len(running) - 1 and running[drawn] <= at:
+                    drawn += 1
+            taken = head[drawn]
+            for k in range(begin, begin + number):
+                taken = taken or items[k] == drawn
+            if taken:
+                refused += 1
+                if refused < _REFUSALS:
+                    continue
+                drawn = _next_free(drawn, items[begin : begin + number], head)
+                if drawn < 0:
+                    break
+            refused = 0
+            items[begin + number] = drawn
+            number += 1
+        length[r] = number
+        _ascending(items[begin : begin + number])
+
+
+@compiled
+def _next_free(item: int, record: Any, head: Any) -> int:
+    """`pool._next_free`."""
+    for step in range(len(head)):
+        other = (item + step) % len(head)
+        if not head[other]:
+            there = False
+            for held in record:
+                there = there or held == other
+            if not there:
+                return other
+    return -1
+
+
+@compiled
+def _ascending(record: Any) -> None:
+    """Sorts a record in place; most have few items."""
+    if len(record) > 64:
+        record.sort()
+        return
+    for i in range(1, len(record)):
+        item, j = record[i], i
+        while j > 0 and record[j - 1] > item:
+            record[j] = record[j - 1]
+            j -= 1
+        record[j] = item
+
+
+@compiled
+def by_feature(feature: Any, rows: Any, ends: Any) -> Any:
+    """Rows sorted by feature, in order within a feature; `ends` begins as the start of each feature."""
+    sorted_rows = np.empty(len(rows), rows.dtype)
+    for k in range(len(rows)):
+        sorted_rows[ends[feature[k]]] = rows[k]
+        ends[feature[k]] += 1
+    return sorted_rows
+
+
+@compiled
+def sweep(
+    weights: Any, starts: Any, rows: Any, target: Any, part: Any, smooth: float, low: float, high: float, cap: float
+) -> None:
+    """`rake.plain_sweep`."""
+    for f in range(len(target)):
+        if starts[f + 1] == starts[f]:
+            continue
+        shown = 0.0
+        for k in range(starts[f], starts[f + 1]):
+            shown += weights[rows[k]] * part[rows[k]]
+        factor = min(max((target[f] + smooth) / (shown + smooth), low), high)
+        for k in range(starts[f], starts[f + 1]):
+            weights[rows[k]] = min(weights[rows[k]] * factor, cap)
+
+
+@compiled
+def top_places(starts: Any, items: Any, place_of: Any, places: Any) -> Any:
+    """The places of each record's top items, ascending, and where each record's begin."""
+    begins, at = np.empty(len(starts), np.int64), 0
+    for r in range(len(starts) - 1):
+        begins[r] = at
+        for k in range(starts[r], starts[r + 1]):
+            place = place_of[items[k]]
+            if place >= 0:
+                places[at] = place
+                at += 1
+    begins[-1] = at
+    return begins
+
+
+@compiled
+def count_pairs(begins: Any, places: Any, number_of: Any, found: Any) -> None:
+    """Adds up in `found` how many records hold each numbered pair of places (`number_of`: by cell, -1 for none)."""
+    for r in range(len(begins) - 1):
+        for b in range(begins[r] + 1, begins[r + 1]):
+            high = np.int64(places[b])
+            base = high * (high - 1) // 2
+            for a in range(begins[r], b):
+                number = number_of[base + places[a]]
+                if number >= 0:
+                    found[number] += 1
+
+
+@compiled
+def list_pairs(begins: Any, places: Any, number_of: Any, ends: Any, rows: Any) -> None:
+    """Writes the records of each numbered pair; `ends` begins as the start of each pair's rows."""
+    for r in range(len(begins) - 1):
+        for b in range(begins[r] + 1, begins[r + 1]):
+            high = np.int64(places[b])
+            base = high * (high - 1) // 2
+            for a in range(begins[r], b):
+                number = number_of[base + places[a]]
+                if number >= 0:
+                    rows[ends[number]] = r
+                    ends[number] += 1

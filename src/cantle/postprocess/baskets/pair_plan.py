@@ -1,0 +1,190 @@
+"""Public rules of `baskets`: how many items and pairs of a record count, which items, what is given. Post-processing.
+
+Every rule reads noisy answers, the size of the universe and epsilon per record (epsilon / k for persons of at most k
+records; corrections section 5). None reads a record. The constants were chosen on the seven public development sets
+together: tags-math-sx, kosarak-5-25, email-eu-sets, retail, bms-webview-1, bms-webview-2, t10i4d100k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from cantle.postprocess.baskets.set_sizes import SizeModel
+from cantle.postprocess.counts import Floats
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import PARTS
+
+SIZES_SHARE = Fraction(4, 100)
+HEAD_SHARE = Fraction(5, 100)
+ITEMS_SHARE = (0.25, 0.5)
+POOR = 15_000.0
+"""Records times epsilon below which no pairs are bought."""
+RICH = 50_000.0
+"""Records times epsilon from which on at least half of all occurrences must be counted."""
+
+_MOST_COUNTED = 16  # items of a record that count, at most
+_COVER_MIN = 0.5
+_LONG_MIN = 0.02  # share of the counted occurrences from which on long records are a stratum of their own
+_HEAD_FROM, _HEAD_MOST = 0.1, 10  # share of records that holds a head item; how many head items at most
+_KEPT_ITEMS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3000)
+_FEWEST_PAIRS = 3
+_MOST_PAIRS = (15.0, 45.0)  # most pairs of a record that count; in between, one per 100,000 / 15 records times epsilon
+_USUAL = (0.7, 0.95)  # quantile of the sizes whose pairs all count, for few and for many records times epsilon
+_FEW = 60_000.0  # records times epsilon up to which the lower quantile holds; it rises by a sixteenth per doubling
+_LONGEST = 256  # sizes are taken as at most this long when pairs are planned
+
+
+@dataclass(frozen=True)
+class ItemPlan:
+    """How item supports are asked: `most` items per record, long records apart if `strata`, at this share."""
+
+    most: int
+    share: Fraction
+    strata: bool
+    pairs: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PairPlan:
+    """Which pairs are asked: those of `items` (ascending), `most` per record, given from `at_least` parts on.
+
+    `always` lists cells that are given whatever their noisy value, as numbers of pairs (`pair_cells`); `scale` is how
+    many pairs of top items stand for one that counts.
+    """
+
+    items: Ints
+    most: int
+    scale: float
+    at_least: int
+    always: Ints
+
+
+def plan_items(sizes: SizeModel, universe: int, epsilon: float, accuracy: Fraction, pairs: bool) -> ItemPlan:
+    """How many items of a record count (m) and which share of epsilon they get."""
+    rest = 1 - SIZES_SHARE - accuracy
+    strength = sizes.records * epsilon
+    pairs = pairs and universe >= 2 and strength >= POOR
+    zipf = sizes.occurrences / np.arange(1, universe + 1) / (1 / np.arange(1, universe + 1)).sum()
+    best, best_loss = 1, np.inf
+    for most in range(1, min(_MOST_COUNTED, universe) + 1):
+        cover = sizes.counted(most) / sizes.occurrences
+        if strength >= RICH and cover < _COVER_MIN and most < universe and most < _MOST_COUNTED:
+            continue
+        strata = 1.4 if _long_share(sizes, most) >= _LONG_MIN else 1.0  # two noisy counts per item instead of one
+        noise = strata * most / (_items_share(most, strength, rest, pairs) * epsilon * cover)
+        loss = float(np.minimum(zipf, noise).sum()) + 0.08 * (1 - cover) * sizes.occurrences
+        if loss < best_loss:
+            best, best_loss = most, loss
+    strata_pay = _long_share(sizes, best) >= _LONG_MIN
+    return ItemPlan(best, _items_share(best, strength, rest, pairs), strata_pay, pairs)
+
+
+def _long_share(sizes: SizeModel, most: int) -> float:
+    """The share of all counted occurrences that belongs to records of more than `most` items."""
+    return sizes.longer(most)[0] * most / sizes.counted(most)
+
+
+def _items_share(most: int, strength: float, rest: Fraction, pairs: bool) -> Fraction:
+    if not pairs:
+        return rest
+    share = float(np.clip(8000 * most / strength, *ITEMS_SHARE))
+    return min(rest - HEAD_SHARE, Fraction(round(1000 * share), 1000))
+
+
+def plan_head(support: Floats, records: float) -> Ints:
+    """Items that more than a tenth of the records hold, ascending; none if there are fewer than two."""
+    order = np.argsort(-support, kind="stable")[:_HEAD_MOST]
+    head = np.sort(order[support[order] > _HEAD_FROM * records])
+    return head if len(head) >= 2 else head[:0]
+
+
+def head_threshold(cells: int, scale: float) -> float:
+    """The noisy count from which on a head pattern is kept apart: about one empty pattern passes."""
+    return float(np.log(cells)) * scale + 1
+
+
+def plan_pairs(support: Floats, sizes: SizeModel, epsilon: float, pairs_epsilon: float) -> PairPlan:
+    """The top items, the cap on pairs, the threshold and the cells that are always given.
+
+    `epsilon` is that of the whole run, `pairs_epsilon` what pairs get of it. More pairs per record mean more noise,
+    fewer mean that short records speak for long ones; the more noise there is, the more fewer pairs pay.
+    """
+    strength = sizes.records * epsilon
+    usual = float(np.clip(_USUAL[0] + np.log2(strength / _FEW) / 16, *_USUAL))
+    highest = int(np.clip(_MOST_PAIRS[0] * strength / 100_000, *_MOST_PAIRS))
+    order = np.argsort(-support, kind="stable")
+    falling = np.maximum(support[order], 1e-9)
+    share = np.cumsum(falling) / falling.sum()
+    chosen = None
+    for kept in sorted({min(kept, len(support)) for kept in _KEPT_ITEMS}):
+        most, scale = _cap(sizes, float(share[kept - 1]), usual, highest)
+        threshold = most / pairs_epsilon * max(1.0, float(np.log1p(kept * (kept - 1) / 80)))
+        if chosen is None or 0.75 * falling[kept - 1] >= threshold * scale:
+            chosen = kept, most, scale, threshold
+    assert chosen is not None
+    kept, most, scale, threshold = chosen
+    items = np.sort(order[:kept])
+    always = _expected(support[items], sizes, threshold * scale)
+    return PairPlan(items, most, scale, max(1, int(threshold * PARTS) + 1), always)
+
+
+def _cap(sizes: SizeModel, share: float, usual: float, highest: int) -> tuple[int, float]:
+    """How many pairs of a record count, and how many pairs there are for one that counts, when this share of all
+    occurrences belongs to top items; `usual` is the quantile of the records whose pairs all count, if there are at
+    most `highest` of them."""
+    top = _thinned(sizes, share)
+    number = np.arange(len(top))
+    pairs = number * (number - 1) / 2
+    some = np.cumsum(top * (number >= 2))
+    whole = int(np.searchsorted(some, usual * some[-1])) if some[-1] > 0 else 2
+    most = int(np.clip(whole * (whole - 1) // 2, _FEWEST_PAIRS, highest))
+    counted = float(top @ np.minimum(pairs, most))
+    return most, float(top @ pairs) / counted if counted > 0 else 1.0
+
+
+def _thinned(sizes: SizeModel, share: float) -> Floats:
+    """How many records have 0, 1, 2, ... top items, if each of their items is one with this chance."""
+    size = np.minimum(sizes.size, _LONGEST)
+    count: Floats = np.bincount(size, sizes.count).astype(float)
+    if share >= 1:
+        return count
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, len(count))))])
+    n, k = np.arange(len(count))[:, None], np.arange(len(count))
+    possible = k <= n
+    ways = log_factorial[n] - log_factorial[k] - log_factorial[np.where(possible, n - k, 0)]
+    chance = np.exp(ways + k * np.log(share) + np.where(possible, n - k, 0) * np.log1p(-share)) * possible
+    return np.asarray(count @ chance)
+
+
+def _expected(support: Floats, sizes: SizeModel, least: float) -> Ints:
+    """Cells of pairs that independent items of these supports would put above `least`."""
+    spread = sizes.ordered_pairs_per_item / sizes.occurrences
+    order = np.argsort(-support, kind="stable")
+    falling = support[order]
+    bar = least / np.maximum(falling * spread, 1e-300)
+    number = np.searchsorted(-falling, -bar, side="left")
+    first = np.repeat(np.arange(len(order)), number)
+    second = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    once = first < second
+    return np.unique(pair_cells(order[first[once]], order[second[once]]))
+
+
+def pair_cells(first: Ints, second: Ints) -> Ints:
+    """The number of each pair of places a < b in a list: b (b - 1) / 2 + a.
+
+    >>> pair_cells(np.array([0, 0, 2]), np.array([1, 2, 1])).tolist()
+    [0, 1, 2]
+    """
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return np.asarray(high * (high - 1) // 2 + low)
+
+
+def pair_places(cells: Ints) -> tuple[Ints, Ints]:
+    """The places a < b of each pair, from its number."""
+    high = ((1 + np.sqrt(8 * cells.astype(float) + 1)) / 2).astype(np.int64)
+    high -= high * (high - 1) // 2 > cells
+    high += high * (high + 1) // 2 <= cells
+    return cells - high * (high - 1) // 2, high

@@ -1,0 +1,180 @@
+"""The questions of `baskets` and what follows from each answer: plans, fits, the next question. Post-processing.
+
+Whoever answers is an `Asker`: the curator while a release is made (cantle.methods.baskets), the released numbers when
+one is checked or drawn from again (cantle.release.basket_answers). The shares of epsilon are baskets.md (a) with
+corrections E10, E11, A10 and table T: sizes 4 %, items 25 to 50 %, head patterns 5 % where there is a head, pairs the
+rest. Where records times epsilon are too few for pairs, or without pairs, items get all that is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from cantle.errors import ParameterError
+from cantle.postprocess.baskets.given_pairs import GivenPairs
+from cantle.postprocess.baskets.item_supports import ItemSupports, fit_supports
+from cantle.postprocess.baskets.pair_plan import (
+    HEAD_SHARE,
+    SIZES_SHARE,
+    ItemPlan,
+    PairPlan,
+    head_threshold,
+    plan_head,
+    plan_items,
+    plan_pairs,
+)
+from cantle.postprocess.baskets.pool import HeadModel
+from cantle.postprocess.baskets.set_sizes import SizeModel, fit_sizes, size_edges
+from cantle.postprocess.baskets.synthesis import Measured
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.budget import NANO
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import PARTS
+
+LEAST = 1000
+"""Nano-units of epsilon that leave every question at least one."""
+
+
+PAID = {"sizes": "set sizes", "items": "item supports", "head": "head patterns", "pairs": "pairs of items"}
+"""What the receipt calls each question."""
+
+
+class Asker(Protocol):
+    """Who answers. Prices are whole nano-units of epsilon."""
+
+    @property
+    def left(self) -> int:
+        """What can still be spent."""
+
+    @property
+    def max_records(self) -> int:
+        """Records of one protected unit, k."""
+
+    def set_sizes(self, edges: Ints, price: int) -> Noisy:
+        """(1, bins): records by size; bin b holds the sizes from edges[b] to below edges[b + 1]. Sensitivity k."""
+
+    def item_supports(self, most: int, strata: bool, price: int) -> Noisy:
+        """(1, universe), or (1, 2 * universe) with strata (records of at most `most` items, then longer ones):
+        parts of records by item (`item_parts`). Sensitivity k * most * PARTS."""
+
+    def head_patterns(self, items: Ints, price: int) -> Noisy:
+        """(1, 2^g): records by which of these g items they hold, bit j of the cell for items[j]. Sensitivity k."""
+
+    def pair_supports(self, items: Ints, most: int, price: int, at_least: int, always: Ints) -> NoisyCells:
+        """Pairs of these items by cell (`pair_cells`), ascending: noisy values from `at_least` on, and those of the
+        cells of `always` whatever they are; in parts (`pair_parts`). Sensitivity k * most * PARTS."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is public before the first question; `departments` numbers the department of each item, if there are any."""
+
+    universe: int
+    pairs: bool = True
+    accuracy: Fraction = Fraction(0)
+    departments: Ints | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The noisy answers with the plans they follow; head and pairs may be missing."""
+
+    edges: Ints
+    sizes: Noisy
+    item_plan: ItemPlan
+    items: Noisy
+    head_items: Ints
+    head: Noisy | None
+    pair_plan: PairPlan | None
+    pairs: NoisyCells | None
+
+
+@dataclass(frozen=True, eq=False)
+class AskedSizes:
+    """The answer to the first question, the sizes fitted to it, and what could be spent before it."""
+
+    whole: int
+    edges: Ints
+    noisy: Noisy
+    sizes: SizeModel
+
+    def strength(self, max_records: int) -> float:
+        """Records times epsilon per record of a unit: how much there is to learn."""
+        return self.sizes.records * self.whole / NANO / max_records
+
+
+def ask_all(asker: Asker, terms: Terms) -> tuple[Answers, Measured]:
+    """All questions and what is fitted to the answers."""
+    return ask_rest(asker, terms, ask_sizes(asker, terms.universe))
+
+
+def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
+    """The first question."""
+    whole = asker.left
+    if whole < LEAST:
+        raise ParameterError(f"epsilon is too small for baskets, which shares it; raise it to {LEAST / NANO:g}")
+    edges = size_edges(universe)
+    noisy = asker.set_sizes(edges, _portion(whole, SIZES_SHARE))
+    return AskedSizes(whole, edges, noisy, fit_sizes(noisy.value[0], edges, universe, 1 / noise_scale(noisy)))
+
+
+def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Measured]:
+    """The other questions. The last one takes what rounding leaves."""
+    whole, sizes = first.whole, first.sizes
+    reserved = _portion(whole, terms.accuracy)
+    epsilon = whole / NANO / asker.max_records
+    plan = plan_items(sizes, terms.universe, epsilon, terms.accuracy, terms.pairs)
+    price = _portion(whole, plan.share) if plan.pairs else asker.left - reserved
+    noisy_items = asker.item_supports(plan.most, plan.strata, price)
+    items = _supports(noisy_items, plan, sizes, terms)
+    head_items, noisy_head, head = _ask_head(asker, plan, items, sizes, _portion(whole, HEAD_SHARE))
+    pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left - reserved))
+    answers = Answers(first.edges, first.noisy, plan, noisy_items, head_items, noisy_head, pair_plan, noisy_pairs)
+    return answers, Measured(sizes, items, head, pairs)
+
+
+def _supports(noisy: Noisy, plan: ItemPlan, sizes: SizeModel, terms: Terms) -> ItemSupports:
+    rows = noisy.value.reshape(1 + plan.strata, terms.universe) / PARTS
+    return fit_supports(rows, noise_scale(noisy) / PARTS, plan.most, sizes, terms.departments)
+
+
+def _ask_head(
+    asker: Asker, plan: ItemPlan, items: ItemSupports, sizes: SizeModel, price: int
+) -> tuple[Ints, Noisy | None, HeadModel]:
+    """Patterns of the most frequent items, if there are at least two and pairs are bought."""
+    head_items = plan_head(items.support, sizes.records) if plan.pairs else np.zeros(0, np.int64)
+    if not len(head_items):
+        return head_items, None, HeadModel.none(sizes.records)
+    noisy = asker.head_patterns(head_items, price)
+    value = noisy.value[0].astype(float)
+    kept = value > head_threshold(len(value), noise_scale(noisy))
+    kept[0] = True
+    rest = max(0.0, sizes.records - float(value[kept].sum()))
+    return head_items, noisy, HeadModel(head_items, np.flatnonzero(kept), np.maximum(value[kept], 0.0), rest)
+
+
+def _ask_pairs(
+    asker: Asker, plan: ItemPlan, items: ItemSupports, sizes: SizeModel, budget: tuple[int, int]
+) -> tuple[PairPlan | None, NoisyCells | None, GivenPairs]:
+    """Pairs of top items, with all that is left; `budget`: the whole epsilon, and what is left of it."""
+    if not plan.pairs:
+        return None, None, GivenPairs.none()
+    epsilon, price = budget[0] / NANO / asker.max_records, budget[1]
+    pair_plan = plan_pairs(items.support, sizes, epsilon, price / NANO / asker.max_records)
+    noisy = asker.pair_supports(pair_plan.items, pair_plan.most, price, pair_plan.at_least, pair_plan.always)
+    noise = noise_scale(noisy) / PARTS
+    return pair_plan, noisy, GivenPairs.of(pair_plan, noisy.cells, noisy.value / PARTS, noise)
+
+
+def noise_scale(noisy: Noisy | NoisyCells) -> float:
+    """The scale of the noise: sensitivity over epsilon."""
+    return noisy.rate_den / int(noisy.rate_num[0])
+
+
+def _portion(total: int, fraction: Fraction) -> int:
+    """So much of a whole number of nano-units, rounded down."""
+    return total * fraction.numerator // fraction.denominator

@@ -1,0 +1,78 @@
+"""Weights of a pool that meet what was measured, in the scale in which it was measured. Post-processing.
+
+A feature is a set of records of the pool with a target. Going through the features one after the other, the weights of
+a feature's records are multiplied so that the sum of weight times part comes near the target; the part is that with
+which a record of this size counts (set_parts.py). `smooth` keeps features below the noise from moving much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle import _fast
+from cantle.postprocess.baskets.pool import WORK
+from cantle.postprocess.counts import Floats
+from cantle.trusted.geometry.boxes import Ints
+
+SWEEPS, LAST = 15, 3
+"""Sweeps over all features, then sweeps without pairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of one family: records of feature f are rows[starts[f]:starts[f + 1]]."""
+
+    starts: Ints
+    rows: npt.NDArray[np.int32]
+    target: Floats
+    part: Floats
+    smooth: float
+    step: tuple[float, float]
+
+    def share_of_weight(self, weights: Floats) -> Floats:
+        """What each feature would measure under these weights."""
+        owner = np.repeat(np.arange(len(self.target)), np.diff(self.starts))
+        return np.bincount(owner, (weights * self.part)[self.rows], len(self.target)).astype(float)
+
+
+def postings(feature: npt.NDArray[Any], rows: npt.NDArray[np.int32], number: int) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """Occurrences (feature, row) as ragged rows by feature; rows stay in order."""
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(feature, minlength=number))])
+    if _fast.worth_loading(len(feature)):
+        from cantle.postprocess.baskets import _kernels
+
+        return starts, _kernels.by_feature(feature, rows, starts[:-1].copy())
+    return starts, rows[np.argsort(feature, kind="stable")]
+
+
+def rake(weights: Floats, pairs: Features, others: list[Features], cap: float) -> Floats:
+    """The weights after all sweeps; none exceeds `cap`."""
+    weights = weights.copy()
+    for sweep in range(SWEEPS + LAST):
+        for features in [pairs, *others] if sweep < SWEEPS else others:
+            _sweep(weights, features, cap)
+    return weights
+
+
+def _sweep(weights: Floats, features: Features, cap: float) -> None:
+    if _fast.worth_loading(WORK * len(weights)):
+        from cantle.postprocess.baskets import _kernels
+
+        f = features
+        _kernels.sweep(weights, f.starts, f.rows, f.target, f.part, f.smooth, *f.step, cap)
+    else:
+        plain_sweep(weights, features, cap)
+
+
+def plain_sweep(weights: Floats, features: Features, cap: float) -> None:
+    """One pass over the features, in place. Sums run in order (cumsum), as the compiled ones do."""
+    low, high = features.step
+    for f in np.flatnonzero(np.diff(features.starts)).tolist():
+        rows = features.rows[features.starts[f] : features.starts[f + 1]]
+        shown = np.cumsum(weights[rows] * features.part[rows])[-1]
+        factor = (features.target[f] + features.smooth) / (shown + features.smooth)
+        weights[rows] = np.minimum(weights[rows] * min(max(factor, low), high), cap)

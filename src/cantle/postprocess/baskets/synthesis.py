@@ -1,0 +1,147 @@
+"""From fitted sizes, supports, head patterns and pairs to records: calibrate a walk, rake its pool, draw.
+
+Post-processing: nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cantle.postprocess.baskets.draw import draw_records
+from cantle.postprocess.baskets.given_pairs import GivenPairs, PairRows, find_pairs
+from cantle.postprocess.baskets.item_supports import ItemSupports
+from cantle.postprocess.baskets.pool import Codes, HeadModel, Pool, WalkModel, make_pool
+from cantle.postprocess.baskets.rake import Features, postings, rake
+from cantle.postprocess.baskets.set_sizes import SizeModel
+from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.records import require_drawable
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import PARTS, item_parts, pair_parts
+
+POOL = (300_000, 600_000)
+"""Fewest and most records of a pool."""
+_PER_RECORD = 4  # records of a pool per record of the data, at most
+_TRIAL, _TRIALS = 150_000, 2  # records and number of the trial pools that calibrate the walk
+_MOST_FOLLOWED = 0.95
+_HEAVIEST = 40.0  # times the average weight
+_ITEM_SMOOTH = 0.2  # noise scales
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """All that was measured, ready to be fitted."""
+
+    sizes: SizeModel
+    items: ItemSupports
+    head: HeadModel
+    pairs: GivenPairs
+
+
+def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) -> tuple[Ints, Codes]:
+    """Synthetic records as ragged rows: as many as are asked for, by default as the noisy sizes say."""
+    records = measured.sizes.total
+    drawn = round(records) if number_drawn is None else number_drawn
+    if records < 1 or drawn < 1:
+        return np.zeros(1, np.int64), np.zeros(0, np.int32)
+    require_drawable(measured.sizes.occurrences / records * max(drawn, records), "items")
+    number = int(min(np.clip(records, *POOL), _PER_RECORD * records)) or 1
+    model = first_model(measured)
+    if len(measured.pairs.cell):
+        for _ in range(_TRIALS):
+            model = _calibrated(model, measured, min(number, _TRIAL), dice)
+    pool = make_pool(measured.head, measured.sizes, model, measured.items.support, number, dice)
+    return draw_records(pool, pool_weights(pool, measured), drawn, dice)
+
+
+def first_model(measured: Measured) -> WalkModel:
+    """A walk that would meet the pairs if records did not interfere."""
+    support, pairs, sizes = measured.items.support, measured.pairs, measured.sizes
+    universe = len(support)
+    head = np.zeros(universe, np.bool_)
+    head[measured.head.items] = True
+    one, two = pairs.item_codes()
+    together = np.minimum(np.maximum(pairs.noisy, 0.0) * pairs.enlarge, np.minimum(support[one], support[two]))
+    source, partner, weight = np.concatenate([one, two]), np.concatenate([two, one]), np.tile(together, 2)
+    usable = np.flatnonzero((weight > 0) & ~head[partner])
+    usable = usable[np.lexsort((partner[usable], source[usable]))]
+    source, partner, weight = source[usable], partner[usable], weight[usable]
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(source, minlength=universe))])
+    others = sizes.ordered_pairs_per_item * (1 - support[head].sum() / max(support.sum(), _EXACT))
+    follow = np.bincount(source, weight, universe) / np.maximum(support * others, _EXACT)
+    follow = np.minimum(follow, _MOST_FOLLOWED)
+    first = np.where(head, 0.0, np.maximum(support, _EXACT))
+    return WalkModel(first, starts, partner, weight, follow, first * (1 - follow), head)
+
+
+def _calibrated(model: WalkModel, measured: Measured, number: int, dice: Dice) -> WalkModel:
+    """The model corrected by what a trial pool shows."""
+    support, universe = measured.items.support, len(measured.items.support)
+    pool = make_pool(measured.head, measured.sizes, model, support, number, dice)
+    unit = measured.sizes.records / (len(pool.starts) - 1)
+    ratio = support / np.maximum(np.bincount(pool.items, minlength=universe) * unit, _EXACT)
+    change = np.where(model.head, 1.0, np.clip(ratio, 0.3, 3.0) ** 0.7)
+    shown = _partner_counts(model, measured.pairs, find_pairs(pool, measured.pairs, universe)) * unit
+    source = np.repeat(np.arange(universe), np.diff(model.starts))
+    target = np.minimum(first_model(measured).weight, np.inf)
+    weight = model.weight * np.clip(target / np.maximum(shown, _EXACT), 0.3, 3.0) ** 0.7
+    wanted, seen = np.bincount(source, target, universe), np.bincount(source, shown, universe)
+    push = np.clip(wanted / np.maximum(seen, _EXACT), 0.5, 2.0) ** 0.5
+    return replace(
+        model,
+        first=model.first * change,
+        background=model.background * change,
+        weight=weight,
+        follow=np.minimum(model.follow * np.where(wanted > 0, push, 1.0), _MOST_FOLLOWED),
+    )
+
+
+def _partner_counts(model: WalkModel, pairs: GivenPairs, rows: PairRows) -> Floats:
+    """How many records of a pool hold each (item, partner) of the model."""
+    one, two = pairs.item_codes()
+    universe = len(model.first)
+    key = np.concatenate([one * universe + two, two * universe + one])
+    count = np.tile(np.diff(rows.starts), 2).astype(float)
+    order = np.argsort(key, kind="stable")
+    wanted = np.repeat(np.arange(universe), np.diff(model.starts)) * universe + model.partner
+    return count[order][np.searchsorted(key[order], wanted)]
+
+
+def pool_weights(pool: Pool, measured: Measured) -> Floats:
+    """Weights of a pool raked to all that was measured."""
+    number = len(pool.starts) - 1
+    average = measured.sizes.records / number
+    pairs, others = features_of(pool, measured)
+    return rake(np.full(number, average), pairs, others, _HEAVIEST * average)
+
+
+def features_of(pool: Pool, measured: Measured) -> tuple[Features, list[Features]]:
+    """Given pairs; and item supports by stratum, head patterns, sizes."""
+    rows = np.arange(len(pool.starts) - 1, dtype=np.int32)
+    sizes = measured.sizes
+    nearest = np.minimum(np.searchsorted(sizes.size, np.diff(pool.starts)), len(sizes.size) - 1)
+    head_target = np.append(np.maximum(measured.head.count, 0.0), max(measured.head.rest, 0.0))
+    certain = np.ones(len(rows))
+    exact = [
+        Features(*postings(cell, rows, len(target)), target, certain, _EXACT, (0.2, 5.0))
+        for cell, target in ((pool.cell, head_target), (nearest, sizes.count))
+    ]
+    return _pair_features(pool, measured), [_item_features(pool, measured.items, rows), *exact]
+
+
+def _pair_features(pool: Pool, measured: Measured) -> Features:
+    pairs = measured.pairs
+    found = find_pairs(pool, pairs, len(measured.items.support))
+    part = pair_parts(found.top, pairs.most) / PARTS
+    return Features(found.starts, found.rows, np.maximum(pairs.noisy, 0.0), part, pairs.noise, (0.25, 4.0))
+
+
+def _item_features(pool: Pool, items: ItemSupports, rows: Codes) -> Features:
+    size, universe = np.diff(pool.starts), len(items.support)
+    stratum = np.repeat((size > items.most) * universe, size)
+    starts, holders = postings(pool.items + stratum, np.repeat(rows, size), 2 * universe)
+    part = item_parts(size, items.most) / PARTS
+    target = np.concatenate([items.short, items.long])
+    return Features(starts, holders, target, part, _ITEM_SMOOTH * items.scale, (0.25, 4.0))

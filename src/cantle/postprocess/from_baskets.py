@@ -1,0 +1,156 @@
+"""From the noisy answers of `baskets` to what is released: groups and records. Post-processing.
+
+Groups have one row per noisy number, question by question: `items` are those it is about (none for sizes and for
+records without a head item), `size` is the smallest size of a bin (0 elsewhere). `noisy` counts in units of 1 / `parts`
+of a record; `estimate` is a number of records: those of a size or pattern, or those that hold the item or the pair. The
+estimates of an item's short and long records add up to its support.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.postprocess.baskets.given_pairs import GivenPairs
+from cantle.postprocess.baskets.item_supports import ItemSupports
+from cantle.postprocess.baskets.pair_plan import pair_places
+from cantle.postprocess.baskets.pool import HeadModel
+from cantle.postprocess.baskets.questions import Answers
+from cantle.postprocess.baskets.set_sizes import SizeModel
+from cantle.postprocess.baskets.synthesis import Measured, synthesise
+from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.results import Results
+from cantle.schema.items import Codes, Universe
+from cantle.schema.sets import ITEMS
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import bits_of
+from cantle.trusted.geometry.set_parts import PARTS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHORT, LONG = "items, short records", "items, long records"
+"""Item supports where they are counted in two strata; else the question is called `items`."""
+_DIGITS = 3  # of estimates: further ones may vary with the machine
+
+
+def basket_results(
+    universe: Universe, answers: Answers, measured: Measured, path: int, dice: Dice, number: int | None = None
+) -> Results:
+    """Everything a release of baskets holds; `number` of records, by default what the noisy sizes say."""
+    starts, items = synthesise(measured, dice, number)
+    return Results(
+        basket_frame(starts, items, universe),
+        basket_groups(universe, answers, measured, path),
+        {},
+        summary_of(answers, len(starts) - 1),
+    )
+
+
+def basket_frame(starts: Ints, items: Codes, universe: Universe) -> pl.DataFrame:
+    """Records as a frame of lists."""
+    from cantle.postprocess.set_frames import to_frame
+
+    return to_frame(starts, items, universe)
+
+
+def summary_of(answers: Answers, records: int) -> dict[str, int]:
+    """The main numbers: how much of a record counts, and what was asked."""
+    plan, given = answers.pair_plan, answers.pairs
+    asked = 0 if plan is None else len(plan.items)
+    return {
+        "records": records,
+        "items_per_record": answers.item_plan.most,
+        "head_items": len(answers.head_items),
+        "paired_items": asked,
+        "pairs_per_record": 0 if plan is None else plan.most,
+        "pairs": asked * (asked - 1) // 2,
+        "pairs_given": 0 if given is None else len(given.cells),
+        "pairs_always_given": 0 if plan is None else len(plan.always),
+        "at_least": 0 if plan is None else plan.at_least,
+    }
+
+
+def basket_groups(universe: Universe, answers: Answers, measured: Measured, path: int) -> pl.DataFrame:
+    """One row per noisy number."""
+    import polars as pl
+
+    blocks = [_sizes(answers, measured.sizes), *_items(answers, measured.items)]
+    if answers.head is not None:
+        blocks.append(_head(answers, answers.head, measured.head))
+    if answers.pairs is not None:
+        blocks.append(_pairs(answers.pairs, measured.pairs, measured.items.support))
+    return pl.concat([block.frame(universe, path) for block in blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The rows of one question; the first `empty` of them are about no item."""
+
+    question: str
+    answer: Noisy | NoisyCells
+    value: Ints
+    empty: int
+    starts: Ints
+    codes: Codes
+    size: Ints
+    parts: int
+    estimate: Floats
+
+    def frame(self, universe: Universe, path: int) -> pl.DataFrame:
+        import polars as pl
+
+        rows, rate_num = len(self.value), int(self.answer.rate_num[0])
+        held = basket_frame(self.starts, self.codes, universe)
+        none = pl.DataFrame({ITEMS: pl.Series([[]] * self.empty, dtype=held[ITEMS].dtype)})
+        numbers = {"path": path, "rate_num": rate_num, "rate_den": self.answer.rate_den, "parts": self.parts}
+        return pl.concat([none, held]).select(
+            pl.Series("question", [self.question] * rows, dtype=pl.String),
+            ITEMS,
+            pl.Series("size", self.size),
+            pl.Series("noisy", self.value),
+            *(pl.Series(name, np.full(rows, value, dtype=np.int64)) for name, value in numbers.items()),
+            pl.Series("estimate", np.round(self.estimate, _DIGITS) + 0.0),  # no -0.0
+        )
+
+
+_NOTHING = np.zeros(1, np.int64), np.zeros(0, np.int32)
+
+
+def _sizes(answers: Answers, sizes: SizeModel) -> _Block:
+    value, edges = answers.sizes.value[0], answers.edges
+    bin_of = np.searchsorted(edges, sizes.size, side="right") - 1
+    estimate = np.bincount(bin_of, sizes.count, len(edges)).astype(float)
+    return _Block("sizes", answers.sizes, value, len(edges), *_NOTHING, edges, 1, estimate)
+
+
+def _items(answers: Answers, items: ItemSupports) -> list[_Block]:
+    universe = len(items.support)
+    one_each = np.arange(universe + 1), np.arange(universe, dtype=np.int32)
+    nothing = np.zeros(universe, np.int64)
+    rows = answers.items.value.reshape(-1, universe)
+    long = np.minimum(items.long * items.enlarge, items.support)
+    kinds = [(SHORT, items.support - long), (LONG, long)] if len(rows) == 2 else [("items", items.support)]
+    return [
+        _Block(name, answers.items, value, 0, *one_each, nothing, PARTS, estimate)
+        for (name, estimate), value in zip(kinds, rows, strict=True)
+    ]
+
+
+def _head(answers: Answers, noisy: Noisy, head: HeadModel) -> _Block:
+    value, items = noisy.value[0], answers.head_items
+    starts, places = bits_of(np.arange(1, len(value)), np.zeros(len(value) - 1, np.int64))
+    estimate = np.zeros(len(value))
+    estimate[head.mask] = head.count
+    return _Block("head", noisy, value, 1, starts, items[places].astype(np.int32), np.zeros_like(value), 1, estimate)
+
+
+def _pairs(noisy: NoisyCells, pairs: GivenPairs, support: Floats) -> _Block:
+    low, high = pair_places(noisy.cells)
+    codes = np.stack([pairs.items[low], pairs.items[high]], axis=1).reshape(-1).astype(np.int32)
+    starts = 2 * np.arange(len(noisy.cells) + 1)
+    estimate = np.minimum(np.maximum(pairs.noisy, 0.0) * pairs.enlarge, support[codes].reshape(-1, 2).min(axis=1))
+    return _Block("pairs", noisy, noisy.value, 0, starts, codes, np.zeros_like(noisy.value), PARTS, estimate)

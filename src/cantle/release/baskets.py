@@ -1,0 +1,154 @@
+"""The released numbers of `baskets` as answers to its questions: to check a release, and to draw more records from it.
+
+Every plan of the method (bins, items per record, head, pairs, thresholds) and every price follows from earlier answers
+by a public rule, so all of it is made again from the noisy numbers alone (cantle.postprocess.baskets.questions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.errors import VerifyError
+from cantle.postprocess.baskets.pair_plan import pair_cells
+from cantle.postprocess.baskets.questions import PAID, Answers, Terms, ask_all
+from cantle.postprocess.baskets.synthesis import Measured, synthesise
+from cantle.postprocess.counts import Dice, public_dice
+from cantle.postprocess.from_baskets import LONG, SHORT, basket_frame, basket_groups, summary_of
+from cantle.release import Release
+from cantle.release.data_file import as_polars
+from cantle.release.load import schema_of
+from cantle.release.manifest import Manifest
+from cantle.release.sets import list_frame
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.budget import NANO
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import PARTS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_CLOSE = 0.01  # of an estimate, and of a share of the records' items: the last digits may vary with the machine
+
+
+class Released:
+    """Answers the questions of `ask_all` with the noisy numbers of a release; keeps what each question would cost."""
+
+    def __init__(self, manifest: Manifest, groups: pl.DataFrame) -> None:
+        self._groups, self._universe = groups, schema_of(manifest).universe
+        self.left, self.max_records = manifest.receipt.epsilon_nano, manifest.receipt.unit.max_records
+        self.asked: list[tuple[str, int, int]] = []
+
+    def set_sizes(self, edges: Ints, price: int) -> Noisy:
+        return self._dense("sizes", ("sizes",), len(edges), price, 1)
+
+    def item_supports(self, most: int, strata: bool, price: int) -> Noisy:
+        names, size = (SHORT, LONG) if strata else ("items",), self._universe.size
+        return self._dense("items", names, size * len(names), price, most * PARTS)
+
+    def head_patterns(self, items: Ints, price: int) -> Noisy:
+        return self._dense("head", ("head",), 1 << len(items), price, 1)
+
+    def pair_supports(self, items: Ints, most: int, price: int, at_least: int, always: Ints) -> NoisyCells:
+        den = self._pay("pairs", price, most * PARTS)
+        rows = self._rows(("pairs",))
+        value, codes = rows["noisy"].to_numpy(), self._universe.encode(rows["items"].explode(empty_as_null=False))
+        place = np.searchsorted(items, codes.astype(np.int64))
+        if len(codes) != 2 * len(rows) or not np.array_equal(np.append(items, -1)[place], codes):
+            raise VerifyError("a pair is not one of the items that were paired")
+        cells = pair_cells(place[::2], place[1::2])
+        if not (np.diff(cells) > 0).all() or not (place[::2] < place[1::2]).all():
+            raise VerifyError("the pairs are not in order, each listed once")
+        if not np.isin(always, cells).all() or (value[~np.isin(cells, always)] < at_least).any():
+            raise VerifyError("a pair below the threshold is listed, or one that is always given is not")
+        return NoisyCells(np.zeros_like(cells), cells, value, np.array([price]), den, np.array([at_least]))
+
+    def _dense(self, question: str, names: tuple[str, ...], number: int, price: int, sensitivity: int) -> Noisy:
+        den = self._pay(question, price, sensitivity)
+        value = self._rows(names)["noisy"].to_numpy()
+        if len(value) != number:
+            raise VerifyError(f"the groups do not have the {number} numbers of the question about {PAID[question]}")
+        return Noisy(value.reshape(1, -1), np.array([price]), den)
+
+    def _pay(self, question: str, price: int, sensitivity: int) -> int:
+        self.left -= price
+        self.asked.append((PAID[question], price, sensitivity * self.max_records))
+        return sensitivity * self.max_records * NANO
+
+    def _rows(self, names: tuple[str, ...]) -> pl.DataFrame:
+        import polars as pl
+
+        return self._groups.filter(pl.col("question").is_in(names))
+
+
+def answers_of(release: Release) -> tuple[Released, Answers, Measured]:
+    """The answers and what is fitted to them, made again."""
+    manifest = release.manifest
+    released = Released(manifest, release.groups)
+    terms = Terms(schema_of(manifest).universe.size, pairs=manifest.parameters["pairs"] == "on")
+    return released, *ask_all(released, terms)
+
+
+def sample_baskets(release: Release, n: int, dice: Dice) -> pl.DataFrame:
+    """n more records, from the noisy numbers alone."""
+    _, _, measured = answers_of(release)
+    return basket_frame(*synthesise(measured, dice, n), schema_of(release.manifest).universe)
+
+
+def basket_problems(release: Release) -> Iterator[str]:
+    """Questions and prices are those of the receipt, groups those of the answers, and records are drawn from them."""
+    manifest, groups = release.manifest, release.groups
+    universe = schema_of(manifest).universe
+    if dict(groups.schema) != _types(universe.integers) or any(groups.null_count().row(0)):
+        yield "the groups do not have the columns of baskets"
+        return
+    try:
+        released, answers, measured = answers_of(release)
+    except VerifyError as error:
+        yield str(error)
+        return
+    (path,) = manifest.receipt.paths
+    if [(charge.why, charge.epsilon_nano, charge.sensitivity) for charge in path.charges] != released.asked:
+        yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
+    again = basket_groups(universe, answers, measured, path.path)
+    if not again.drop("estimate").equals(groups.drop("estimate")):
+        yield "the groups are not those of the questions, in order and with the noise that was paid for"
+    elif not np.allclose(again["estimate"].to_numpy(), groups["estimate"].to_numpy(), rtol=1e-6, atol=_CLOSE):
+        yield "the estimates are not those of the noisy numbers"
+    yield from _record_problems(release, answers, measured)
+
+
+def _types(integers: bool) -> dict[str, Any]:
+    import polars as pl
+
+    numbers = dict.fromkeys(["size", "noisy", "path", "rate_num", "rate_den", "parts"], pl.Int64())
+    items = pl.List(pl.Int64() if integers else pl.String())
+    return {"question": pl.String(), "items": items, **numbers, "estimate": pl.Float64()}
+
+
+def _record_problems(release: Release, answers: Answers, measured: Measured) -> Iterator[str]:
+    """The records are as many as stated, and their items and sizes are those of records drawn with the stated seed."""
+    manifest = release.manifest
+    universe = schema_of(manifest).universe
+    records = list_frame(as_polars(release.records, manifest), manifest)["items"]
+    starts, items = synthesise(measured, public_dice(manifest.postprocessing["seed"]))
+    stated = summary_of(answers, len(starts) - 1)
+    if len(records) != len(starts) - 1 or manifest.summary != stated:
+        yield "the records or the summary are not what the noisy numbers say"
+        return
+    codes, sizes = universe.encode(records.explode(empty_as_null=False)), records.list.len().to_numpy()
+    if (codes < 0).any() or (sizes < 1).any() or any(records.list.n_unique().to_numpy() != sizes):
+        yield "the records are not all sets of declared items"
+        return
+    for mine, drawn in ((codes, items), (sizes, np.diff(starts))):
+        if _distance(mine, drawn) > _CLOSE * max(1, len(drawn)):
+            yield "the records are not like those that the noisy numbers make"
+            return
+
+
+def _distance(one: Any, two: Any) -> int:
+    """By how much two lists of small numbers differ, whatever their order."""
+    most = 1 + max(int(one.max(initial=0)), int(two.max(initial=0)))
+    return int(np.abs(np.bincount(one, minlength=most) - np.bincount(two, minlength=most)).sum())

@@ -1,0 +1,111 @@
+"""Counts of sets for `baskets`: sizes, item supports, head patterns, pairs. Trusted.
+
+Records are ragged rows of ascending, distinct item codes, no row empty. Each count maps every record by itself, by
+public functions of its content, so data sets that differ in one record differ by that record's counts only: 1 in the
+sizes, at most most * PARTS in the supports and in the pairs (set_parts.py), 1 in the patterns.
+
+The plain forms are the specification; for many records a compiled twin gives the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle import _fast
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
+
+Codes = npt.NDArray[Any]
+_BLOCK = 1 << 20  # pairs listed at once by the plain form
+
+
+def count_sizes(starts: Ints, edges: Ints) -> Ints:
+    """Records by size: bin b holds the sizes from edges[b] to below edges[b + 1], the last bin all larger ones.
+
+    >>> count_sizes(np.array([0, 1, 4, 6]), np.array([1, 2, 3])).tolist()
+    [1, 1, 1]
+    """
+    by_size = np.bincount(np.diff(starts))
+    places = np.searchsorted(edges, np.arange(len(by_size)), side="right") - 1
+    counts = np.zeros(len(edges), dtype=np.int64)
+    np.add.at(counts, places[places >= 0], by_size[places >= 0])
+    return counts
+
+
+def count_items(starts: Ints, items: Codes, universe: int, most: int, strata: bool) -> Ints:
+    """Parts of records by item. With strata the first `universe` cells are of records of at most `most` items, the
+    others of longer ones.
+
+    >>> count_items(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, 1, True).tolist()
+    [0, 0, 5040, 2520, 0, 2520]
+    """
+    counts = np.zeros(2 * universe, dtype=np.int64)
+    parts = item_parts(np.arange(int(np.diff(starts).max(initial=0)) + 1), most)
+    if _fast.worth_loading(len(starts) - 1):
+        from cantle.trusted.engines import _basket_counts_kernels as kernels
+
+        kernels.items(starts, items, parts, most, counts)
+    else:
+        plain_items(starts, items, parts, most, counts)
+    return counts if strata else counts[:universe] + counts[universe:]
+
+
+def plain_items(starts: Ints, items: Codes, parts: Ints, most: int, counts: Ints) -> None:
+    """Adds up both strata; `parts` are those of each size."""
+    size = np.diff(starts)
+    cell = items + np.repeat((size > most) * (len(counts) // 2), size)
+    np.add.at(counts, cell, np.repeat(parts[size], size))
+
+
+def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Ints:
+    """Records by which of the head items they hold: bit j of the cell stands for head[j]; the empty pattern is cell 0.
+
+    >>> count_patterns(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, np.array([0, 2])).tolist()
+    [0, 0, 1, 1]
+    """
+    bit = np.zeros(universe, dtype=np.int64)
+    bit[head] = np.int64(1) << np.arange(len(head))
+    running = np.zeros(len(items) + 1, dtype=np.int64)
+    np.cumsum(bit[items], out=running[1:])
+    return np.bincount(running[starts[1:]] - running[starts[:-1]], minlength=1 << len(head))
+
+
+def count_pairs(starts: Ints, items: Codes, universe: int, top: Ints, most: int) -> tuple[Ints, Ints]:
+    """Cells of pairs of `top` items (ascending codes) that occur, ascending, and the parts of records that hold each.
+
+    The pair of places a < b in `top` is cell b (b - 1) / 2 + a.
+
+    >>> count_pairs(np.array([0, 3]), np.array([0, 1, 3]), 4, np.array([0, 1, 3]), 1)
+    (array([0, 1, 2]), array([1680, 1680, 1680]))
+    """
+    place_of = np.full(universe, -1, dtype=np.int32)
+    place_of[top] = np.arange(len(top))
+    parts = pair_parts(np.arange(LONGEST_PAIRED + 1), most)
+    counts = np.zeros(len(top) * (len(top) - 1) // 2, dtype=np.int64)
+    if _fast.worth_loading(len(starts) - 1):
+        from cantle.trusted.engines import _basket_counts_kernels as kernels
+
+        kernels.pairs(starts, items, place_of, parts, counts)
+    else:
+        plain_pairs(starts, items, place_of, parts, counts)
+    cells = np.flatnonzero(counts)
+    return cells, counts[cells]
+
+
+def plain_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, counts: Ints) -> None:
+    """Adds up all cells, all records with equally many top items at once; `parts` are those of each such number."""
+    mine = place_of[items] >= 0
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[mine]
+    places = place_of[items[mine]].astype(np.int64)
+    top = np.bincount(owner, minlength=len(starts) - 1)
+    begins = np.cumsum(top) - top
+    for number in np.unique(top[(top >= 2) & (top < len(parts))]).tolist():
+        low, high = np.triu_indices(number, 1)
+        same = np.flatnonzero(top == number)
+        for rows in np.array_split(same, len(same) * len(low) // _BLOCK + 1):
+            table = places[begins[rows][:, None] + np.arange(number)]
+            second = table[:, high]
+            np.add.at(counts, second * (second - 1) // 2 + table[:, low], parts[number])

@@ -1,0 +1,35 @@
+"""The exact audit of baskets: small data sets over tiny universes, all neighbours, through the shipped code.
+
+Claims 61 to 65: sizes, supports, head patterns and pairs together lose what the receipt says and no more.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cantle.audit.baskets import BASKET_CONFIGS, BasketConfig
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage
+from cantle.lab.mutants.baskets import BASKET_BREAKAGES
+from tests.audit.test_audit_breakages import check_flaw
+
+
+@pytest.mark.parametrize("config", BASKET_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_loses_more_than_claimed(config: BasketConfig) -> None:
+    found = Audit(config).worst()
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+    if config.tight:
+        assert found.loss >= TIGHT * config.units
+
+
+@pytest.mark.parametrize("breakage", BASKET_BREAKAGES, ids=lambda breakage: breakage.name)
+def test_flaws_are_caught(breakage: Breakage) -> None:
+    check_flaw(breakage)
+
+
+def test_head_and_pairs_are_asked_in_the_audit() -> None:
+    """Not an audit of questions that are never put."""
+    rich = Audit(next(config for config in BASKET_CONFIGS if config.rich))
+    told = [line for (lines, _), _ in rich.law(((0, 1),)).items() for line in lines if line.startswith("receipt")]
+    assert all("pairs of items" in line for line in told)
+    assert any("head patterns" in line for line in told)

@@ -1,0 +1,159 @@
+"""The method `baskets`, its four questions put to the curator with seeded noise."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cantle.errors import ParameterError
+from cantle.methods.baskets import Baskets, CuratorAsker
+from cantle.postprocess.baskets.questions import PAID, Terms, ask_all
+from cantle.postprocess.baskets.synthesis import synthesise
+from cantle.schema.sets import SetSchema
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines import basket_counts
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.noise import Seeded
+
+
+def shop(records, universe, head=(), kinds=10):
+    """Records of one of a few planted triples and a random item, the head items in a third of all each."""
+    rng = np.random.default_rng(0)
+    triples = rng.choice(universe, (kinds, 3))
+    made = np.concatenate(
+        [triples[rng.integers(kinds, size=records)], rng.integers(universe, size=(records, 1))], axis=1
+    )
+    rows = [np.unique(np.append(row, [h for h in head if rng.random() < 0.33])) for row in made]
+    starts = np.cumsum([0, *map(len, rows)])
+    return starts, np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int32)
+
+
+class Asked:
+    """What was spent on each question, and what is left."""
+
+    def __init__(self, receipt, epsilon):
+        charges = [charge for path in receipt["paths"] for charge in path["charges"]]
+        why = {words: question for question, words in PAID.items()}
+        self.asked = {why[charge["why"]]: charge["epsilon_nano"] for charge in charges}
+        self.left = round(epsilon * NANO) - sum(self.asked.values())
+
+
+def baskets(universe, **given):
+    return Baskets(SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": universe}}), **given)
+
+
+def curator_of(starts, items, method, epsilon, max_records=1):
+    engine = SetEngine(starts, items, tree=method.tree, most=method.most)
+    unit = Unit(max_records, "person") if max_records > 1 else Unit()
+    return Curator(engine, Budget(round(epsilon * NANO), unit), Seeded(1))
+
+
+def run(starts, items, universe, epsilon=1.0, max_records=1, **given):
+    method = baskets(universe, **given)
+    with curator_of(starts, items, method, epsilon, max_records) as curator:
+        method.run(curator)
+        return method, Asked(curator.seal(), epsilon)
+
+
+def records(method, seed=1):
+    return synthesise(method.measured, np.random.default_rng(seed))
+
+
+def supports(rows, universe):
+    _, items = rows
+    return np.bincount(items, minlength=universe)
+
+
+def test_all_of_epsilon_is_spent_and_shares_follow_the_table():
+    method, asker = run(*shop(2000, 60, head=(3, 4)), 60, 30.0)
+    whole = 30 * NANO
+    assert list(asker.asked) == ["sizes", "items", "head", "pairs"]
+    assert asker.left == 0
+    assert asker.asked["sizes"] == whole * 4 // 100
+    assert asker.asked["head"] == whole * 5 // 100
+    assert 0.25 <= asker.asked["items"] / whole <= 0.5
+    assert len(records(method, 1)[0]) - 1 == round(method.measured.sizes.total)
+
+
+def test_without_a_head_its_share_goes_to_pairs():
+    _, asker = run(*shop(2000, 400, kinds=60), 400, 30.0)
+    assert list(asker.asked) == ["sizes", "items", "pairs"]
+    assert asker.left == 0
+
+
+@pytest.mark.parametrize(("epsilon", "given"), [(1.0, {}), (30.0, {"pairs": "off"})])
+def test_few_records_or_pairs_off_spend_the_rest_on_items(epsilon, given):
+    _, asker = run(*shop(2000, 60, head=(3, 4)), 60, epsilon, **given)
+    assert list(asker.asked) == ["sizes", "items"]
+    assert asker.left == 0
+
+
+def test_the_accuracy_share_is_left():
+    for pairs in (True, False):
+        with curator_of(*shop(2000, 60), baskets(60), 30.0) as curator:
+            ask_all(CuratorAsker(curator), Terms(60, pairs, Fraction(1, 25)))
+            assert CuratorAsker(curator).left == 30 * NANO // 25
+
+
+def test_rules_for_persons_use_epsilon_per_record():
+    """With k records per person the noise is k times wider, so the same data may be too few for pairs."""
+    data = shop(2000, 60)
+    assert "pairs" in run(*data, 60, 10.0)[1].asked
+    assert "pairs" not in run(*data, 60, 10.0, max_records=2)[1].asked
+    assert "pairs" in run(*data, 60, 20.0, max_records=2)[1].asked
+
+
+@pytest.mark.parametrize("universe", [2, 3, 30])
+@pytest.mark.parametrize("number", [0, 1, 50])
+def test_tiny_data_are_published_without_failing(universe, number):
+    starts, items = shop(number, universe)
+    for epsilon in (0.01, 1.0, 1000.0):
+        method, asker = run(starts, items, universe, epsilon)
+        made_starts, made = records(method, 1)
+        assert asker.left == 0
+        assert np.diff(made_starts).min(initial=1) >= 1
+        assert made.max(initial=0) < universe
+
+
+def test_planted_triples_come_back():
+    starts, items = shop(3000, 200)
+    method, _ = run(starts, items, 200, 20.0)
+    made_starts, made = records(method, 1)
+    truth, found = supports((starts, items), 200), supports((made_starts, made), 200)
+    assert np.abs(found - truth).sum() < 0.05 * truth.sum()
+    top = np.sort(np.argsort(-truth)[:25])
+    pairs = [
+        dict(zip(*map(np.ndarray.tolist, basket_counts.count_pairs(*data, 200, top, 1000)), strict=True))
+        for data in ((starts, items), (made_starts, made))
+    ]
+    best = sorted(pairs[0], key=pairs[0].get)[-30:]
+    off = [abs(pairs[1].get(cell, 0) - pairs[0][cell]) / pairs[0][cell] for cell in best]
+    assert np.median(off) < 0.1
+
+
+def test_pairs_off_keeps_supports():
+    data = shop(3000, 200)
+    method, _ = run(*data, 200, 20.0, pairs="off")
+    truth, found = supports(data, 200), supports(records(method, 1), 200)
+    assert np.abs(found - truth).sum() < 0.1 * truth.sum()
+
+
+def test_the_same_answers_and_dice_give_the_same_bytes():
+    data = shop(2000, 60, head=(3, 4))
+    first, second = (records(run(*data, 60, 30.0)[0], 4) for _ in range(2))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
+
+
+def test_an_epsilon_that_cannot_be_shared_is_refused():
+    with pytest.raises(ParameterError, match="too small"):
+        run(*shop(10, 30), 30, 1e-8)
+
+
+def test_unknown_settings_are_refused():
+    with pytest.raises(ParameterError, match="pairs"):
+        baskets(10, pairs="maybe")
+    with pytest.raises(ParameterError, match="fanout"):
+        baskets(10, fanout=2)
+    with pytest.raises(ParameterError, match="at least 2 items"):
+        baskets(1)

@@ -1,0 +1,295 @@
+"""The public part of `baskets`: sizes, supports, plans, pool, raking, draw; kernels against their plain forms."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cantle import _fast
+from cantle.errors import ParameterError
+from cantle.postprocess.baskets import pair_plan, pool, rake, synthesis
+from cantle.postprocess.baskets.given_pairs import GivenPairs, find_pairs
+from cantle.postprocess.baskets.item_supports import ItemSupports, fit_supports
+from cantle.postprocess.baskets.pool import HeadModel, make_pool
+from cantle.postprocess.baskets.set_sizes import SizeModel, fit_sizes, size_edges
+from cantle.trusted.engines import basket_counts
+from cantle.trusted.geometry.set_parts import PARTS
+
+
+def some_sizes(records=1000.0):
+    return SizeModel(np.array([1, 2, 4]), records * np.array([0.5, 0.25, 0.25]), records)
+
+
+def some_measured(universe=12, records=1000.0, head=False):
+    """Sizes, falling supports and three pairs; items 0 and 1 are the head if there is one."""
+    sizes = some_sizes(records)
+    support = sizes.occurrences / np.arange(1, universe + 1) / (1 / np.arange(1, universe + 1)).sum()
+    items = ItemSupports(support, np.zeros(universe), support, 4, 1.0)
+    pairs = GivenPairs(np.arange(universe), np.array([0, 2, 7]), records * np.array([0.1, 0.05, 0.04]), 6, 2.0, 1.0)
+    patterns = HeadModel(np.array([0, 1]), np.array([0, 1, 3]), records * np.array([0.4, 0.4, 0.1]), records * 0.1)
+    return synthesis.Measured(sizes, items, patterns if head else HeadModel.none(records), pairs)
+
+
+# ---- sizes ------------------------------------------------------------------------------------------------
+
+
+def test_size_bins_cover_all_sizes_in_four_steps_per_octave():
+    edges = size_edges(100_000)
+    assert edges[0] == 1
+    assert edges[-1] == 897
+    assert np.diff(edges)[8:].tolist() == [2] * 4 + [4] * 4 + [8] * 4 + [16] * 4 + [32] * 4 + [64] * 4 + [128] * 3
+    assert size_edges(1).tolist() == [1]
+
+
+def test_sizes_without_noise_keep_every_count_and_the_total():
+    edges = size_edges(40)
+    truth = np.array([500, 300, 200, 100, 80, 60, 50, 40, 60, 40, 30, 20, 20, 10, 8, 6, 5])
+    model = fit_sizes(truth, edges, 40, rate=100.0)
+    assert model.total == truth.sum()
+    bins = np.bincount(np.searchsorted(edges, model.size, side="right") - 1, model.count)
+    assert np.allclose(bins, truth[: len(bins)])
+    inside = model.count[(model.size >= 17) & (model.size <= 20)]
+    assert (np.diff(inside) < 0).all()  # falls inside a wide bin, as its neighbours do
+
+
+@pytest.mark.parametrize("noisy", [[0, 0, 0], [-50, -7, 3], [1, 0, 0]])
+def test_sizes_of_hardly_any_records_are_safe_to_divide_by(noisy):
+    model = fit_sizes(np.array(noisy), size_edges(3), 3, rate=0.04)
+    assert model.records >= 1
+    assert model.occurrences >= 1
+    assert np.isfinite(model.ordered_pairs_per_item)
+
+
+def test_a_tail_of_noise_is_cut():
+    noisy = np.array([1000, 400, 100, 3, -2, 1, 0, 2])
+    assert fit_sizes(noisy, size_edges(8), 8, rate=0.5).size.max() == 3
+
+
+# ---- supports ---------------------------------------------------------------------------------------------
+
+
+def noisy_supports(rng, truth, scale, strata):
+    split = np.stack([truth * 0.6, truth * 0.4]) if strata == 2 else truth[None, :]
+    return split + rng.laplace(0, scale, split.shape)
+
+
+@pytest.mark.parametrize("strata", [1, 2])
+def test_posterior_means_are_nearer_than_clipped_counts(strata):
+    rng = np.random.default_rng(3)
+    truth = 3000 / np.arange(1, 2001)
+    sizes = SizeModel(np.array([3]), np.array([truth.sum() / 3]), truth.sum() / 3)
+    noisy = noisy_supports(rng, truth, 10.0, strata)
+    found = fit_supports(noisy, 10.0, 3, sizes)
+    clipped = np.maximum(noisy.sum(axis=0), 0)
+    assert np.abs(found.support - truth).sum() < 0.65 * np.abs(clipped - truth).sum()
+    assert found.support.min() >= 0
+
+
+def test_departments_bring_items_below_the_noise_nearer():
+    rng = np.random.default_rng(4)
+    departments = np.arange(4000) // 500
+    truth = np.repeat([0.0, 0.0, 1.0, 0.0, 12.0, 0.0, 6.0, 0.0], 500)
+    sizes = SizeModel(np.array([2]), np.array([truth.sum() / 2]), truth.sum() / 2)
+    noisy = noisy_supports(rng, truth, 20.0, 1)
+    without = fit_supports(noisy, 20.0, 2, sizes)
+    with_them = fit_supports(noisy, 20.0, 2, sizes, departments)
+    assert np.abs(with_them.support - truth).sum() < 0.7 * np.abs(without.support - truth).sum()
+
+
+def test_long_records_are_scaled_back():
+    sizes = SizeModel(np.array([1, 10]), np.array([1000.0, 1000.0]), 2000.0)
+    short, long = np.array([900.0, 100.0, 0.0, 0.0]), np.array([100.0, 100.0, 1000.0, 800.0])
+    found = fit_supports(np.stack([short, long]), 0.01, 2, sizes)
+    assert np.allclose(found.support, np.minimum(short + long * 5, 2000), rtol=0.02)
+
+
+# ---- plans ------------------------------------------------------------------------------------------------
+
+
+def test_shares_never_exceed_epsilon():
+    for records in (1.0, 1e4, 1e5, 1e7):
+        for accuracy in (Fraction(0), Fraction(1, 25)):
+            plan = pair_plan.plan_items(some_sizes(records), 300, 1.0, accuracy, True)
+            rest = 1 - pair_plan.SIZES_SHARE - accuracy
+            assert plan.share == rest if not plan.pairs else plan.share <= rest - pair_plan.HEAD_SHARE
+            assert plan.pairs == (records >= pair_plan.POOR)
+
+
+def test_pair_cells_and_places_are_inverse():
+    high = np.repeat(np.arange(1, 400), np.arange(1, 400))
+    low = np.arange(len(high)) - high * (high - 1) // 2
+    cells = pair_plan.pair_cells(low, high)
+    assert np.array_equal(cells, np.arange(len(cells)))
+    assert all(np.array_equal(a, b) for a, b in zip(pair_plan.pair_places(cells), (low, high), strict=True))
+    far = np.array([3000 * 2999 // 2 - 1])
+    assert [int(place[0]) for place in pair_plan.pair_places(far)] == [2998, 2999]
+
+
+def test_cells_always_given_are_those_that_independence_expects_above_the_threshold():
+    support, sizes = np.array([10.0, 500.0, 300.0, 90.0]), some_sizes(1000.0)
+    found = pair_plan._expected(support, sizes, 40.0)
+    spread = sizes.ordered_pairs_per_item / sizes.occurrences
+    wanted = [
+        int(pair_plan.pair_cells(np.array([a]), np.array([b]))[0])
+        for b in range(4)
+        for a in range(b)
+        if support[a] * support[b] * spread > 40.0
+    ]
+    assert wanted
+    assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("universe", [2, 3, 50, 5000])
+def test_pair_plans_fit_the_universe(universe):
+    support = 10_000 / np.arange(1, universe + 1)
+    plan = pair_plan.plan_pairs(support, some_sizes(50_000.0), 1.0, 0.5)
+    assert 2 <= len(plan.items) <= universe
+    assert plan.scale >= 1
+    assert plan.at_least >= 1
+    assert (np.diff(plan.always) > 0).all()
+    assert plan.always.max(initial=0) < len(plan.items) * (len(plan.items) - 1) // 2
+
+
+# ---- pool, raking, draw -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head", [False, True])
+@pytest.mark.parametrize("universe", [6, 12, 2000])
+def test_kernels_make_the_same_pool_and_weights(head, universe, monkeypatch):
+    pytest.importorskip("numba")
+    measured, answers = some_measured(universe, head=head), []
+    for compiled in (False, True):
+        monkeypatch.setattr(_fast, "worth_loading", lambda _, compiled=compiled: compiled)
+        made = make_pool(
+            measured.head,
+            measured.sizes,
+            synthesis.first_model(measured),
+            measured.items.support,
+            700,
+            np.random.default_rng(5),
+        )
+        found = find_pairs(made, measured.pairs, universe)
+        weights = synthesis.pool_weights(made, measured)
+        answers.append((made.starts, made.items, made.cell, found.starts, found.rows, found.top, weights))
+    for plain, kernel in zip(*answers, strict=True):
+        assert plain.dtype == kernel.dtype
+        assert plain.tobytes() == kernel.tobytes()
+
+
+@pytest.mark.parametrize("head", [False, True])
+def test_records_of_the_pool_are_sets_of_their_size(head):
+    measured = some_measured(head=head)
+    made = make_pool(
+        measured.head, measured.sizes, synthesis.first_model(measured), measured.items.support, 2000,
+        np.random.default_rng(1),
+    )  # fmt: skip
+    inside = np.diff(made.items)
+    inside[made.starts[1:-1] - 1] = 1
+    assert (inside > 0).all()  # ascending and distinct within a record
+    assert set(np.diff(made.starts).tolist()) <= {1, 2, 3, 4}
+    if head:
+        held = [
+            sum((item in record) << j for j, item in enumerate((0, 1)))
+            for record in np.split(made.items, made.starts[1:-1])
+        ]
+        known = made.cell < 3
+        assert np.array_equal(np.array(held)[known], measured.head.mask[made.cell[known]])
+
+
+def test_sizes_are_the_same_for_all_patterns_of_equally_many_head_items():
+    """Patterns and sizes are both drawn in order; a pool that pairs them up gives one pattern all the small sizes."""
+    sizes = some_sizes(1000.0)
+    head = HeadModel(np.array([0, 1]), np.array([1, 2]), np.array([500.0, 500.0]), 0.0)
+    measured = synthesis.Measured(sizes, some_measured().items, head, GivenPairs.none())
+    model = synthesis.first_model(measured)
+    made = make_pool(head, sizes, model, measured.items.support, 4000, np.random.default_rng(2))
+    alone = [(np.diff(made.starts)[made.cell == cell] == 1).mean() for cell in (0, 1)]
+    assert abs(alone[0] - alone[1]) < 0.1
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_record_that_wants_every_item_gets_every_item(compiled, monkeypatch):
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr(_fast, "worth_loading", lambda _: compiled)
+    sizes = SizeModel(np.array([5]), np.array([100.0]), 100.0)
+    items = ItemSupports(np.array([100.0, 1e-6, 0.0, 0.0, 0.0]), np.zeros(5), np.full(5, 1e-9), 5, 1.0)
+    measured = synthesis.Measured(sizes, items, HeadModel.none(100.0), GivenPairs.none())
+    starts, codes = synthesis.synthesise(measured, np.random.default_rng(0))
+    assert codes.reshape(100, 5).tolist() == [[0, 1, 2, 3, 4]] * 100
+    assert starts[-1] == 500
+
+
+def exact_answers(records, universe, most):
+    """What the questions would answer about these records without noise: pairs of items, no head."""
+    sizes = [len(record) for record in records]
+    starts, items = np.cumsum([0, *sizes]), np.concatenate(records)
+    counts = basket_counts.count_sizes(starts, size_edges(universe))
+    model = fit_sizes(counts, size_edges(universe), universe, rate=1000.0)
+    supports = basket_counts.count_items(starts, items, universe, most, True).reshape(2, universe) / PARTS
+    cells, pairs = basket_counts.count_pairs(starts, items, universe, np.arange(universe), most)
+    given = GivenPairs(np.arange(universe), cells, pairs / PARTS, most, 5.0, 1.0)
+    return synthesis.Measured(model, fit_supports(supports, 1e-3, most, model), HeadModel.none(model.records), given)
+
+
+def test_raking_meets_given_pairs_supports_and_sizes_on_the_pool():
+    rng, universe = np.random.default_rng(8), 14
+    kinds = [np.sort(rng.choice(universe, size, replace=False)) for size in rng.integers(1, 5, size=60)]
+    measured = exact_answers([kinds[k] for k in rng.integers(len(kinds), size=5000)], universe, 3)
+    model = synthesis.first_model(measured)
+    made = make_pool(measured.head, measured.sizes, model, measured.items.support, 20_000, np.random.default_rng(1))
+    pairs, (items, _, sizes) = synthesis.features_of(made, measured)
+    unraked = np.full(20_000, 5000 / 20_000)
+    weights = synthesis.pool_weights(made, measured)
+    off = np.abs(pairs.share_of_weight(weights) - pairs.target)
+    assert np.median(off) <= 2 * measured.pairs.noise
+    assert off.sum() < 0.4 * np.abs(pairs.share_of_weight(unraked) - pairs.target).sum()
+    assert np.abs(items.share_of_weight(weights) - items.target).sum() < 0.01 * items.target.sum()
+    assert np.allclose(sizes.share_of_weight(weights), sizes.target, rtol=1e-6)
+
+
+def test_weights_stay_below_their_cap():
+    features = rake.Features(np.array([0, 1]), np.zeros(1, np.int32), np.array([1e9]), np.ones(2), 1e-9, (0.25, 4.0))
+    nothing = rake.Features(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.ones(2), 1.0, (0.25, 4.0))
+    assert rake.rake(np.ones(2), nothing, [features], 7.0).tolist() == [7.0, 1.0]
+
+
+def test_systematic_draws_take_whole_shares_and_never_a_weight_of_zero():
+    drawn = pool._systematic(np.array([0.0, 3.0, 1.0, 0.0]), 400, np.random.default_rng(0))
+    assert np.bincount(drawn, minlength=4).tolist() == [0, 300, 100, 0]
+
+
+@pytest.mark.parametrize("total", [-40.0, 0.0, 0.4])
+def test_no_records_are_drawn_where_the_noisy_number_is_below_one(total):
+    measured = some_measured()
+    sizes = SizeModel(measured.sizes.size, measured.sizes.count / 1000, total)
+    starts, codes = synthesis.synthesise(
+        synthesis.Measured(sizes, measured.items, measured.head, measured.pairs), np.random.default_rng(0)
+    )
+    assert starts.tolist() == [0]
+    assert not len(codes)
+
+
+def test_more_records_than_can_be_drawn_are_refused():
+    measured = some_measured()
+    sizes = SizeModel(measured.sizes.size, measured.sizes.count * 1e9, 1e12)
+    with pytest.raises(ParameterError, match="raise epsilon"):
+        synthesis.synthesise(
+            synthesis.Measured(sizes, measured.items, measured.head, measured.pairs), np.random.default_rng(0)
+        )
+
+
+def test_the_same_dice_draw_the_same_records():
+    first, second = (synthesis.synthesise(some_measured(head=True), np.random.default_rng(9)) for _ in range(2))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
+    assert len(first[0]) == 1001
+
+
+def test_few_records_are_not_lost_with_their_uncertain_sizes():
+    """Where hardly a size stands out of the noise, the number of records is still right in the mean."""
+    rng, edges, truth = np.random.default_rng(2), size_edges(30), np.zeros(16, np.int64)
+    truth[:6] = 100
+    chance = -np.expm1(-0.04)
+    noisy = [truth + rng.geometric(chance, 16) - rng.geometric(chance, 16) for _ in range(200)]
+    totals = [fit_sizes(one, edges, 30, 0.04).total for one in noisy]
+    assert 540 < np.mean(totals) < 660

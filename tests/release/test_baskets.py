@@ -1,0 +1,170 @@
+"""Releases by baskets: everything that can be made again from the noisy numbers is checked, texts say what was counted,
+and more records can be drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle import _fast
+from cantle.release.manifest import Receipt
+from cantle.release.sets import list_frame
+from cantle.release.show import overview, tree_lines
+from cantle.release.verify import problems
+from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
+
+
+@cache
+def released(words: bool = False, **given: Any) -> cantle.Release:
+    schema = WORDS if words else NUMBERS
+    return cantle.publish(
+        baskets(schema, 1500), schema, insecure_seed=4, **({"epsilon": 20, "method": "baskets"} | given)
+    )
+
+
+def supports(release: cantle.Release) -> dict[Any, int]:
+    items = list_frame(release.records, release.manifest)["items"].explode()
+    return dict(items.value_counts().iter_rows())
+
+
+@pytest.mark.parametrize("form", [*FORMS, *FRAMES])
+def test_any_form_in_and_out(form: str, tmp_path: Path) -> None:
+    release = cantle.publish(as_source(baskets(NUMBERS), form, tmp_path), NUMBERS, epsilon=50, method="baskets")
+    release.verify()
+    loaded = cantle.Release.load(release.save(tmp_path / "out"))
+    loaded.verify()
+    assert len(loaded.sample(50, seed=1)) >= 50
+    assert [*overview(loaded), *tree_lines(loaded)]
+
+
+def test_groups_hold_every_answer_with_its_noise() -> None:
+    release = released()
+    groups, summary = release.groups, release.manifest.summary
+    number = dict(groups["question"].value_counts().iter_rows())
+    assert number["sizes"] == 16
+    assert number.get("items", 0) + number.get("items, short records", 0) == 30
+    assert number["head"] == 2 ** summary["head_items"]
+    assert number["pairs"] == summary["pairs_given"]
+    charges = {charge.epsilon_nano: charge.sensitivity * 10**9 for charge in release.manifest.receipt.charges()}
+    assert set(groups.select("rate_num", "rate_den").unique().rows()) == set(charges.items())
+    pairs = groups.filter(question="pairs")
+    truth = sum(1 for one in baskets(NUMBERS, 1500) if {1, 2} <= set(one))
+    (first,) = pairs.filter(pl.col("items") == [1, 2]).iter_rows(named=True)
+    assert first["parts"] == 5040
+    assert abs(first["estimate"] - truth) < 0.2 * truth
+
+
+def test_estimates_and_records_agree_with_the_data() -> None:
+    data, release = baskets(NUMBERS, 1500), released()
+    truth = dict(pl.Series([item for one in data for item in one]).value_counts().iter_rows())
+    items = release.groups.filter(pl.col("question").str.starts_with("items"))
+    told = dict(items.select(pl.col("items").list.first(), "estimate").group_by("items").sum().iter_rows())
+    for found in (told, supports(release)):
+        assert sum(abs(found.get(item, 0) - truth[item]) for item in truth) < 0.06 * sum(truth.values())
+
+
+@pytest.mark.parametrize(("given", "why"), [
+    ({"epsilon": 1}, "the records are too few for this epsilon"), ({"pairs": "off"}, "`pairs=off` was set"),
+])  # fmt: skip
+def test_the_statement_says_that_no_pairs_were_counted(given: dict[str, Any], why: str, tmp_path: Path) -> None:
+    release = released(**given)
+    text = (release.save(tmp_path / "out") / "NOT-PRIVATE.statement.md").read_text()
+    assert f"**No co-occurrence was measured** ({why})" in text
+    assert "pairs" not in set(release.groups["question"])
+    other = (released().save(tmp_path / "other") / "NOT-PRIVATE.statement.md").read_text()
+    assert "No co-occurrence" not in other
+    assert "pairs of 30 items" in other
+
+
+def test_a_sample_is_drawn_anew_and_as_large_as_asked() -> None:
+    release = released(words=True)
+    for n in (0, 1, 700, 4000):
+        assert len(release.sample(n, seed=2)) == n
+    first, second = release.sample(1500, seed=2), release.sample(1500, seed=3)
+    assert not first.equals(second)
+    assert first.equals(release.sample(1500, seed=2))
+    held = first["items"].explode().value_counts().sort("count")["items"][-3:].to_list()
+    assert set(held) == {"item01", "item02", "item03"}
+
+
+# ---- verify -------------------------------------------------------------------------------------------------------
+
+
+def column(name: str, change: Callable[[np.ndarray], None]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def changed(groups: pl.DataFrame) -> pl.DataFrame:
+        values = groups[name].to_numpy().copy()
+        change(values)
+        return groups.with_columns(pl.Series(name, values))
+
+    return changed
+
+
+def put(place: int, value: Any) -> Callable[[np.ndarray], None]:
+    return lambda values: values.__setitem__(place, value)
+
+
+CHANGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "another size": column("noisy", put(0, 10**6)),
+    "another support": column("noisy", put(17, 10**9)),
+    "another pair": column("noisy", put(-1, -(10**9))),
+    "another rate": column("rate_num", put(3, 1)),
+    "another path": column("path", put(3, 7)),
+    "other parts": column("parts", put(-1, 1)),
+    "another estimate": column("estimate", put(20, 0.0)),
+    "another bin": column("size", put(1, 9)),
+    "a row less": lambda groups: groups.head(-1),
+    "a row of sizes less": lambda groups: groups.tail(-1),
+    "a pair twice": lambda groups: pl.concat([groups, groups.tail(1)]),
+    "another order": lambda groups: pl.concat([groups.tail(1), groups.head(-1)]),
+    "another question": lambda groups: groups.with_columns(question=pl.lit("items")),
+    "another column": lambda groups: groups.with_columns(more=pl.lit(1)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changed_groups_are_noticed(name: str) -> None:
+    release = released()
+    assert problems(release) == []
+    assert problems(replace(release, groups=CHANGES[name](release.groups))) != []
+
+
+@pytest.mark.parametrize("change", [
+    lambda records: records.head(-1),
+    lambda records: pl.concat([records, records.head(1)]),
+    lambda records: pl.concat([records.head(700), records.head(len(records) - 700)]).with_columns(items=pl.lit([3, 4])),
+    lambda records: records.with_columns(items=pl.col("items").list.head(1)),
+    lambda records: pl.concat([pl.DataFrame({"items": [[31]]}), records.tail(-1)]),
+    lambda records: pl.concat([pl.DataFrame({"items": [[3, 3]]}), records.tail(-1)]),
+], ids=["one less", "one more", "all the same", "cut", "not declared", "twice an item"])  # fmt: skip
+def test_changed_records_are_noticed(change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    assert problems(replace(released(), drawn=change(released().records))) != []
+
+
+def test_a_receipt_for_other_questions_is_noticed() -> None:
+    release = released()
+    for old, new in ((b'"sensitivity":1,', b'"sensitivity":2,'), (b"pairs of items", b"pairs of things")):
+        text = json.dumps(release.manifest.receipt.to_dict(), separators=(",", ":")).encode()
+        assert old in text
+        receipt = Receipt.from_dict(json.loads(text.replace(old, new)))
+        assert problems(replace(release, manifest=replace(release.manifest, receipt=receipt))) != []
+    summary = release.manifest.summary | {"pairs": 7}
+    assert problems(replace(release, manifest=replace(release.manifest, summary=summary))) != []
+
+
+def test_kernels_and_plain_paths_give_the_same_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="numba is not installed (extra fast)")
+    made = []
+    for compiled in (False, True):
+        monkeypatch.setattr(_fast, "worth_loading", lambda _, compiled=compiled: compiled)
+        made.append(released.__wrapped__(epsilon=40))
+    assert made[0].groups.equals(made[1].groups)
+    assert made[0].records.equals(made[1].records)

@@ -1,0 +1,95 @@
+"""Counts of sets: plain and compiled forms agree, and one record moves no count further than claimed."""
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from cantle import _fast
+from cantle.trusted.engines import basket_counts
+from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, PARTS, item_parts, pair_parts
+
+
+def ragged(records):
+    starts = np.cumsum([0, *map(len, records)]).astype(np.int64)
+    return starts, np.array(list(chain.from_iterable(records)), dtype=np.int32)
+
+
+def random_records(rng, number, universe, longest):
+    sizes = rng.integers(1, longest, endpoint=True, size=number)
+    return ragged([np.sort(rng.choice(universe, size, replace=False)).tolist() for size in sizes])
+
+
+def all_sets(universe):
+    items = range(universe)
+    return [list(s) for size in range(1, universe + 1) for s in combinations(items, size)]
+
+
+def counts_of(records, universe, most, top):
+    starts, items = ragged(records)
+    cells, parts = basket_counts.count_pairs(starts, items, universe, top, most)
+    pairs = np.zeros(len(top) * (len(top) - 1) // 2, np.int64)
+    pairs[cells] = parts
+    return (
+        basket_counts.count_sizes(starts, np.array([1, 2, 4])),
+        basket_counts.count_items(starts, items, universe, most, True),
+        basket_counts.count_items(starts, items, universe, most, False),
+        basket_counts.count_patterns(starts, items, universe, top),
+        pairs,
+    )
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_one_record_anywhere_moves_the_counts_by_at_most_their_sensitivity(most, place):
+    universe, top = 5, np.array([0, 1, 2, 4])
+    others = [[0, 1, 2, 3, 4], [1, 2], [3]]
+    before = counts_of(others, universe, most, top)
+    reached = np.zeros(5, np.int64)
+    for record in all_sets(universe):
+        after = counts_of([*others[:place], record, *others[place:]], universe, most, top)
+        moved = [np.abs(a - b).sum() for a, b in zip(after, before, strict=True)]
+        reached = np.maximum(reached, moved)
+    bounds = np.array([1, most * PARTS, most * PARTS, 1, most * PARTS])
+    assert (reached <= bounds).all()
+    assert (reached == bounds).all()  # every bound is attained, so none is looser than it need be
+
+
+def test_parts_never_exceed_the_bound_and_vanish_for_very_long_records():
+    size = np.arange(1, 5000)
+    for most in (1, 7, 16, 21):
+        assert (size * item_parts(size, most) <= most * PARTS).all()
+        pairs = size * (size - 1) // 2
+        assert (pairs * pair_parts(size, most) <= most * PARTS).all()
+    assert pair_parts(np.array([LONGEST_PAIRED, LONGEST_PAIRED + 1]), 21).tolist() == [3, 0]
+
+
+def test_pairs_of_a_very_long_record_do_not_count_while_its_items_do():
+    universe = LONGEST_PAIRED + 1
+    starts, items = ragged([list(range(universe))])
+    assert not len(basket_counts.count_pairs(starts, items, universe, np.arange(universe), 21)[0])
+    assert basket_counts.count_items(starts, items, universe, 16, True)[universe:].min() > 0
+
+
+@pytest.mark.parametrize("longest", [1, 6, 300])
+def test_kernels_count_what_the_plain_forms_count(longest, monkeypatch):
+    pytest.importorskip("numba")
+    universe = 320
+    starts, items = random_records(np.random.default_rng(longest), 60, universe, longest)
+    top = np.arange(0, universe, 2)
+    answers = []
+    for compiled in (False, True):
+        monkeypatch.setattr(_fast, "worth_loading", lambda _, compiled=compiled: compiled)
+        cells, parts = basket_counts.count_pairs(starts, items, universe, top, 5)
+        answers.append((basket_counts.count_items(starts, items, universe, 3, True), cells, parts))
+    for plain, kernel in zip(*answers, strict=True):
+        assert np.array_equal(plain, kernel)
+        assert plain.dtype == kernel.dtype
+
+
+def test_no_records_are_counted_as_nothing():
+    starts, items = ragged([])
+    assert not basket_counts.count_sizes(starts, np.array([1, 2])).any()
+    assert not basket_counts.count_items(starts, items, 3, 1, True).any()
+    assert not basket_counts.count_patterns(starts, items, 3, np.array([0, 1])).any()
+    assert not len(basket_counts.count_pairs(starts, items, 3, np.arange(3), 1)[0])
