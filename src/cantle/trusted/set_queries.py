@@ -1,4 +1,4 @@
-"""What `baskets` may ask of sets, each with its L1 sensitivity and the proof of it. Trusted.
+"""What `baskets` may ask of sets, each with its L1 sensitivity and the proof of it.
 
 All of them look at every record, uncut, so only the unsplit root of an engine that cuts no record may be asked. A query
 is its own key. Which items or bins are asked about is public: it must follow from the schema and from noisy answers.

@@ -1,4 +1,4 @@
-"""Compiled twins of basket_counts.py: one pass over the records each. Trusted."""
+"""Compiled twins of basket_counts.py: one pass over the records each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of sets for `baskets`: sizes, item supports, head patterns, pairs. Trusted.
+"""Counts of sets for `baskets`: sizes, item supports, head patterns, pairs.
 
 Records are ragged rows of ascending, distinct item codes, no row empty. Each count maps every record by itself, by
 public functions of its content, so data sets that differ in one record differ by that record's counts only: 1 in the

@@ -1,4 +1,4 @@
-"""How much of a long record counts: every item or pair of it equally, in whole parts. Trusted, public functions.
+"""How much of a long record counts: every item or pair of it equally, in whole parts.
 
 A record that may count with `most` of its items counts with all of them, each with the part most / size, in units of
 1 / PARTS and rounded down. The L1 bound is that of a cut to `most` items, the expectation is that of a cut by dice, but
