@@ -13,22 +13,27 @@ from cantle.postprocess.counts import (
     Strata,
     consistent,
     fit_values,
+    halved_where_clear,
     integers,
     project_rows,
     round_rows,
+    shrunk_to_uniform,
     top_down,
     variance,
 )
-from cantle.postprocess.group_frames import groups_frame, marginals_frame, tree_frame
+from cantle.postprocess.group_frames import OneWayTables, groups_frame, marginals_frame, one_way_tables, tree_frame
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Leaves, Tree
-from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.schema.domain import Attribute, Domain, Steps, unsigned
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
     import polars as pl
+
+FEW = 16
+"""Codes up to which a table is moved towards the uniform one as a whole."""
 
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
@@ -139,7 +144,7 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
 
 
 def masses(
-    domain: Domain, leaves: Leaves, values: str, tables: list[Floats] | None, *, compiled: bool = False
+    domain: Domain, leaves: Leaves, values: str, tables: OneWayTables | None, *, compiled: bool = False
 ) -> list[Floats]:
     """The distribution of each attribute inside the leaves: fitted to its one-way table, or uniform over the grid."""
     if values != "fitted" or tables is None:
@@ -148,9 +153,26 @@ def masses(
     some, total = np.flatnonzero(count), float(count.sum())
     lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
     return [
-        fit_values(top_down(table, total), lo[:, a], hi[:, a], weight, compiled=compiled)
-        for a, table in enumerate(tables)
+        fit_values(table, lo[:, a], hi[:, a], weight, compiled=compiled)
+        for a, table in enumerate(_estimated(domain, tables, total))
     ]
+
+
+def _estimated(domain: Domain, tables: OneWayTables, total: float) -> list[Floats]:
+    """Non-negative tables that sum to the number of records, with no more detail than the noise allows."""
+    noisy, noise = list(tables.noisy), tables.variance
+    few = [a for a, table in enumerate(noisy) if len(table) <= FEW]
+    shrunk = dict(zip(few, shrunk_to_uniform([noisy[a] for a in few], total, noise), strict=True))
+    estimates = []
+    for a, (attribute, table) in enumerate(zip(domain.attributes, noisy, strict=True)):
+        if a in shrunk or not isinstance(attribute.scale, Steps):
+            estimates.append(top_down(shrunk.get(a, table), total))
+            continue
+        # Null is apart from the numbers, whose neighbours are alike.
+        missing = min(max(float(table[-1]), 0.0), total) if attribute.nullable else 0.0
+        halved = halved_where_clear(table[: attribute.bins], total - missing, noise)
+        estimates.append(np.append(halved, [missing] * attribute.nullable))
+    return estimates
 
 
 def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
@@ -231,9 +253,8 @@ def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints,
     return code, point - code
 
 
-def fitted_tables(domain: Domain, oneways: Any) -> list[Floats] | None:
+def fitted_tables(domain: Domain, oneways: Noisy | None) -> OneWayTables | None:
     """The noisy one-way tables as one array per attribute."""
     if oneways is None:
         return None
-    ends = np.cumsum([attribute.size for attribute in domain.attributes])[:-1]
-    return [part.astype(float) for part in np.split(oneways.value[0], ends)]
+    return one_way_tables(domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)

@@ -6,12 +6,13 @@ A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cantle.errors import SchemaError
-from cantle.postprocess.counts import Floats, distinct_spans
+from cantle.postprocess.counts import Floats, distinct_spans, variance
 from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.trusted.geometry.boxes import Ints
@@ -142,12 +143,26 @@ def marginals_frame(domain: Domain, value: Ints, rate_num: int, rate_den: int) -
     )
 
 
-def tables_from(domain: Domain, marginals: pl.DataFrame | None) -> list[Floats] | None:
+@dataclass(frozen=True, eq=False)
+class OneWayTables:
+    """The noisy one-way tables, one array per attribute, and the variance of their noise."""
+
+    noisy: tuple[Floats, ...]
+    variance: float
+
+
+def one_way_tables(domain: Domain, value: Ints, rate_num: int, rate_den: int) -> OneWayTables:
+    """The tables that stand side by side in one answer."""
+    ends = np.cumsum([attribute.size for attribute in domain.attributes])[:-1]
+    return OneWayTables(tuple(np.split(value.astype(float), ends)), float(variance(rate_num / rate_den)))
+
+
+def tables_from(domain: Domain, marginals: pl.DataFrame | None) -> OneWayTables | None:
     """The one-way tables behind a frame of marginals."""
     if marginals is None:
         return None
-    ends = np.cumsum([attribute.size for attribute in domain.attributes])[:-1]
-    return list(np.split(marginals["noisy"].to_numpy().astype(float), ends))
+    rate = int(marginals["rate_num"][0]), int(marginals["rate_den"][0])
+    return one_way_tables(domain, marginals["noisy"].to_numpy(), *rate)
 
 
 def tree_frame(domain: Domain, tree: Tree) -> pl.DataFrame:
