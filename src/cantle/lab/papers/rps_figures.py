@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle.lab.papers import adult, classify, synthetic
+from cantle.lab.papers import adult, classify, privelet, synthetic
 from cantle.lab.papers.baselines import mondrian
 from cantle.lab.papers.coding import Coder
 from cantle.lab.papers.harness import Options, Row, Schema, Setting
 from cantle.lab.papers.metrics import emd, locate, purity
+from cantle.schema.table import TableSchema
 
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5)
 
@@ -54,6 +55,19 @@ def fig1(setting: Setting) -> Iterator[Row]:
     for panel, series in panels.items():
         for point in setting.sweep(setting.pick(EPSILONS, (0.1, 1)), series, measure):
             yield Row("rps-fig1", panel, *point)
+    yield from _privelet(setting, table, schema, next(iter(panels)))
+
+
+def _privelet(setting: Setting, table: pl.DataFrame, schema: Schema, panel: str) -> Iterator[Row]:
+    """Privelet on the grid of the attribute, beside RPS."""
+    attribute = TableSchema.from_dict(dict(schema)).domain().attributes[0]
+    codes = attribute.encode(table["x"])
+    counts = np.bincount(codes, minlength=attribute.grid).astype(np.int64)
+    for epsilon in setting.pick(EPSILONS, (0.1, 1)):
+        for repeat in range(setting.repeats):
+            rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+            released = attribute.values(privelet.released_codes(counts, epsilon, rng)).to_numpy()
+            yield Row("rps-fig1", panel, "Privelet", epsilon, repeat, emd(table["x"].to_numpy(), released))
 
 
 def fig2(setting: Setting) -> Iterator[Row]:
