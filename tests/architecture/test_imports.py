@@ -21,7 +21,7 @@ DOOR = "_publish _open estimators"
 ROOMS = {  # besides itself, `errors`, and the two helpers that choose and build kernels: `_fast`, `_jit`
     "trusted": "",
     "schema": "trusted.bounding.node_ids",
-    "data": "trusted.bounding trusted.engines trusted.geometry schema",
+    "data": "trusted.bounding trusted.engines trusted.geometry trusted.mixing schema",
     "postprocess": f"{VALUES} schema",
     "methods": f"{VALUES} {QUESTIONS} schema postprocess",
     "release": f"{VALUES} trusted.degree_queries trusted.ledger schema data postprocess",

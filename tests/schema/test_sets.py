@@ -56,7 +56,7 @@ def test_the_canonical_form_gives_the_same_schema(keys: dict[str, Any]) -> None:
     assert schema(**{key: value for key, value in written.items() if key != "kind"}) == made
     assert SetSchema.from_dict(written).hash() == made.hash()
     assert rfc8785.dumps(written)
-    assert (made.kind, made.unit) == ("sets", "record")
+    assert (made.kind, made.protects) == ("sets", (1, "record"))
 
 
 def test_what_the_keys_say() -> None:
@@ -157,7 +157,11 @@ def test_lines_of_an_item_file(tmp_path: Path, lines: bytes, items: Any) -> None
         ({"colum": "a"}, "key 'colum' is not known; write 'column'"),
         ({"fields": []}, "`fields` is not for sets"),
         ({"hierarchy": {"a": ["b"]}}, "`hierarchy` is not for sets"),
-        ({"unit": {"person": "id"}}, "contribution bounding"),
+        ({"unit": {"person": "id"}}, "neither `record` nor a person"),
+        ({"unit": {"person": "id", "max_records": 2}}, "column of ids or of items"),
+        ({"unit": {"person": "who", "max_records": 0}}, "max_records"),
+        ({"unit": {"person": "who", "max_records": 2}, "form": "fimi"}, "has no column of persons"),
+        ({"unit": {"person": "who", "max_records": 2}, "column": "x"}, "has no column of persons"),
         ({"guarantee": "full"}, "can only be `none`"),
         ({"dialect": {"delimiter": "--"}}, "single ASCII character"),
         ({"missingValues": "NULL"}, "must be a list of texts"),

@@ -44,8 +44,10 @@ from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.schema.table import TableSchema
+from cantle.trusted.bounding.persons import within_bound
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.item_partitions import ItemTree
+from cantle.trusted.mixing import scramble
 
 ENGINES = IN_MEMORY_ONLY
 FIMI = (".dat", ".txt")
@@ -212,6 +214,8 @@ def _list_column(where: str, types: Mapping[str, Any], schema: SetSchema) -> str
 
 def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
     named = {"id": schema.id or "id", "item": schema.item or "item"}
+    if schema.person is not None:
+        named["person"] = schema.person
     missing = [key for key, name in named.items() if name not in set(given)]
     if missing:
         listed = " and ".join(f"{named[key]!r}" for key in missing)
@@ -224,16 +228,41 @@ def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
 
 def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     """Rows (id, item) of a file or frame; batches are joined, because a record may have rows in several."""
-    of, what = schema.id or "id", schema.item or "item"
-    table = TableSchema(fields=(Field(name=of), Field(name=what)), dialect=schema.dialect)
-    ids, codes, frame = [], [], "polars"
-    for raw in read_batches(source, table, ids=(of,)):
+    of, what, who = schema.id or "id", schema.item or "item", schema.person
+    named = (of,) if who is None else (of, who)
+    table = TableSchema(fields=tuple(Field(name=name) for name in (of, what, *named[1:])), dialect=schema.dialect)
+    keys: list[list[pl.Series]] = [[] for _ in named]
+    codes, frame = [], "polars"
+    for raw in read_batches(source, table, ids=named):
         code, frame = schema.universe.encode(raw.frame[what]), raw.kind
-        key = _ids(raw.frame[of], schema.missing_values)
-        known = key.is_not_null() & pl.Series(code >= 0)
-        ids.append(key.filter(known))
+        found = [_ids(raw.frame[name], schema.missing_values) for name in named]
+        known = pl.Series(code >= 0)
+        for key in found:
+            known &= key.is_not_null()
+        for listed, key in zip(keys, found, strict=True):
+            listed.append(key.filter(known))
         codes.append(code[known.to_numpy()])
-    return SetForm(form="long", frame=frame, id=of, item=what), [(_numbers(pl.concat(ids)), np.concatenate(codes))]
+    numbers = [_numbers(pl.concat(listed)) for listed in keys]
+    rows = numbers[0], np.concatenate(codes)
+    if who is not None:
+        rows = _bounded(numbers[1], *rows, schema)
+    return SetForm(form="long", frame=frame, id=of, item=what), [rows]
+
+
+def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
+    """The rows of the sets that are used, at most `max_records` per person (cantle.trusted.bounding.persons).
+
+    A set is what one person has under one id, so that no row of another person can change it. Sets of a person are
+    chosen by a public hash of their content: its items, each once, in any order.
+    """
+    both, record = np.unique(np.stack([person, ids], axis=1), axis=0, return_inverse=True)
+    bits = schema.universe.size.bit_length()
+    rows = np.unique((record.reshape(-1).astype(np.int64) << bits) | codes)
+    record, codes = rows >> bits, (rows & ((1 << bits) - 1)).astype(np.int32)
+    content = np.zeros(len(both), dtype=np.uint64)
+    np.add.at(content, record, scramble(codes.astype(np.uint64) + np.uint64(1)))
+    used = within_bound(both[:, 0], [content], schema.max_records)[record]
+    return record[used], codes[used]
 
 
 def _ids(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:

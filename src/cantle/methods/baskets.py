@@ -27,6 +27,8 @@ from cantle.trusted.geometry.subsets import MOST_CHILDREN
 from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
 
 PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on"}}
+MOST_RECORDS = 10_000
+"""Records per person for which the rates of all noise fit 64 bits."""
 FEWEST = 2
 """Items of the smallest universe."""
 
@@ -50,6 +52,9 @@ class Baskets:
         size = schema.universe.size
         if size < FEWEST:
             raise ParameterError(f"baskets takes at least {FEWEST} items, this universe has {size}; use diffpart")
+        if schema.protects[0] > MOST_RECORDS:
+            rule = f"baskets takes at most {MOST_RECORDS} records per person, the schema says {schema.protects[0]}"
+            raise ParameterError(f"{rule}; lower `max_records`")
         self.preset, self.schema = preset, schema
         self.terms = Terms(size, pairs=self.settings.pairs == "on")
         # No question of ours looks at the taxonomy, and no record is cut.

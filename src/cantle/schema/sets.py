@@ -7,6 +7,7 @@
     item: product                        # (default `item`); without a header the first and the second
     column: products                     # list: the column of lists (default `items`, or the only such column)
     missingValues: ["", "NULL"]          # long: a row whose id is one of these is dropped
+    unit: {person: customer, max_records: 5}   # long: protect all sets of a person; at most 5 sets per person are used
     dialect: {delimiter: ";"}            # as for tables (cantle.schema.table); FIMI lines use only the encoding
 
 Everything in a schema is public and must have been written without looking at the private data. The order of the items
@@ -24,7 +25,7 @@ from cantle.schema.base import Schema, require_guarantee
 from cantle.schema.documents import check_values, fail
 from cantle.schema.fields import Folder, check_keys, plain, texts
 from cantle.schema.items import DECLARE, Universe, parse_items
-from cantle.schema.table import Dialect, _dialect
+from cantle.schema.table import Dialect, _dialect, _unit
 
 FORMS = ("fimi", "long", "list")
 ITEMS = "items"
@@ -68,7 +69,8 @@ class SetSchema(Schema):
     missing_values: tuple[str, ...] = ("",)
     dialect: Dialect = field(default_factory=Dialect)
     inferred: bool = False
-    unit: str = "record"
+    person: str | None = None
+    max_records: int = 1
     extra: Mapping[str, Any] = field(default_factory=dict)
     kind: ClassVar[str] = "sets"
 
@@ -86,10 +88,16 @@ class SetSchema(Schema):
         check_keys("schema", document, _KEYS)
         _refuse_what_is_not_for_sets(document)
         names = {key: _name(key, document[key]) for key in _NAMES if document.get(key) is not None}
+        person, most = _unit(document.get("unit"), ())
+        form = _form(document.get("form"), names)
+        if person is not None:
+            _check_person(person, form, names)
         return cls(
             universe=parse_items(document["items"], base_dir),
-            form=_form(document.get("form"), names),
+            form="long" if person is not None else form,
             **names,
+            person=person,
+            max_records=most,
             missing_values=texts("schema", "missingValues", document.get("missingValues", [""])),
             dialect=_dialect(document),
             inferred=require_guarantee(document),
@@ -107,11 +115,13 @@ class SetSchema(Schema):
             made["dialect"] = self.dialect.to_dict()
         if self.inferred:
             made["guarantee"] = "none"
+        if self.person is not None:
+            made["unit"] = {"person": self.person, "max_records": self.max_records}
         return made
 
     @property
     def protects(self) -> tuple[int, str]:
-        return 1, "record"
+        return (1, "record") if self.person is None else (self.max_records, "person")
 
 
 def _refuse_what_is_not_for_sets(document: Mapping[str, Any]) -> None:
@@ -119,9 +129,14 @@ def _refuse_what_is_not_for_sets(document: Mapping[str, Any]) -> None:
         if key in document:
             rule = f"`{key}` is not for sets"
             fail("schema", rule, "declare only `items`, similar ones next to each other, or drop `kind: sets`")
-    if document.get("unit", "record") not in (None, "record"):
-        rule = "contribution bounding (`unit` other than one record) is not available yet"
-        fail("schema", rule, "leave `unit` out: the promise then protects one record, that is one set")
+
+
+def _check_person(person: str, form: str | None, names: Mapping[str, str]) -> None:
+    """Persons need a table with a column for them, beside the columns of ids and items."""
+    if form not in (None, "long"):
+        fail("unit", f"form {form} has no column of persons", "use a long table, or leave `unit` out")
+    if person in (names.get("id", "id"), names.get("item", "item")):
+        fail("unit", "`person` is the column of ids or of items", "name the column that says whose set it is")
 
 
 def _name(key: str, value: Any) -> str:
