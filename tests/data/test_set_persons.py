@@ -92,7 +92,7 @@ def test_releases_protect_persons(method: Any, kind: str, tmp_path: Path) -> Non
     assert "at most 3 records per person are used" in statement
 
 
-def test_a_table_without_the_column_of_persons_is_refused(tmp_path: Path) -> None:
+def test_a_table_without_the_column_of_persons_is_refused() -> None:
     with pytest.raises(DataError, match="who"):
         cantle.publish(frame(shop(5)).drop("who"), schema(), epsilon=1)
     with pytest.raises(DataError):
