@@ -41,14 +41,12 @@ class _Nothing:
 
 def test_one_audit_of_each_kind_in_the_quick_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """`run_audits` reports on everything it is given; the other tests here run all of that one by one."""
-    tables = [name for name in vars(audit) if name.endswith(("CONFIGS", "BREAKAGES"))]
+    tables = [name for name in vars(audit) if name.endswith("CONFIGS")]
     for name in tables:
         monkeypatch.setattr(audit, name, getattr(audit, name)[:1])
-    monkeypatch.setattr(audit, "INSTANCES", {"I1": audit.INSTANCES["I1"]})
     lines: list[str] = []
-    rows = run_audits(lines.append, quick=True)
-    assert len(tables) == 8
-    assert len(lines) == len(tables) + 1
+    rows = run_audits(lines.append, quick=True, instances={"I1": INSTANCES["I1"]}, breakages=BREAKAGES[:1])
+    assert len(lines) == len(tables) + 2 > 5
     assert [row for row in rows if not row.ok] == []
     assert {row.kind for row in rows} == {"exact", "instance", "breakage"}
 
