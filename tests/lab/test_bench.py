@@ -182,7 +182,7 @@ def test_growth_keeps_to_the_kinds_that_can_grow() -> None:
     for case in made:
         grown[case.axis, case.method].append(case.across)
     assert grown["rows", "degrees"] == [100, 400, 1600]
-    assert {method for axis, method in grown if axis == "attributes"} == {"rps", "diffgen"}
+    assert {method for axis, method in grown if axis == "attributes"} == {"mosaic", "rps", "diffgen"}
     assert grown["universe", "diffpart"] == [253, 506, 1012, 2024, 4048]
     assert {case.records for case in made if case.axis == "universe"} == {400}
 

@@ -217,7 +217,7 @@ def publish_command(
     ],
     schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
     epsilon: Annotated[str, typer.Option(help="The whole privacy budget of this release.")],
-    method: Annotated[str, typer.Option(help="auto, mosaic, rps, diffgen, diffpart or degrees.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, mosaic, rps, diffgen, baskets, diffpart or degrees.")] = "auto",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="A new folder.")] = Path("release"),
     engine: Annotated[str, typer.Option(help="memory, duckdb, spark or database.")] = "memory",
     memory: Annotated[
@@ -254,6 +254,8 @@ def publish_command(
     rps: depth, attributes, quality, stop, leaf_share, oneway_share, bins, records.
 
     diffgen: rounds, cells, score, objective, records.
+
+    baskets: pairs.
 
     diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells.
 

@@ -258,10 +258,10 @@ def test_a_publisher_that_always_refuses_leaves_the_baselines(name: str, tmp_pat
     said: list[str] = []
     paths = figures.reproduce([name], out=tmp_path, publish=refuse, quick=True, echo=said.append)
     rows = pl.read_csv(paths[0])
-    ours = rows.filter(pl.col("series").str.contains("paper|default"))
+    ours = rows.filter(pl.col("series").str.contains("paper|default|baskets"))
     assert ours.height
     assert ours["value"].is_nan().all()
-    assert not rows.filter(~pl.col("series").str.contains("paper|default"))["value"].is_nan().any()
+    assert not rows.filter(~pl.col("series").str.contains("paper|default|baskets"))["value"].is_nan().any()
     lines = len(set(ours.select("series", "x").iter_rows()))
     stages = len(setstages.STAGES) if name == "diffpart-fig4" else 1
     assert sum("refused; not today" in line for line in said) == lines / stages

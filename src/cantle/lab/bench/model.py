@@ -47,6 +47,7 @@ RULES = {
     "rps": Rule(1, DEEPEST),
     "diffgen": Rule(1, MOST_ROUNDS + 1),  # the last placing is for the counts
     "diffpart": Rule(most_cells=PRESETS["default"]["max_cells"]),
+    "baskets": Rule(),
     "degrees": Rule(),
 }
 
