@@ -186,11 +186,14 @@ def test_the_best_of_five_costs_five_times_as_much() -> None:
 # ---- the publisher --------------------------------------------------------------------------------------------------
 
 
+NO_PAPER = ("mosaic", "baskets")
+
+
 def test_every_method_is_there_in_both_presets() -> None:
     names = [trial.name for trial in methods()]
     for method in METHODS:
         assert any(name.startswith(method) for name in names)
-        assert any(name.startswith(f"{method} paper") for name in names)
+        assert method in NO_PAPER or any(name.startswith(f"{method} paper") for name in names)
         assert any(trial.name.startswith(method) for trial in broken_methods())
     everything = all_trials()
     assert len({trial.name for trial in everything}) == len(everything)

@@ -45,6 +45,12 @@ def by_cell(release: Release) -> Outcome:
     return Outcome((cuts, *_stated(release)), dict(zip(names, values, strict=True)))
 
 
+def by_table(release: Release) -> Outcome:
+    """Noisy tables: which were asked, and at which rates, is the shape."""
+    names, values = _numbered(release.frames["tables"])
+    return Outcome((names, str(release.manifest.structure)), dict(zip(names, values, strict=True)))
+
+
 def by_total(release: Release) -> Outcome:
     """Only how many records there are."""
     return Outcome(None, {"records": release.manifest.summary["records"]})
@@ -130,11 +136,15 @@ def methods() -> list[Trial]:
          {"method": "rps", "preset": "paper", "depth": 2, "stop": "count:1"}),
         ("rps paper, two classes", classes, apart, stranger, by_region,
          {"method": "rps", "preset": "paper", "depth": 1, "stop": "none", "stop_share": 0}),
-        ("diffgen", classes, table([], LABELLED), table([(0, "n")], LABELLED), by_cell, {"epsilon": 1}),
+        ("diffgen", classes, table([], LABELLED), table([(0, "n")], LABELLED), by_cell,
+         {"method": "diffgen", "epsilon": 1}),
         ("diffgen, one round", classes, apart, stranger, by_cell,
-         {"rounds": 1, "records": 3, "count_share": 0, "cells": 9}),
-        ("diffgen paper", classes, apart, stranger, by_cell, {"preset": "paper", "rounds": 1}),
-        ("diffpart", SETS, [], [[1]], by_cell, {"epsilon": 1}),
+         {"method": "diffgen", "rounds": 1, "records": 3, "count_share": 0, "cells": 9}),
+        ("diffgen paper", classes, apart, stranger, by_cell, {"method": "diffgen", "preset": "paper", "rounds": 1}),
+        ("mosaic", one, table([]), table([0]), by_table, {"method": "mosaic", "epsilon": 1}),
+        ("mosaic, two classes", classes, apart, stranger, by_table, {"method": "mosaic"}),
+        ("baskets", SETS, [], [[1, 2]], by_cell, {"method": "baskets", "epsilon": 1}),
+        ("diffpart", SETS, [], [[1]], by_cell, {"method": "diffpart", "epsilon": 1}),
         ("diffpart, a tree", SETS, [], [[1]], by_cell, LOW | {"cells": "tree", "eta": "off", "m": "off"}),
         ("diffpart paper", SETS, [], [[1, 2]], by_cell, LOW | {"preset": "paper"}),
         ("degrees, unit node", GRAPH, [], STAR, by_cell, {"theta": 1}),

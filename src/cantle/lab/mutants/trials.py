@@ -15,6 +15,7 @@ from cantle.audit.trials import (
     Observation,
     by_cell,
     by_region,
+    by_table,
     by_total,
     methods,
     published,
@@ -41,7 +42,7 @@ def broken_methods() -> list[Trial]:
     plain = {"method": "rps", "attributes": "all", "depth": 1, "count_share": 0}
     leaf = plain | {"depth": 0}
     sized = leaf | {"summary": "depth", "count_share": "1/2"}
-    joint = {"rounds": 1, "records": 3, "count_share": 0, "cells": 9}
+    joint = {"method": "diffgen", "rounds": 1, "records": 3, "count_share": 0, "cells": 9}
     laplace = "2.2, Claim 14", instead(Sampler, "laplace", doubled_laplace)
     dropped = "4.2: all cells take part (I9)", instead(Sampler, "sparse", occupied_only)
     edges, hub = [(2 * i, 2 * i + 1) for i in range(6)], [(i, 12) for i in range(12)]
@@ -58,7 +59,12 @@ def broken_methods() -> list[Trial]:
         ("diffgen: points from observed codes", 150, _flaw("DiffGen: points from observed codes"), classes,
          table([(1, "n")], LABELLED), table([(1, "n"), (3, "p")], LABELLED), by_cell, joint),
         ("diffgen paper: end runs missing", 150, _flaw(NO_ENDS), classes, table([(1, "n"), (2, "n")], LABELLED),
-         table([(1, "n"), (2, "n"), (3, "n")], LABELLED), by_cell, {"preset": "paper", "rounds": 1}),
+         table([(1, "n"), (2, "n"), (3, "n")], LABELLED), by_cell,
+         {"method": "diffgen", "preset": "paper", "rounds": 1}),
+        ("mosaic: Laplace sampler at twice its rate", 400, laplace, one, table([]), table([0]), by_table,
+         {"method": "mosaic"}),
+        ("baskets: Laplace sampler at twice its rate", 400, laplace, SETS, [], [[1, 2]], by_cell,
+         {"method": "baskets"}),
         ("diffpart: records cut by what others have", 400, _flaw("DiffPart: records cut by what others have"),
          SETS | {"items": [1, 2]}, [[1, 2], [1, 2]], [[1, 2], [1, 2], [1]], by_cell,
          LOW | {"cells": "tree", "eta": "off", "m": 1}),
