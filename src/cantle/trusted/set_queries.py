@@ -135,7 +135,7 @@ class PairSupports:
     Of a record with c pairs of listed items each counts floor(PARTS min(1, most / c)); one with more than
     LONGEST_PAIRED listed items counts none. `always` lists cells that are given whatever their noisy value (Claim 65).
 
-    Claim 64. Sensitivity most * PARTS per record, over all cells: a record adds floor(PARTS min(1, most / c)) to each
+    Claim 64. Sensitivity most * PARTS per record over all cells: each record adds floor(PARTS min(1, most / c)) to each
     of c cells, or nothing, and c floor(PARTS min(1, most / c)) <= PARTS most. The list is public.
     """
 
