@@ -151,7 +151,7 @@ def test_a_panic_of_the_reader_is_a_finding(folder: Path, monkeypatch: pytest.Mo
     assert problem.endswith("has a missing or damaged file (PanicException)")
     with pytest.raises(VerifyError) as told:
         cantle.Release.load(folder)
-    assert "17" not in "".join(traceback.format_exception(told.value))
+    assert "17" not in "".join(traceback.format_exception(told.value)).replace(str(folder), "")
 
 
 FORMS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [

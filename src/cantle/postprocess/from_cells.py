@@ -87,19 +87,36 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
 
 
 def draw_from_cells(
-    domain: Domain, grid: Grid, cells: Ints, count: Ints, tables: Sequence[ColumnTable], generator: Dice
+    domain: Domain,
+    grid: Grid,
+    cells: Ints,
+    count: Ints,
+    tables: Sequence[ColumnTable],
+    generator: Dice,
+    *,
+    released: int | None = None,
 ) -> pl.DataFrame:
     """The records of `drawn_from_cells` as a frame."""
-    return drawn_from_cells(domain, grid, cells, count, tables, generator).frame()
+    return drawn_from_cells(domain, grid, cells, count, tables, generator, released=released).frame()
 
 
 def drawn_from_cells(
-    domain: Domain, grid: Grid, cells: Ints, count: Ints, tables: Sequence[ColumnTable], generator: Dice
+    domain: Domain,
+    grid: Grid,
+    cells: Ints,
+    count: Ints,
+    tables: Sequence[ColumnTable],
+    generator: Dice,
+    *,
+    released: int | None = None,
 ) -> Drawn:
     """Records on the original grid, shuffled, one column at a time: each value lies in its cell's span, there as its
-    column's table says, or uniformly if the column has none."""
+    column's table says, or uniformly if the column has none.
+
+    `released` is the number of records that the tables describe, if fewer or more are drawn.
+    """
     total = int(count.sum())
-    shapes = ColumnShapes(domain, grid, tables, total)
+    shapes = ColumnShapes(domain, grid, tables, total if released is None else released)
     order = generator.permutation(total)
     row = np.repeat(np.arange(len(cells), dtype=np.int32), count)[order]
     cell, label = np.divmod(cells, _classes(domain))

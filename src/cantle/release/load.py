@@ -139,7 +139,8 @@ def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     count = _scaled(release.groups["count"].to_numpy(), n, generator)
     stated = release.manifest.structure.get("tables", {})
     tables = column_shapes.tables_from(domain, stated, release.frames.get("marginals"))
-    return from_cells.draw_from_cells(domain, grid, listed, count, tables, generator)
+    released = int(release.groups["count"].sum())
+    return from_cells.draw_from_cells(domain, grid, listed, count, tables, generator, released=released)
 
 
 def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:
