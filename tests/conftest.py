@@ -1,8 +1,14 @@
-"""One hypothesis profile for all tests: the same examples on every machine and in every run."""
+"""What holds for all tests: the same examples and the same random words on every machine and in every run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.entropy import drawn_from, real
 
 settings.register_profile(
     "cantle",
@@ -13,3 +19,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("cantle")
+
+
+@pytest.fixture(autouse=True)
+def words_of_this_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The noise of each test follows from its name; with the mark `real_entropy` it is the operating system's."""
+    with real() if request.node.get_closest_marker("real_entropy") else drawn_from(request.node.nodeid):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
+    """The noise of a fixture that several tests share follows from the fixture, whichever test comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with drawn_from(f"{request.node.nodeid} {fixturedef.argname} {getattr(request, 'param_index', '')}"):
+        return (yield)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
 
+from tests.entropy import launcher
+
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.findall(r"```(sh|yaml|python)\n(.*?)```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.DOTALL)
-SHIM = f'#!/bin/sh\nexec "{sys.executable}" -c "from cantle.cli import main; main()" "$@"\n'
 
 
 def test_every_block_of_the_tutorial_runs(tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     binaries = tmp_path / "bin"
     binaries.mkdir()
-    for name, text in (("cantle", SHIM), ("python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')):
-        (binaries / name).write_text(text)
+    for name, text in (("cantle", shlex.join(launcher())), ("python", shlex.quote(sys.executable))):
+        (binaries / name).write_text(f'#!/bin/sh\nexec {text} "$@"\n')
         (binaries / name).chmod(0o755)
     environment = os.environ | {"PATH": f"{binaries}:{os.environ['PATH']}"}
     for language, text in BLOCKS:
@@ -28,7 +30,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path: Path) -> None:
             name = text.splitlines()[0].removeprefix("# ")
             (tmp_path / name).write_text(text, encoding="utf-8")
             continue
-        command = ["sh", "-e", "-c", text] if language == "sh" else [sys.executable, "-c", text]
+        command = ["sh", "-e", "-c", text] if language == "sh" else [*launcher(), "-c", text]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{text}\n{done.stderr}"
     assert {"sh", "yaml", "python"} == {language for language, _ in BLOCKS}

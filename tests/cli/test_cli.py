@@ -14,11 +14,12 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.entropy import launcher
 from tests.release.people import SCHEMA, people
 
 
 def cantle(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-c", "from cantle.cli.app import main; main()", *map(str, arguments)]
+    command = [*launcher("-W", "error"), *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
 
 
@@ -46,7 +47,7 @@ def test_publish_show_verify_sample(folder: Path) -> None:
     shown = cantle("show", "out", cwd=folder).stdout
     assert "\n   1 %  number of records\n" in shown
     assert "%  choosing where to cut (" in shown
-    assert re.search(r"\nColumns\nage\n  .* █+ +\d+ %\n", shown)
+    assert re.search(r"\nColumns\nage\n(  .* +\d+ %\n)*  .* █+ +\d+ %\n", shown)
     assert shown.index("\nBudget\n") < shown.index("\nColumns\n") < shown.index("\nRegions\nall: ")
     sample = cantle("sample", "out", "-n", "5", cwd=folder)
     assert len(sample.stdout.strip().splitlines()) == 6
@@ -106,7 +107,7 @@ def test_sample_does_not_call_text_parquet(folder: Path) -> None:
 
 def test_any_standard_output_will_do(folder: Path) -> None:
     """Text is UTF-8 whatever the locale; an output that cannot be written is told, and not as a release that failed."""
-    main = [sys.executable, "-W", "error", "-c", "from cantle.cli.app import main; main()"]
+    main = launcher("-W", "error")
     publish = [*main, "publish", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o"]
     full = Path("/dev/full")
     if full.exists():

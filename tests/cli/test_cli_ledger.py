@@ -18,6 +18,7 @@ from cantle.trusted.ledger import Ledger
 from tests.cli.inside import Cantle
 from tests.cli.inside import cantle as inside  # noqa: F401 - a fixture
 from tests.cli.test_cli import cantle, folder  # noqa: F401 - a fixture
+from tests.entropy import launcher
 
 PUBLISH = ("publish", "people.csv", "--schema", "schema.yaml", "--method", "rps")
 BOOK = ("--ledger", "ledger.db", "--dataset", "people")
@@ -145,7 +146,7 @@ def test_a_real_signal_after_the_charge(sent: signal.Signals, code: int, folder:
         "import sys, time; from cantle import _publish as publishing; from cantle.cli.app import main; "
         "publishing.open_data = lambda *_: time.sleep(60); main()"
     )
-    command = [sys.executable, "-c", waits, *PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "out"]
+    command = [*launcher(), "-c", waits, *PUBLISH, "--epsilon", "0.5", *BOOK, "-o", "out"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as run:
         end = time.monotonic() + 60
         while not book.account("people").entries and time.monotonic() < end:

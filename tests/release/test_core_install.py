@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys
 
@@ -22,10 +23,12 @@ class Without:
         return None if name.partition(".")[0] == "pyarrow" else self.finder.find_spec(name, path, target)
 
 sys.meta_path[:] = map(Without, sys.meta_path)
+sys.path.append(sys.argv[2])
 
 from pathlib import Path
 import pandas as pd
 import cantle
+from tests.entropy import drawn_from
 
 texts = {"type": "string", "categories": ["x", "y"]}
 whole = {"type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
@@ -50,6 +53,7 @@ private = {
     "long": (pd.DataFrame({"id": [1, 1, 2] * 20, "item": ["x", "y", "x"] * 20}), {"kind": "sets", "items": ["x", "y"]}),
     "graph": (pd.DataFrame({"a": ["x", "y"] * 9, "b": [str(k) for k in range(18)]}), {"kind": "graph"}),
 }
+drawn_from("core install").__enter__()
 for name, (frame, schema) in private.items():
     for data in ("csv", "parquet"):
         release = cantle.publish(frame, schema, epsilon=5)
@@ -61,7 +65,7 @@ for name, (frame, schema) in private.items():
 
 
 def test_pandas_frames_of_every_kind_need_no_pyarrow(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n") == [

@@ -161,6 +161,7 @@ def test_sparse_numbers_are_binomial() -> None:
         assert fit.fit(values, fit.geometric_law(0.51, at_least)) < SEEDED_P
 
 
+@pytest.mark.real_entropy
 def test_secure_noise_follows_the_same_laws() -> None:
     noise = Secure()
     assert fit.fit(noise.laplace(ALL, np.zeros(DRAWS, dtype=np.int64), Rate(1, 2)), fit.laplace_law(0.5)) > UNSEEDED_P

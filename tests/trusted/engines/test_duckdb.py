@@ -29,6 +29,7 @@ from cantle.data.engine_choice import EngineChoice, bytes_of, files
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import Sizes
+from tests.entropy import launcher
 from tests.laws.strategies import Table, tables
 from tests.release.people import SCHEMA, people
 from tests.trusted.engines.walks import grids, walk, whole
@@ -313,7 +314,7 @@ def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:
     """
     words = ["publish", "people.parquet", "--schema", "schema.json", "--epsilon", "1", "--method", "rps"]
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), *words, "--engine", "duckdb"],
+        [*launcher(), "-c", textwrap.dedent(program), *words, "--engine", "duckdb"],
         cwd=tmp_path,
         env=os.environ | {"TMPDIR": str(room)},
         capture_output=True,

@@ -312,6 +312,7 @@ def test_impossible_questions_are_refused() -> None:
         Seeded(0).laplace(one, np.zeros(2, dtype=np.int64), HALF)
 
 
+@pytest.mark.real_entropy
 def test_secure_words_are_never_reused() -> None:
     noise = Secure()
     assert noise.private
@@ -323,6 +324,7 @@ def test_secure_words_are_never_reused() -> None:
     assert str(987654321) not in repr(Seeded(987654321))
 
 
+@pytest.mark.real_entropy
 def test_a_machine_put_back_to_a_snapshot_draws_other_words() -> None:
     """All that the process holds is as it was; what it draws then must come from the operating system anew."""
     noise, lanes = Secure(), Lanes(0, np.zeros(4))
@@ -339,6 +341,7 @@ def test_secure_noise_cannot_be_copied(copier: Callable[[Any], Any]) -> None:
         copier(Secure())
 
 
+@pytest.mark.real_entropy
 def test_threads_do_not_share_words() -> None:
     noise, out = Secure(), []
 
@@ -356,6 +359,7 @@ def test_threads_do_not_share_words() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.real_entropy
 def test_a_forked_child_has_words_of_its_own() -> None:
     noise, lanes = Secure(), Lanes(0, np.zeros(4))
     noise.words(lanes, 0)
