@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
+from cantle.postprocess.accuracy import Accuracy
 from cantle.postprocess.results import as_frame
 from cantle.release.data_file import ENDINGS, choose, write
 from cantle.release.manifest import Manifest
@@ -95,6 +96,14 @@ class Release:
     def epsilon(self) -> float:
         """The whole spend. `manifest.receipt.epsilon_nano` has it exactly, in billionths."""
         return self.manifest.receipt.epsilon_nano / NANO
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """How far the released records are off, measured privately; None where that was not wanted.
+
+        It speaks of `records` alone, not of what `sample` draws.
+        """
+        return self.manifest.accuracy
 
     @cached_property
     def schema(self) -> Any:

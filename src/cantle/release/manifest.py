@@ -6,17 +6,16 @@ from anyone, so every field is checked before it is used. Everything in a manife
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from cantle.errors import ParameterError, VerifyError, raise_alone
+from cantle.postprocess.accuracy import Accuracy
+from cantle.release.accuracy import accuracy_from, accuracy_to
+from cantle.release.document_fields import Document, Fields, text
 from cantle.trusted.budget import Charge, Unit
 
 FORMAT = "cantle-release/1"
-
-Document = dict[str, Any]
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +32,7 @@ class PathCharges:
 
     @staticmethod
     def from_dict(document: Any, where: str = "path") -> PathCharges:
-        fields = _Fields(document, where)
+        fields = Fields(document, where)
         return fields.all_read(
             PathCharges(
                 path=fields.take("path", int),
@@ -61,7 +60,7 @@ class Receipt:
 
     @staticmethod
     def from_dict(document: Any, where: str = "receipt") -> Receipt:
-        fields = _Fields(document, where)
+        fields = Fields(document, where)
         return fields.all_read(
             Receipt(
                 unit=_unit(fields.take("unit", dict), f"{where}.unit"),
@@ -87,7 +86,7 @@ class EarlierRelease:
 
     @staticmethod
     def from_dict(document: Any, where: str = "earlier release") -> EarlierRelease:
-        fields = _Fields(document, where)
+        fields = Fields(document, where)
         return fields.all_read(
             EarlierRelease(
                 sequence=fields.take("sequence", int),
@@ -116,7 +115,7 @@ class LedgerLine:
 
     @staticmethod
     def from_dict(document: Any, where: str = "ledger") -> LedgerLine:
-        fields = _Fields(document, where)
+        fields = Fields(document, where)
         return fields.all_read(
             LedgerLine(
                 dataset=fields.take("dataset", str),
@@ -134,7 +133,8 @@ class Manifest:
     """All that a release says about itself.
 
     `form` is the public form in which sets came in (empty for other kinds of data). `notes` say in words where the
-    release is too noisy or the data may not fit the schema. `files` and `sha256` are known
+    release is too noisy or the data may not fit the schema. `accuracy` is how far the records are off, measured
+    privately; None where that was not wanted. `files` and `sha256` are known
     once a release is saved: the hash of every other file, and of release.json without this field.
     """
 
@@ -157,6 +157,7 @@ class Manifest:
     form: dict[str, str] = field(default_factory=dict)
     created: str | None = None
     ledger: LedgerLine | None = None
+    accuracy: Accuracy | None = None
     files: dict[str, str] = field(default_factory=dict)
     sha256: str = ""
 
@@ -164,6 +165,7 @@ class Manifest:
         """The content of release.json; fields that a release does not have yet, or never has, are left out."""
         stated = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
         stated["notes"] = list(self.notes)
+        stated["accuracy"] = None if self.accuracy is None else accuracy_to(self.accuracy)
         stated["ledger"] = None if self.ledger is None else self.ledger.to_dict()
         return {
             name: value for name, value in stated.items() if value or name not in ("form", "notes", "files", "sha256")
@@ -172,10 +174,11 @@ class Manifest:
     @staticmethod
     def from_dict(document: Any) -> Manifest:
         """The manifest in a dictionary as JSON gives it; raises VerifyError that names the field of another form."""
-        fields = _Fields(document, "")
+        fields = Fields(document, "")
         if fields.take("format", str) != FORMAT:
             raise VerifyError(f"release.json is not of the format {FORMAT}")
         ledger = fields.take("ledger", dict, or_none=True)
+        accuracy = fields.take("accuracy", dict, or_none=True) if "accuracy" in fields else None
         return fields.all_read(
             Manifest(
                 kind=fields.take("kind", str),
@@ -193,71 +196,19 @@ class Manifest:
                 software=fields.table("software", str),
                 summary=fields.table("summary", int),
                 structure=fields.take("structure", dict),
-                notes=tuple(fields.each("notes", _text)) if "notes" in document else (),
+                notes=tuple(fields.each("notes", text)) if "notes" in document else (),
                 form=fields.table("form", str, or_empty=True),
                 created=fields.take("created", str, or_none=True),
                 ledger=None if ledger is None else LedgerLine.from_dict(ledger),
+                accuracy=None if accuracy is None else accuracy_from(accuracy),
                 files=fields.table("files", str, or_empty=True),
                 sha256=fields.take("sha256", str) if "sha256" in document else "",
             )
         )
 
 
-# ----------------------------------------------------------------------------------------------------- reading
-
-
-_WORDS: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false", dict: "a mapping", list: "a list"}
-
-
-class _Fields:
-    """The fields of one mapping in release.json, each taken once and checked for its type."""
-
-    def __init__(self, document: Any, where: str) -> None:
-        self._where = where
-        self._left = dict(_checked(document, dict, where or "the whole of it"))
-
-    def take(self, name: str, kind: type, *, or_none: bool = False) -> Any:
-        """The value of a field, exactly of this type: JSON has no others, and true is no number here."""
-        if name not in self._left:
-            raise VerifyError(f"release.json is not of the expected form: {self._path(name)} is missing")
-        value = self._left.pop(name)
-        return None if value is None and or_none else _checked(value, kind, self._path(name))
-
-    def each(self, name: str, read: Callable[[Any, str], Value]) -> list[Value]:
-        """The values of a list, each as `read` takes it."""
-        where = self._path(name)
-        return [read(value, f"{where}[{i}]") for i, value in enumerate(self.take(name, list))]
-
-    def table(self, name: str, kind: type[Value], *, or_empty: bool = False) -> dict[str, Value]:
-        """A mapping whose values are all of one type."""
-        if or_empty and name not in self._left:
-            return {}
-        where = self._path(name)
-        return {key: _checked(value, kind, f"{where}.{key}") for key, value in self.take(name, dict).items()}
-
-    def all_read(self, made: Value) -> Value:
-        """What was made of the fields, if none is left over."""
-        if self._left:
-            unknown = self._path(min(self._left))
-            raise VerifyError(f"release.json has a field that this version of cantle does not know: {unknown}")
-        return made
-
-    def _path(self, name: str) -> str:
-        return f"{self._where}.{name}" if self._where else name
-
-
-def _checked(value: Any, kind: type, where: str) -> Any:
-    if type(value) is not kind:
-        raise VerifyError(f"release.json is not of the expected form: {where} is not {_WORDS[kind]}")
-    return value
-
-
-def _text(value: Any, where: str) -> str:
-    return str(_checked(value, str, where))
-
-
 def _charge(document: Any, where: str) -> Charge:
-    fields = _Fields(document, where)
+    fields = Fields(document, where)
     return fields.all_read(
         Charge(
             why=fields.take("why", str),
@@ -270,7 +221,7 @@ def _charge(document: Any, where: str) -> Charge:
 
 
 def _unit(document: Document, where: str) -> Unit:
-    fields = _Fields(document, where)
+    fields = Fields(document, where)
     try:
         return fields.all_read(Unit(fields.take("max_records", int), fields.take("kind", str)))
     except ParameterError as error:

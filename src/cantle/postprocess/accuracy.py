@@ -1,0 +1,115 @@
+"""How far the records of a release are off: a few numbers that were measured privately. Released values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cantle.postprocess.counts import variance
+
+Rate = tuple[int, int]
+"""Numerator and denominator of the rate of a number's noise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionError:
+    """The error of random counting questions about the released records.
+
+    Attributes
+    ----------
+    q : int
+        How many questions were drawn.
+    records : int
+        95 % of them are off by at most this many records; a noisy number, which may be below 0.
+    rate : tuple of int
+        Numerator and denominator of the rate of its discrete Laplace noise.
+    """
+
+    q: int
+    records: int
+    rate: Rate
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the noise in `records`."""
+        return noise_sd(self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairDistance:
+    """The mean distance between true and released tables of two columns.
+
+    Attributes
+    ----------
+    pairs : int
+        How many pairs of columns were compared, each column in at most 16 groups.
+    records : int
+        The mean over pairs of the sum of all differences between counts; a noisy number, which may be below 0.
+    distance : float
+        The same as total variation distance, a share of the released records: records / (2 * released), from 0 to 1.
+    rate : tuple of int
+        Numerator and denominator of the rate of the discrete Laplace noise in `records`.
+    """
+
+    pairs: int
+    records: int
+    distance: float
+    rate: Rate
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the noise in `records`."""
+        return noise_sd(self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """The error of a release, measured privately on its own records with a share of epsilon.
+
+    Attributes
+    ----------
+    bought : bool
+        Whether it was measured; otherwise the records are too few for it, and the share went to the method.
+    share : Fraction
+        The share of epsilon (parameter `accuracy_share`).
+    noisy_records : int
+        The noisy or declared number of records by which that was decided.
+    one_column : QuestionError or None
+        Questions about one column (of sets: about one item). None where none could be drawn.
+    more_columns : QuestionError or None
+        Questions about two or three columns (of sets: about pairs and triples of items).
+    pairs : PairDistance or None
+        Tables of two columns. None for sets.
+    workload : str
+        SHA-256 of the questions, which `verify` draws again; empty if nothing was measured.
+    """
+
+    bought: bool
+    share: Fraction
+    noisy_records: int
+    one_column: QuestionError | None = None
+    more_columns: QuestionError | None = None
+    pairs: PairDistance | None = None
+    workload: str = ""
+
+    def numbers(self) -> list[QuestionError | PairDistance]:
+        """The numbers that were measured, in the order in which they were asked for."""
+        return [one for one in (self.one_column, self.more_columns, self.pairs) if one is not None]
+
+
+def noise_sd(rate: Rate) -> float:
+    """The standard deviation of discrete Laplace noise of this rate.
+
+    >>> round(noise_sd((4, 300)), 1)
+    106.1
+    """
+    return float(variance(rate[0] / rate[1])) ** 0.5
+
+
+def total_variation(records: int, released: int) -> float:
+    """A sum of differences between counts as total variation distance, in [0, 1] and to six decimals.
+
+    >>> total_variation(900, 10_000), total_variation(-3, 10_000)
+    (0.045, 0.0)
+    """
+    return round(min(1.0, max(0.0, records / (2 * max(1, released)))), 6)

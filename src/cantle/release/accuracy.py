@@ -1,0 +1,74 @@
+"""The accuracy of a release in release.json and in words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from cantle.errors import VerifyError
+from cantle.postprocess.accuracy import Accuracy, PairDistance, QuestionError, Rate
+from cantle.release.document_fields import Document, Fields, whole
+
+
+def accuracy_to(accuracy: Accuracy) -> Document:
+    """What release.json says; kinds of questions that could not be drawn are left out."""
+    kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
+    asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
+    pairs = accuracy.pairs
+    return {
+        "bought": accuracy.bought,
+        "share": list(accuracy.share.as_integer_ratio()),
+        "noisy_records": accuracy.noisy_records,
+        "questions": asked,
+        "pairs": None if pairs is None else vars(pairs) | {"rate": list(pairs.rate)},
+        "workload": accuracy.workload,
+    }
+
+
+def accuracy_from(document: Any) -> Accuracy:
+    """The accuracy in release.json; raises VerifyError where it has another form."""
+    fields = Fields(document, "accuracy")
+    asked = Fields(fields.take("questions", dict), "accuracy.questions")
+    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
+    asked.all_read(None)
+    pairs = fields.take("pairs", dict, or_none=True)
+    share = _two(fields, "share")
+    if not 0 <= share[0] < share[1]:
+        raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
+    return fields.all_read(
+        Accuracy(
+            bought=fields.take("bought", bool),
+            share=Fraction(*share),
+            noisy_records=fields.take("noisy_records", int),
+            **kinds,
+            pairs=None if pairs is None else _pairs(pairs),
+            workload=fields.take("workload", str),
+        )
+    )
+
+
+def _questions(document: Any, name: str) -> QuestionError:
+    fields = Fields(document, f"accuracy.questions.{name}")
+    return fields.all_read(
+        QuestionError(q=fields.take("q", int), records=fields.take("records", int), rate=_two(fields, "rate"))
+    )
+
+
+def _pairs(document: Any) -> PairDistance:
+    fields = Fields(document, "accuracy.pairs")
+    return fields.all_read(
+        PairDistance(
+            pairs=fields.take("pairs", int),
+            records=fields.take("records", int),
+            distance=fields.number("distance"),
+            rate=_two(fields, "rate"),
+        )
+    )
+
+
+def _two(fields: Fields, name: str) -> Rate:
+    """Numerator and denominator."""
+    numbers = fields.each(name, whole)
+    if len(numbers) != 2 or min(numbers) < 0 or numbers[1] < 1:
+        raise VerifyError(f"release.json is not of the expected form: accuracy's {name} is not two whole numbers")
+    return numbers[0], numbers[1]

@@ -1,0 +1,79 @@
+"""Fields of release.json, each taken once and checked for its type: a release may come from anyone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from cantle.errors import VerifyError
+
+Document = dict[str, Any]
+Value = TypeVar("Value")
+
+_WORDS: dict[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+    dict: "a mapping",
+    list: "a list",
+}
+
+
+class Fields:
+    """The fields of one mapping in release.json, each taken once and checked for its type."""
+
+    def __init__(self, document: Any, where: str) -> None:
+        self._where = where
+        self._left = dict(checked(document, dict, where or "the whole of it"))
+
+    def take(self, name: str, kind: type, *, or_none: bool = False) -> Any:
+        """The value of a field, exactly of this type: JSON has no others, and true is no number here."""
+        if name not in self._left:
+            raise VerifyError(f"release.json is not of the expected form: {self._path(name)} is missing")
+        value = self._left.pop(name)
+        return None if value is None and or_none else checked(value, kind, self._path(name))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._left
+
+    def number(self, name: str) -> float:
+        """A number; canonical JSON writes 0.0 as 0."""
+        value = self._left.get(name)
+        return float(self.take(name, int if type(value) is int else float))
+
+    def each(self, name: str, read: Callable[[Any, str], Value]) -> list[Value]:
+        """The values of a list, each as `read` takes it."""
+        where = self._path(name)
+        return [read(value, f"{where}[{i}]") for i, value in enumerate(self.take(name, list))]
+
+    def table(self, name: str, kind: type[Value], *, or_empty: bool = False) -> dict[str, Value]:
+        """A mapping whose values are all of one type."""
+        if or_empty and name not in self._left:
+            return {}
+        where = self._path(name)
+        return {key: checked(value, kind, f"{where}.{key}") for key, value in self.take(name, dict).items()}
+
+    def all_read(self, made: Value) -> Value:
+        """What was made of the fields, if none is left over."""
+        if self._left:
+            unknown = self._path(min(self._left))
+            raise VerifyError(f"release.json has a field that this version of cantle does not know: {unknown}")
+        return made
+
+    def _path(self, name: str) -> str:
+        return f"{self._where}.{name}" if self._where else name
+
+
+def checked(value: Any, kind: type, where: str) -> Any:
+    if type(value) is not kind:
+        raise VerifyError(f"release.json is not of the expected form: {where} is not {_WORDS[kind]}")
+    return value
+
+
+def whole(value: Any, where: str) -> int:
+    return int(checked(value, int, where))
+
+
+def text(value: Any, where: str) -> str:
+    return str(checked(value, str, where))
