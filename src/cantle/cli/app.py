@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from cantle.cli.audit import audit_command
+from cantle.cli.internal import check_command
 from cantle.cli.lab import bench_command
 from cantle.cli.ledger import ledger_app
 from cantle.cli.output import Json, print_result, progress, speak_utf8, table
@@ -302,6 +303,7 @@ def publish_command(
     print_result(as_json, {"release": str(output), **facts(release)}, show)
 
 
+app.command("check")(check_command)
 app.command("show")(show_command)
 app.command("verify")(verify_command)
 app.command("sample")(sample_command)

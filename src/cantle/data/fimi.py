@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.tables import _pieces
@@ -30,6 +31,16 @@ def read_tokens(path: Path, encoding: str, universe: Universe) -> Iterator[tuple
     """The result of `tokens` for each block of whole lines."""
     for block in _blocks(_pieces(path, encoding)):
         yield tokens(without_marks(block), universe)
+
+
+def token_texts(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, pl.Series, Codes]]:
+    """The same with the text of each token, for a look at what is not declared; empty tokens left out."""
+    for block in _blocks(_pieces(path, encoding)):
+        lines, codes = tokens(without_marks(block), universe)
+        words = without_marks(block).translate(_TO_SPACE).decode("utf-8", "replace").split(" ")[:-1]
+        texts = pl.Series(words, dtype=pl.String)
+        there = texts != ""
+        yield lines[there.to_numpy()], texts.filter(there), codes[there.to_numpy()]
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:

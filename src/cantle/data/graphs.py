@@ -83,10 +83,10 @@ def read_graph(data: Any, schema: GraphSchema, nodes: Any = None) -> Graph | Deg
     listed = _add_edges(pairs, data, schema.form)
     if nodes is not None:
         _add_nodes(pairs, nodes)
-    return pairs.graph(_declared(schema), schema.node_count, listed=listed or nodes is not None)
+    return pairs.graph(declared_nodes(schema), schema.node_count, listed=listed or nodes is not None)
 
 
-def _declared(schema: GraphSchema) -> Declared | None:
+def declared_nodes(schema: GraphSchema) -> Declared | None:
     """Which identifiers could occur; None where the schema leaves that open."""
     if isinstance(schema.nodes, NodeRange):
         return Declared(schema.nodes.minimum, schema.nodes.maximum)
@@ -115,19 +115,24 @@ def _add_edges(pairs: Pairs, data: Any, form: str | None) -> bool:
 
 
 def _add_file(pairs: Pairs, path: Path, form: str | None) -> bool:
+    rows, parts = edge_columns(path, form)
+    for columns in parts:
+        pairs.add(columns)
+    if rows is None:
+        return False
+    pairs.add_numbers(np.repeat(np.arange(1, rows + 1), 2).reshape(-1, 2))
+    return True
+
+
+def edge_columns(path: Path, form: str | None) -> tuple[int | None, Iterable[list[Column]]]:
+    """The two ends of the edges in a file, some at a time; of Matrix Market also the number of rows: its nodes."""
     endings = [ending.lower() for ending in path.suffixes]
     if form == "matrix-market" or (form is None and ".mtx" in endings[-2:]):
         rows, entries = matrix_market(path)
-        for columns in read_fields(entries, 2):
-            pairs.add(columns)
-        pairs.add_numbers(np.repeat(np.arange(1, rows + 1), 2).reshape(-1, 2))
-        return True
+        return rows, read_fields(entries, 2)
     if endings and endings[-1] in PARQUET:
-        pairs.add([_identifiers(one) for one in _columns(_parquet(path))])
-        return False
-    for columns in read_fields(pieces(path), 2):
-        pairs.add(columns)
-    return False
+        return None, [[_identifiers(one) for one in _columns(_parquet(path))]]
+    return None, read_fields(pieces(path), 2)
 
 
 def _add_nodes(pairs: Pairs, nodes: Any) -> None:

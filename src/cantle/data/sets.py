@@ -167,18 +167,25 @@ def _check_file(path: Path) -> None:
 
 
 def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+    series = set_column(path, schema)
+    if series is None:
+        return _from_long(path, schema)
+    return SetForm(form="list", column=series.name), [_lists(f"{path.name!r}", series, schema.universe)]
+
+
+def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
+    """The column of lists in a Parquet file; None if it holds a long table."""
     import narwhals as nw
 
     where, types = f"{path.name!r}", column_types(path)
     column = _list_column(where, nw.from_native(pl.DataFrame(schema=types)).schema, schema)
     if column is None:
-        return _from_long(path, schema)
+        return None
     _check_columns(where, types, [column])
     try:
-        series = pl.read_parquet(path, columns=[column], glob=False)[column]
+        return pl.read_parquet(path, columns=[column], glob=False)[column]
     except _ANYTHING:
         raise_alone(DataError(f"{where} is not a readable Parquet file, or is truncated; write it again."))
-    return SetForm(form="list", column=column), [_lists(where, series, schema.universe)]
 
 
 # ---------------------------------------------------------------------------------------------------- form
@@ -228,9 +235,8 @@ def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
 
 def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     """Rows (id, item) of a file or frame; batches are joined, because a record may have rows in several."""
-    of, what, who = schema.id or "id", schema.item or "item", schema.person
+    (table, of, what), who = as_long_table(schema), schema.person
     named = (of,) if who is None else (of, who)
-    table = TableSchema(fields=tuple(Field(name=name) for name in (of, what, *named[1:])), dialect=schema.dialect)
     keys: list[list[pl.Series]] = [[] for _ in named]
     codes, frame = [], "polars"
     for raw in read_batches(source, table, ids=named):
@@ -247,6 +253,13 @@ def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]
     if who is not None:
         rows = _bounded(numbers[1], *rows, schema)
     return SetForm(form="long", frame=frame, id=of, item=what), [rows]
+
+
+def as_long_table(schema: SetSchema) -> tuple[TableSchema, str, str]:
+    """The schema of a long table of these sets, its column of ids and its column of items."""
+    of, what, who = schema.id or "id", schema.item or "item", schema.person
+    names = (of, what) if who is None else (of, what, who)
+    return TableSchema(fields=tuple(Field(name=name) for name in names), dialect=schema.dialect), of, what
 
 
 def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:

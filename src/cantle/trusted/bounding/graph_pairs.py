@@ -22,7 +22,7 @@ from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, num
 Bools = NDArray[np.bool_]
 
 _BLOCK = 1 << 22  # pairs processed together, to keep temporary arrays small
-_HEADERS = {  # column titles: no record
+HEADERS = {  # column titles: no record
     (b"source", b"target"),
     (b"from", b"to"),
     (b"src", b"dst"),
@@ -35,7 +35,7 @@ _HEADERS = {  # column titles: no record
     (b"id_1", b"id_2"),
     (b"user1", b"user2"),
 }
-_TITLES = {title for pair in _HEADERS for title in pair}
+_TITLES = {title for pair in HEADERS for title in pair}
 
 
 class _Numbered(dict[bytes, int]):
@@ -145,7 +145,7 @@ def _are_titles(pairs: Ints, other: Bools, rank: dict[bytes, int]) -> Bools:
     spelt: dict[bytes, list[int]] = {}
     for text in [text for text in rank if text.lower() in _TITLES]:
         spelt.setdefault(text.lower(), []).append(rank[text])
-    for one, two in _HEADERS:
+    for one, two in HEADERS:
         if one in spelt and two in spelt:
             found |= np.isin(pairs[:, 0], spelt[one]) & np.isin(pairs[:, 1], spelt[two]) & other.all(axis=1)
     return found

@@ -1,0 +1,87 @@
+"""The commands for the curator's own eyes, which show private facts: check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cantle.cli.output import Json, print_result
+from cantle.errors import OutputError, ParameterError, raise_alone
+
+
+def check_command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A file: a table, sets of items, or edges.")],
+    schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
+    limit: Annotated[
+        str,
+        typer.Option(metavar="SHARE", help="Exit with 1 if more values or records are changed or lost."),
+    ] = "5%",
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="A new file named *.internal.json or *.internal.txt."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a schema does to your data, before you publish. INTERNAL: it shows private facts.
+
+    For each column: missing values, undeclared categories, values out of bounds or unreadable; and the records that
+    would be dropped. It reads the file as publish would, spends nothing, and writes nothing unless you ask for it.
+
+    Example: cantle check adult.csv --schema schema.yaml --limit 2%
+    """
+    from cantle.internal import WARNING
+    from cantle.internal.check import check, conclusion, limit_of
+    from cantle.schema import load_schema
+
+    most = limit_of(limit)
+    target = None if output is None else internal_file(output, (".json", ".txt"))
+    warn()
+    checked = check(data, load_schema(schema), nodes)
+    good, words = conclusion(checked, most)
+    facts = {"internal": WARNING, "ok": good, "limit": most, "conclusion": words, **checked.to_dict()}
+
+    def show(say: Callable[[str], None] = print) -> None:
+        for line in (*checked.lines(), "", words):
+            say(line)
+
+    if target is not None:
+        lines = [WARNING, ""]
+        show(lines.append)
+        write_internal(target, json.dumps(facts) if target.suffix == ".json" else "\n".join(lines) + "\n")
+    print_result(as_json, facts, show)
+    if not good:
+        raise typer.Exit(1)
+
+
+def warn() -> None:
+    """Says on stderr that what follows is private, in red on a terminal."""
+    from cantle.internal import WARNING
+
+    typer.secho(WARNING, fg=typer.colors.RED, bold=True, err=True)
+
+
+def internal_file(output: Path, endings: tuple[str, ...], folder: Path | None = None) -> Path:
+    """A path for private facts: its name says so, it is free, and it does not lie in the release `folder`."""
+    allowed = tuple(f".internal{ending}" for ending in endings)
+    if not output.name.endswith(allowed):
+        named = " or ".join(f"*{ending}" for ending in allowed)
+        raise ParameterError(f"the output is not private and must be named {named}, got {output.name!r}")
+    if output.exists():
+        raise OutputError(f"{output} exists already; choose another -o file")
+    if folder is not None and folder.resolve() in output.resolve().parents:
+        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
+    return output
+
+
+def write_internal(target: Path, text: str) -> None:
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

@@ -1,0 +1,49 @@
+"""`cantle check`: what a schema does to a file, before anything is spent. It reads what `publish` would read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cantle.errors import ParameterError
+from cantle.internal.check_graphs import check_graph
+from cantle.internal.check_sets import check_sets
+from cantle.internal.check_tables import check_table
+from cantle.internal.findings import Checked, percent
+from cantle.schema import Schema
+from cantle.schema.graph import GraphSchema
+from cantle.schema.sets import SetSchema
+from cantle.schema.table import TableSchema
+
+
+def check(path: Path, schema: Schema, nodes: Path | None = None) -> Checked:
+    """What would happen to the records of a file."""
+    if nodes is not None and not isinstance(schema, GraphSchema):
+        raise ParameterError("--nodes is for graphs; leave it out")
+    if isinstance(schema, TableSchema):
+        return check_table(path, schema)
+    if isinstance(schema, SetSchema):
+        return check_sets(path, schema)
+    assert isinstance(schema, GraphSchema)
+    return check_graph(path, schema, nodes)
+
+
+def limit_of(text: str) -> float:
+    """A share, written in percent or as a number from 0 to 1.
+
+    >>> limit_of("5%"), limit_of("0.02"), limit_of("12.5 %")
+    (0.05, 0.02, 0.125)
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*", text)
+    share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= share <= 1:
+        raise ParameterError(f"--limit takes a share from 0% to 100%, got {text!r}; for example --limit 5%")
+    return share
+
+
+def conclusion(checked: Checked, limit: float) -> tuple[bool, str]:
+    """Whether all problems are within the limit, and a sentence that says so."""
+    share, where = checked.worst()
+    if share > limit:
+        return False, f"above the limit of {percent(limit)}: {where} ({percent(share)})"
+    return True, f"nothing is above the limit of {percent(limit)}"
