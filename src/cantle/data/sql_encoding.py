@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cantle.errors import DataError, MissingExtra, raise_alone
-from cantle.schema.domain import DROP, MISSING, Attribute, Domain, Labels, Steps
+from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
 from cantle.schema.values import truth_words
 
 CLASS = "label"
@@ -172,7 +172,7 @@ def _label(ibis: Any, column: Any, scale: Labels) -> Any:
     place = {label: k for k, label in enumerate(scale.labels)}
     spelt = scale.spellings or tuple((str(label), label) for label in scale.labels)
     codes = {text: place[label] for text, label in spelt}
-    unknown = scale.unknown if scale.unknown in (MISSING, DROP) else place[scale.unknown[1]]
+    unknown = scale.unknown if isinstance(scale.unknown, int) else place[scale.unknown[1]]
     absent = {"", *scale.marks} - set(codes)
     kind = column.type()
     if kind.is_boolean() or kind.is_integer():

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from cantle.schema.base import Schema as Schema
 from cantle.schema.documents import fail, parse_document
@@ -35,10 +34,10 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
     except (OSError, ValueError):  # not UTF-8, or not a path
         fail(where, "the file cannot be read as UTF-8 text", "check the path and its permissions")
     document = parse_document(text, where, is_json=str(path).lower().endswith(".json"))
-    return Schema.from_dict(document, base_dir=Path(path).parent)
+    return Schema.from_dict(document if isinstance(document, Mapping) else {}, base_dir=Path(path).parent)
 
 
-def class_for(document: Any) -> type[Schema]:
+def class_for(document: object) -> type[Schema]:
     """The class of schemas that a document declares; without `kind` it describes a table."""
     kind, known = DEFAULT, kinds()
     if isinstance(document, Mapping):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cantle.schema import canonical_json
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import Folder
 from cantle.schema.documents import fail
-from cantle.schema.fields import Folder
 
 
 class Schema(ABC):
@@ -45,7 +46,7 @@ class Schema(ABC):
         return load_schema(path)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> Schema:
+    def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> Schema:
         """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming thing, rule and fix.
 
         Files that the schema names are looked for from `base_dir`, by default the current folder.
@@ -55,7 +56,7 @@ class Schema(ABC):
         return class_for(document).from_dict(document, base_dir)
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, JSON]:
         """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
 
     @property
@@ -68,7 +69,7 @@ class Schema(ABC):
         return canonical_json.sha256(self.to_dict())
 
 
-def require_guarantee(document: Mapping[str, Any]) -> bool:
+def require_guarantee(document: Mapping[str, object]) -> bool:
     """Whether the schema says that it was read off the data (`guarantee: none`, which is all it can say)."""
     if document.get("guarantee") not in (None, "none"):
         fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import rfc8785
+
+JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | None"
+"""What a JSON text can hold: a schema in canonical form, a manifest."""
 
 _MOST = 2**53 - 1  # what RFC 8785 takes as a whole number
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False).encode
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: JSON) -> bytes:
     """The canonical text of a value, in UTF-8.
 
     >>> dumps({"b": [1, None], "a": 1e21})
@@ -28,7 +32,7 @@ def dumps(value: Any) -> bytes:
         return rfc8785.dumps(value)
 
 
-def sha256(value: Any) -> str:
+def sha256(value: JSON) -> str:
     """The hash of the canonical text, in hex."""
     return hashlib.sha256(dumps(value)).hexdigest()
 
@@ -42,15 +46,14 @@ def join(parts: dict[str, bytes]) -> bytes:
     return b"{%s}" % b",".join(b"%s:%s" % (dumps(name), parts[name]) for name in sorted(parts))
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: JSON) -> bool:
     """Whether both encoders agree: no floats, no large numbers, and names that sort alike in UTF-8 and UTF-16."""
-    kind = type(value)
-    if kind is str or kind is bool or value is None:
+    if value is None or type(value) is str or type(value) is bool:
         return True
-    if kind is int:
+    if type(value) is int:
         return -_MOST <= value <= _MOST
-    if kind is list:
+    if type(value) is list:
         return all(map(_is_plain, value))
-    if kind is dict:
+    if type(value) is dict:
         return all(type(name) is str and name.isascii() for name in value) and all(map(_is_plain, value.values()))
     return False

@@ -12,10 +12,13 @@ import re
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from cantle.errors import SchemaError
-from cantle.schema.taxonomy import MAX_DEPTH
+from cantle.schema.outlines import MAX_DEPTH
+
+if TYPE_CHECKING:
+    import yaml
 
 MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group inside a list takes two
 MAX_SIZE = 10_000_000  # values
@@ -27,7 +30,7 @@ def fail(where: str, rule: str, fix: str) -> NoReturn:
     raise SchemaError(f"{where}: {rule}; {fix}.")
 
 
-def parse_document(text: str, where: str, is_json: bool) -> Any:
+def parse_document(text: str, where: str, is_json: bool) -> object:
     """The document in a YAML or JSON text, of a size in proportion to the text; otherwise SchemaError.
 
     The text is public, so the message may quote the line that is wrong.
@@ -40,14 +43,14 @@ def parse_document(text: str, where: str, is_json: bool) -> Any:
         fail(where, "a value in it does not fit its tag or its digits", "put numbers and odd texts in quotes")
 
 
-def _from_json(text: str, where: str) -> Any:
+def _from_json(text: str, where: str) -> object:
     try:
         return json.loads(text)
     except json.JSONDecodeError as broken:
         fail(where, f"it is not valid JSON (line {broken.lineno}: {broken.msg})", "correct that line")
 
 
-def _from_yaml(text: str, where: str) -> Any:
+def _from_yaml(text: str, where: str) -> object:
     import yaml
 
     try:
@@ -80,7 +83,7 @@ def _check_events(text: str, where: str) -> None:
             _refuse_depth(where)
 
 
-def check_values(value: Any, where: str, depth: int = 0) -> int:
+def check_values(value: object, where: str, depth: int = 0) -> int:
     """Refuse nested lists and mappings that are too deep or too many, and values that JSON does not have; gives the
     number of values."""
     if depth > MAX_NESTING:
@@ -101,7 +104,7 @@ def check_values(value: Any, where: str, depth: int = 0) -> int:
     return size
 
 
-def _check_scalar(value: Any, where: str) -> None:
+def _check_scalar(value: object, where: str) -> None:
     """Refuse what canonical JSON cannot hold: a release contains its schema and is written when the budget is spent."""
     if isinstance(value, str):
         check_text(value, where)
@@ -127,7 +130,7 @@ def _refuse_depth(where: str) -> NoReturn:
     fail(where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
 
 
-def _yaml_loader() -> Any:
+def _yaml_loader() -> type[yaml.SafeLoader]:
     """A safe YAML loader for the types of JSON, in which everything but true/false, plain numbers and null is text.
 
     YAML 1.1 would turn the categories `yes` and `no` into booleans, 010 into 8 and 12:30 into 750.
@@ -138,7 +141,7 @@ def _yaml_loader() -> Any:
     kinds = {None, *(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "seq", "map"))}
 
     class Loader(base):  # type: ignore[misc, valid-type]
-        yaml_implicit_resolvers: dict[str, Any] = {}
+        yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         yaml_constructors = {kind: made for kind, made in base.yaml_constructors.items() if kind in kinds}
 
     for tag, pattern, starts in (

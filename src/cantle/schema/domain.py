@@ -15,198 +15,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
+from cantle.schema.scales import DROP as DROP
+from cantle.schema.scales import MISSING as MISSING
+from cantle.schema.scales import Labels as Labels
+from cantle.schema.scales import Steps as Steps
 from cantle.schema.taxonomy import Taxonomy
-from cantle.schema.values import WHOLE, Mask, by_kind, floats, label_text, truth_words
+from cantle.schema.values import Codes, Mask, by_kind
 
-Codes = NDArray[np.signedinteger[Any]]
 Layout = Literal["rows", "columns"]
 """Codes as one array (records, attributes), or as one array per attribute."""
 
-MISSING, DROP = -1, -2  # what `locate` returns for a value that has no place on the grid
-EPOCH = datetime(1970, 1, 1)
 _SHOWN = 8  # labels written out in full by `describe`
-
-
-# ---------------------------------------------------------------------------------------------------- grids
-
-
-@dataclass(frozen=True, kw_only=True)
-class Steps:
-    """An evenly spaced grid: value k is (first + k * step) / scale, for k in range(grid).
-
-    `first` and `step` are whole numbers: integers, days or seconds since 1970, or, for numbers, multiples of
-    1 / scale, so that a step of 0.1 is exact.
-
-    >>> tenths = Steps(type="number", first=0, step=1, scale=10, grid=11)
-    >>> [tenths.value(k) for k in (0, 3, 11)]
-    [0.0, 0.3, 1.1]
-    """
-
-    type: str
-    first: int
-    step: int
-    grid: int
-    scale: int = 1
-    marks: tuple[str, ...] = ()
-    format: str | None = None
-    ordered: ClassVar[bool] = True
-
-    def value(self, k: int) -> Any:
-        """Grid value k in original units; k == grid gives the value one step past the last."""
-        whole = self.first + k * self.step
-        if self.type == "number":
-            return whole / self.scale
-        if self.type == "date":
-            return (EPOCH + timedelta(days=whole)).date()
-        return EPOCH + timedelta(seconds=whole) if self.type == "datetime" else whole
-
-    def text(self, k: int) -> str:
-        """Grid value k as people write it."""
-        value = self.value(k)
-        if isinstance(value, float):
-            return f"{value:.15g}"
-        return value.isoformat() if isinstance(value, date) else str(value)
-
-    def locate(self, series: pl.Series) -> Codes:
-        """Place of each value on the grid, MISSING where there is none."""
-        if self.type == "number":
-            return self._floor_floats(floats(series, self.marks))
-        whole, missing = WHOLE[self.type](series, self.marks, self.format)
-        return np.where(missing, MISSING, self._floor_whole(whole))
-
-    def _floor_whole(self, whole: NDArray[np.int64]) -> NDArray[np.int64]:
-        clamped = np.clip(whole, self.first, self.first + (self.grid - 1) * self.step)
-        # the distance may not fit a signed integer (bounds near both ends of int64), unsigned it always does
-        distance = clamped.view(np.uint64) - np.uint64(self.first % 2**64)
-        return (distance if self.step == 1 else distance // np.uint64(self.step)).view(np.int64)
-
-    def _floor_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        missing = np.isnan(values)
-        values = np.clip(np.where(missing, self.value(0), values), self.value(0), self.value(self.grid - 1))
-        k = np.floor((values * self.scale - self.first) / self.step).astype(np.int64).clip(0, self.grid - 1)
-        # the division above may be off by one (0.3 / 0.1 < 3): compare with the grid values themselves
-        k += (self._floats(k + 1) <= values) & (k < self.grid - 1)
-        k -= (self._floats(k) > values) & (k > 0)
-        return np.where(missing, MISSING, k)
-
-    def _floats(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
-        # both parts are below 1e15 (the schema ensures it), so the quotient is the float nearest to the decimal
-        return (self.first + k * self.step) / np.float64(self.scale)
-
-    def values(self, k: NDArray[Any]) -> pl.Series:
-        """Grid values k as a series of the natural type, null where k is one past the grid."""
-        if len(k) > 4 * self.grid:  # few distinct values occur many times: each is converted once
-            return self.values(np.arange(self.grid + 1)).gather(k)
-        null = k >= self.grid
-        inside = np.where(null, 0, k).astype(np.int64)
-        whole = np.int64(self.first) + inside * np.int64(self.step)
-        if self.type == "number":
-            made = pl.Series(self._floats(inside), dtype=pl.Float64)
-        elif self.type == "date":
-            made = pl.Series(whole.astype(np.int32), dtype=pl.Int32).cast(pl.Date)
-        elif self.type == "datetime":
-            made = pl.Series(whole * 1_000_000, dtype=pl.Int64).cast(pl.Datetime("us"))
-        else:
-            made = pl.Series(whole, dtype=pl.Int64)
-        return pl.select(pl.when(pl.Series(~null)).then(made)).to_series() if null.any() else made
-
-
-@dataclass(frozen=True, kw_only=True)
-class Labels:
-    """A list of declared categories; `spellings` are the texts that mean a label, its own text by default.
-
-    `unknown` says what an undeclared value becomes: MISSING, DROP or the place of a label in the declared list.
-
-    >>> Labels(type="string", labels=("a", "b")).locate(pl.Series(["b", "c", None])).tolist()
-    [1, -1, -1]
-    """
-
-    type: str
-    labels: tuple[Any, ...]
-    spellings: tuple[tuple[str, Any], ...] = ()
-    ordered: bool = False
-    unknown: Any = MISSING  # MISSING, DROP, or ("label", value)
-    marks: tuple[str, ...] = ()
-
-    @property
-    def grid(self) -> int:
-        return len(self.labels)
-
-    def value(self, k: int) -> Any:
-        """Label k; k == grid gives None."""
-        return self.labels[k] if k < self.grid else None
-
-    def text(self, k: int) -> str:
-        """Label k as people write it."""
-        label = self.labels[k]
-        return str(label).lower() if isinstance(label, bool) else str(label)
-
-    @cached_property
-    def texts(self) -> dict[str, int]:
-        """All texts that mean a label, with its place."""
-        if not self.spellings:
-            return {str(label): k for k, label in enumerate(self.labels)}
-        place = {label: k for k, label in enumerate(self.labels)}
-        return {text: place[label] for text, label in self.spellings}
-
-    @cached_property
-    def _truth_words(self) -> dict[str, str]:
-        return truth_words(self.texts)
-
-    @cached_property
-    def _lookup(self) -> tuple[pl.Enum, NDArray[np.int32] | None]:
-        """The dictionary from text to a rank, and from rank to place where they differ."""
-        places = np.fromiter(self.texts.values(), np.int32, len(self.texts)) if self.spellings else None
-        return pl.Enum(list(self.texts)), places
-
-    @cached_property
-    def _series(self) -> pl.Series:
-        kinds: dict[str, Any] = {"string": pl.String, "integer": pl.Int64, "boolean": pl.Boolean}
-        return pl.Series([*self.labels, None], dtype=kinds[self.type])
-
-    def locate(self, series: pl.Series) -> Codes:
-        """Place of each value in the list; MISSING, DROP or a label's place where it is not declared."""
-        text = label_text(series, self.type)
-        if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-            text = text.replace(self._truth_words)
-        dictionary, table = self._lookup
-        # casting to an Enum maps each text by one hash look-up and gives null for the rest
-        rank = text.cast(dictionary, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-        codes = rank.copy() if table is None else np.where(rank < 0, np.int32(MISSING), table[rank])
-        if self.unknown != MISSING:
-            absent = text.is_null() | text.is_in(["", *self.marks])
-            codes[(rank < 0) & ~absent.to_numpy()] = self._unknown_code
-        return codes
-
-    def place(self, text: str) -> int:
-        """What `locate` returns for one text. Not for integers, which have many spellings.
-
-        >>> Labels(type="string", labels=("a", "b"), unknown=DROP, marks=("?",)).place("c") == DROP
-        True
-        """
-        if text in self.texts:
-            return self.texts[text]
-        return MISSING if self.unknown == MISSING or text in ("", *self.marks) else self._unknown_code
-
-    @cached_property
-    def _unknown_code(self) -> int:
-        return DROP if self.unknown == DROP else self.labels.index(self.unknown[1])
-
-    def values(self, k: NDArray[Any]) -> pl.Series:
-        """Labels k as a series of the natural type, null where k is one past the last."""
-        return self._series.gather(k)
-
-
-# ---------------------------------------------------------------------------------------- attribute and domain
 
 
 @dataclass(frozen=True)
@@ -288,11 +116,11 @@ class Attribute:
                 codes[fine == MISSING] = self.bins
         return codes
 
-    def decode(self, codes: NDArray[Any], within: NDArray[np.float64]) -> pl.Series:
+    def decode(self, codes: Codes, within: NDArray[np.float64]) -> pl.Series:
         """Values in the natural type; `within` in [0, 1) chooses the fine value inside a bin."""
         return self.values(self.fine(codes, within))
 
-    def fine(self, codes: NDArray[Any], within: NDArray[np.float64]) -> NDArray[Any]:
+    def fine(self, codes: Codes, within: NDArray[np.float64]) -> Codes:
         """Places on the grid of fine values, one past it for null; `within` as in `decode`."""
         if self.width == 1:
             return codes
@@ -307,11 +135,11 @@ class Attribute:
         start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)
         return start, np.append(np.diff(start), 1)
 
-    def values(self, fine: NDArray[Any]) -> pl.Series:
+    def values(self, fine: Codes) -> pl.Series:
         """Values in the natural type, given their places on the grid (null one past it)."""
         return self.scale.values(fine).alias(self.name)
 
-    def edge(self, code: int) -> Any:
+    def edge(self, code: int) -> int | float | date | str | None:
         """Lower edge of bin `code` in original units; code == bins gives the exclusive upper edge.
 
         For categories the (first) label of the bin, and None past the last.
@@ -360,7 +188,7 @@ class Domain:
         shuffled = (a if a.ordered else a.reordered(_public_order(a, seed)) for a in self.attributes)
         return replace(self, attributes=tuple(shuffled))
 
-    def encode(self, frame: pl.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
+    def encode(self, frame: pl.DataFrame) -> tuple[Codes, Codes]:
         """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type, without dropped records."""
         n = frame.height
         keep = np.ones(n, dtype=bool)
@@ -370,7 +198,7 @@ class Domain:
         classes = self._classes(frame, keep)
         return (codes, classes) if keep.all() else (codes[keep], classes[keep])
 
-    def encode_columns(self, frame: pl.DataFrame) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+    def encode_columns(self, frame: pl.DataFrame) -> tuple[list[Codes], Codes]:
         """The codes of `encode` as one array per attribute, each in its own smallest unsigned type, and the classes.
 
         It needs the memory of one column in addition to the result.
@@ -387,12 +215,12 @@ class Domain:
             columns[j] = column[keep]
         return columns, classes[keep]
 
-    def _classes(self, frame: pl.DataFrame, keep: Mask) -> NDArray[Any]:
+    def _classes(self, frame: pl.DataFrame, keep: Mask) -> Codes:
         if self.target is None:
             return np.zeros(frame.height, dtype=unsigned(1))
         return _kept(self.target.encode(frame[self.target.name]), keep).astype(unsigned(self.target.size), order="C")
 
-    def decode(self, codes: NDArray[Any], classes: NDArray[Any], within: NDArray[np.float64]) -> pl.DataFrame:
+    def decode(self, codes: Codes, classes: Codes, within: NDArray[np.float64]) -> pl.DataFrame:
         """Records in schema column order; `within` is (n, d), or (n, d + 1) with a last column for the target."""
         made = {a.name: a.decode(codes[:, j], within[:, j]) for j, a in enumerate(self.attributes)}
         if self.target is not None:
@@ -407,7 +235,7 @@ def _kept(codes: Codes, keep: Mask) -> Codes:
     return codes
 
 
-def unsigned(size: int) -> Any:
+def unsigned(size: int) -> np.dtype[np.unsignedinteger]:
     """The smallest unsigned type that holds codes below `size`."""
     return np.min_scalar_type(max(size - 1, 0))
 

@@ -30,12 +30,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cantle.errors import DataError
 from cantle.schema.base import Schema, require_guarantee
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import BLANK, Folder, check_keys, plain_mapping
 from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, check_values, fail
-from cantle.schema.fields import BLANK, Folder, check_keys, plain
 from cantle.schema.identifier_lines import pieces, read_fields
 from cantle.trusted.bounding.node_ids import identifier
 
@@ -60,6 +61,10 @@ class NodeRange:
         return self.maximum - self.minimum + 1
 
 
+Nodes = int | NodeRange | tuple[int | str, ...]
+"""Declared nodes: their number, their bounds, or all of their identifiers."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphSchema(Schema):
     """What is public about a graph.
@@ -70,11 +75,11 @@ class GraphSchema(Schema):
     """
 
     unit: str = "node"
-    nodes: int | NodeRange | tuple[int | str, ...] | None = None
+    nodes: Nodes | None = None
     form: str | None = None
     max_degree: int | None = None
     inferred: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, JSON] = field(default_factory=dict)
     kind: ClassVar[str] = "graph"
 
     @property
@@ -87,7 +92,7 @@ class GraphSchema(Schema):
         return self.nodes if isinstance(self.nodes, int) else len(self.nodes)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> GraphSchema:
+    def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> GraphSchema:
         """The schema in a dictionary as read from JSON or YAML; raises SchemaError naming the rule and the fix.
 
         The path of a node file is relative to `base_dir`, by default the current folder.
@@ -107,22 +112,15 @@ class GraphSchema(Schema):
             form=form,
             max_degree=None if bound is None else _whole("max_degree", bound, 1, MOST_NODES),
             inferred=require_guarantee(document),
-            extra=plain({key: value for key, value in document.items() if key not in _OURS}),
+            extra=plain_mapping(document, without=_OURS),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, JSON]:
         """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
-        made: dict[str, Any] = {**self.extra, "kind": self.kind}
-        nodes: Any = self.nodes
-        if isinstance(nodes, NodeRange):
-            nodes = {"minimum": nodes.minimum, "maximum": nodes.maximum}
-        named = {
+        made: dict[str, JSON] = {**self.extra, "kind": self.kind}
+        named: dict[str, JSON] = {
             "unit": None if self.unit == "node" else self.unit,
-            # JSON does not hold larger numbers exactly; digits are the number they spell
-            # (cantle.trusted.bounding.node_ids)
-            "nodes": [n if isinstance(n, str) or abs(n) <= MAX_INTEGER else str(n) for n in nodes]
-            if isinstance(nodes, tuple)
-            else nodes,
+            "nodes": _plain_nodes(self.nodes),
             "form": self.form,
             "max_degree": self.max_degree,
             "guarantee": "none" if self.inferred else None,
@@ -134,7 +132,16 @@ class GraphSchema(Schema):
         return 1, self.unit
 
 
-def _refuse_what_is_not_for_graphs(document: Mapping[str, Any]) -> None:
+def _plain_nodes(nodes: Nodes | None) -> JSON:
+    if isinstance(nodes, NodeRange):
+        return {"minimum": nodes.minimum, "maximum": nodes.maximum}
+    if isinstance(nodes, tuple):
+        # JSON does not hold larger numbers exactly; digits are the number they spell (cantle.trusted.bounding.node_ids)
+        return [n if isinstance(n, str) or abs(n) <= MAX_INTEGER else str(n) for n in nodes]
+    return nodes
+
+
+def _refuse_what_is_not_for_graphs(document: Mapping[str, object]) -> None:
     for key in _TABLES:
         if key in document:
             fail("schema", f"`{key}` is not for graphs", "take it out, or drop `kind: graph`")
@@ -143,13 +150,13 @@ def _refuse_what_is_not_for_graphs(document: Mapping[str, Any]) -> None:
             fail("schema", f"`{key}` is still blank ({BLANK})", "fill it in, from what could occur, not from the data")
 
 
-def _one_of(key: str, value: Any, known: tuple[str, ...]) -> str | None:
+def _one_of(key: str, value: object, known: tuple[str, ...]) -> str | None:
     if value is not None and not (isinstance(value, str) and value in known):
         fail("schema", f"{key} {value!r} is not known", f"use one of {', '.join(known)}, or leave it out")
     return value
 
 
-def _check_unit(unit: str, form: str | None, nodes: Any) -> None:
+def _check_unit(unit: str, form: str | None, nodes: object) -> None:
     """What may be declared under which unit."""
     if form == "degrees" and unit != "edge":
         rule = f"a list of degrees cannot be published under `unit: {unit}`: without the edges it cannot be projected"
@@ -163,7 +170,7 @@ def _check_unit(unit: str, form: str | None, nodes: Any) -> None:
         fail("schema", rule, "leave `nodes` out, or write `unit: node-isolate` if the number is public")
 
 
-def _nodes(unit: str, nodes: Any, base_dir: Folder) -> int | NodeRange | tuple[int | str, ...]:
+def _nodes(unit: str, nodes: object, base_dir: Folder) -> Nodes:
     if isinstance(nodes, str | os.PathLike):
         return _listed(_from_file(os.fspath(nodes), Path(base_dir or ".")))
     if isinstance(nodes, Mapping):
@@ -173,14 +180,14 @@ def _nodes(unit: str, nodes: Any, base_dir: Folder) -> int | NodeRange | tuple[i
     return _whole("nodes", nodes, 1, MOST_NODES)
 
 
-def _whole(key: str, value: Any, least: int, most: int) -> int:
+def _whole(key: str, value: object, least: int, most: int) -> int:
     if type(value) is not int or not least <= value <= most:
         fix = _DECLARE if key == "nodes" else f"write one from {least} to {most}"
         fail("schema", f"`{key}` is not a whole number from {least} to {most}", fix)
     return value
 
 
-def _range(unit: str, nodes: Mapping[str, Any]) -> NodeRange:
+def _range(unit: str, nodes: Mapping[str, object]) -> NodeRange:
     check_keys("nodes", nodes, ("minimum", "maximum"))
     if set(nodes) != {"minimum", "maximum"}:
         fail("nodes", "bounds have a `minimum` and a `maximum`, and nothing else", "write both")
@@ -204,7 +211,7 @@ def _from_file(name: str, base: Path) -> Iterable[bytes | int]:
         fail("nodes", f"the file {name!r} cannot be read", "give its path from the folder of the schema")
 
 
-def _listed(values: Iterable[Any]) -> tuple[int | str, ...]:
+def _listed(values: Iterable[object]) -> tuple[int | str, ...]:
     """Identifiers in their public order, each once."""
     found: set[int | bytes] = set()
     for value in values:

@@ -23,29 +23,32 @@ natural order. A taxonomy is public: messages quote it and name the column.
 from __future__ import annotations
 
 import csv
-import difflib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from cantle.schema.documents import parse_document
-from cantle.schema.taxonomy import GENERATORS, MAX_DEPTH, Row, Taxonomy, quote, refuse, text_of
+from cantle.schema.hierarchy_rules import (
+    by_text,
+    from_paths,
+    generate,
+    matched,
+    refuse_missing,
+    refuse_undeclared,
+    rule_of,
+)
+from cantle.schema.outlines import MAX_DEPTH, Label, Row, quote, refuse, text_of
+from cantle.schema.taxonomy import Taxonomy
 
 MAX_BYTES = {".yaml": 8 << 20, ".yml": 8 << 20}  # slow to parse; the rest:
 _MAX_BYTES = 128 << 20
-_DATEPARTS: dict[str, Callable[[str, int], str]] = {  # from the year and the month, widest first
-    "year": lambda year, _: year,
-    "quarter": lambda year, month: f"{year}-Q{(month + 2) // 3}",
-    "month": lambda year, month: f"{year}-{month:02}",
-}
 
 
 def load_hierarchy(
-    spec: Any, categories: Sequence[Any], attribute: str, base_dir: str | os.PathLike[str] | None = None
+    spec: object, categories: Sequence[Label], attribute: str, base_dir: str | os.PathLike[str] | None = None
 ) -> Taxonomy:
     """The taxonomy that a field declares; relative paths start at `base_dir`, the folder of the schema.
 
@@ -60,47 +63,48 @@ def load_hierarchy(
 # --------------------------------------------------------------------------------------------- the formats
 
 
-def parse_nested(nested: Any, categories: Sequence[Any], attribute: str) -> Taxonomy:
+def parse_nested(nested: object, categories: Sequence[Label], attribute: str) -> Taxonomy:
     """The taxonomy in nested lists and mappings, or made by a rule such as {fanout: 4}."""
     where = _where(attribute)
     if isinstance(nested, Mapping):
-        rule = _rule(nested, categories, where)
+        rule = rule_of(nested, categories, where)
         if rule is not None:
-            return _generate(rule, nested, tuple(categories), where)
-    return _matched(Taxonomy.from_nested(nested, where), categories, where)
+            return generate(rule, nested, tuple(categories), where)
+    return matched(Taxonomy.from_nested(nested, where), categories, where)
 
 
-def parse_arx(text: str, categories: Sequence[Any], attribute: str) -> Taxonomy:
+def parse_arx(text: str, categories: Sequence[Label], attribute: str) -> Taxonomy:
     """The taxonomy in an ARX hierarchy: a line per value, from the value to ever wider groups, no header.
 
     >>> parse_arx("a;A;*\\nc;B;*\\nb;A;*", ("a", "b", "c"), "letter").to_nested()
     {'*': [{'A': ['a', 'b']}, 'c']}
     """
     where = _where(attribute)
-    table, paths = _table(categories), {}
+    table = by_text(categories)
+    paths: dict[str, list[str]] = {}
     for number, cells in _arx_lines(text, where):
         label = table.get(cells[0])
         if label is None:
-            _refuse_undeclared(cells[0], table, where)
+            refuse_undeclared(cells[0], table, where)
         if text_of(label) in paths:
             refuse(where, f"line {number}: the value {quote(cells[0])} is a leaf twice", "keep one line for it")
         wider = [name for name, _ in groupby(filter(None, reversed(cells[1:])))]  # the same name twice: one group
         paths[text_of(label)] = wider
-    _refuse_missing(paths, categories, where)
-    return _from_paths(((label, paths[text_of(label)]) for label in categories), where)
+    refuse_missing(paths, categories, where)
+    return from_paths(((label, paths[text_of(label)]) for label in categories), where)
 
 
-def parse_indented(text: str, categories: Sequence[Any], attribute: str) -> Taxonomy:
+def parse_indented(text: str, categories: Sequence[Label], attribute: str) -> Taxonomy:
     """The taxonomy in an outline: a line per node, indented below its group by spaces or tabs.
 
     >>> parse_indented("A\\n  a\\n  b\\nc", ("a", "b", "c"), "letter").to_nested()
     [{'A': ['a', 'b']}, 'c']
     """
     where = _where(attribute)
-    return _matched(Taxonomy.from_rows(_indented_rows(text, where), where), categories, where)
+    return matched(Taxonomy.from_rows(_indented_rows(text, where), where), categories, where)
 
 
-def parse_braces(text: str, categories: Sequence[Any], attribute: str, section: str | None = None) -> Taxonomy:
+def parse_braces(text: str, categories: Sequence[Label], attribute: str, section: str | None = None) -> Taxonomy:
     """The taxonomy in braces, `{Group {leaf} {leaf}}`; of several with a head `name:`, that of the section or column.
 
     >>> parse_braces("letter:discrete | comment\\n{Any {A {a} {b}} {c}}", ("a", "b", "c"), "letter").to_nested()
@@ -108,7 +112,7 @@ def parse_braces(text: str, categories: Sequence[Any], attribute: str, section: 
     """
     where = _where(attribute)
     rows = _brace_rows(_section(text, section, attribute, where), where)
-    return _matched(Taxonomy.from_rows(rows, where), categories, where)
+    return matched(Taxonomy.from_rows(rows, where), categories, where)
 
 
 def _where(attribute: str) -> str:
@@ -118,7 +122,7 @@ def _where(attribute: str) -> str:
 # --------------------------------------------------------------------------------------------------- files
 
 
-def _from_file(name: str, categories: tuple[Any, ...], attribute: str, base: Path) -> Taxonomy:
+def _from_file(name: str, categories: tuple[Label, ...], attribute: str, base: Path) -> Taxonomy:
     where = _where(attribute)
     path, section = _split_section(base, name, where)
     kind = path.suffix.lower()
@@ -266,147 +270,3 @@ def _brace_rows(text: str, where: str) -> Iterator[Row]:
 
 def _refuse_braces(rule: str, where: str) -> NoReturn:
     refuse(where, rule, "write {Any {Group {leaf} {leaf}} {leaf}}")
-
-
-# --------------------------------------------------------------------------------------------------- rules
-
-
-def _rule(spec: Mapping[Any, Any], categories: Sequence[Any], where: str) -> str | None:
-    """The rule that a mapping asks for; None if it is a tree of groups."""
-    keys = [key for key in spec if key in GENERATORS]
-    if len(spec) == 1 and keys:
-        return str(keys[0])
-    if set(spec) == {"fanout", "leaves"}:
-        return "fanout"
-    odd = next((key for key, value in spec.items() if isinstance(value, int) or _is_misspelt(spec, categories)), None)
-    if odd is not None and keys:
-        refuse(where, f"{', '.join(map(quote, spec))} stand together", f"give one of {', '.join(GENERATORS)} alone")
-    if odd is not None:
-        fix = f"use one of {', '.join(GENERATORS)}, or list the values of a group"
-        refuse(where, f"the rule {quote(odd)} is not known", fix)
-    return None
-
-
-def _is_misspelt(spec: Mapping[Any, Any], categories: Sequence[Any]) -> bool:
-    """Whether the only key resembles a rule and nothing declared is under it."""
-    key, listed = next(iter(spec.items()))
-    if len(spec) > 1 or not difflib.get_close_matches(str(key)[:20], GENERATORS, 1):
-        return False
-    plain = isinstance(listed, list | tuple) and all(isinstance(one, str | int) for one in listed)
-    return plain and not {text_of(one) for one in listed} & set(_table(categories))
-
-
-def _generate(rule: str, spec: Mapping[str, Any], categories: tuple[Any, ...], where: str) -> Taxonomy:
-    if rule == "fanout":
-        if isinstance(spec["fanout"], list | tuple | Mapping | None):
-            refuse(where, f"fanout {quote(spec['fanout'])} is not a whole number from 2 on", "write `fanout: 4`")
-        return _matched(Taxonomy.from_nested({"leaves": categories, **spec}, where), categories, where)
-    if rule == "dateparts":
-        return _dateparts(spec[rule], categories, where)
-    return (_prefixes if rule == "prefixes" else _bands)(_numbers(spec[rule], rule, where), categories, where)
-
-
-def _numbers(value: Any, rule: str, where: str) -> list[int]:
-    """The numbers of a rule, smallest first."""
-    least = 2 if rule == "bands" else 1
-    listed = list(value) if isinstance(value, list | tuple) else [value]
-    if not listed or len(listed) >= MAX_DEPTH or not all(type(one) is int and least <= one < 2**63 for one in listed):
-        example = "`bands: [5, 20]`" if rule == "bands" else "`prefixes: [1, 3]`"
-        refuse(where, f"{rule} {quote(value)} is not a list of whole numbers from {least} on", f"write {example}")
-    return sorted(set(listed))
-
-
-def _prefixes(lengths: list[int], categories: tuple[Any, ...], where: str) -> Taxonomy:
-    """Codes that begin alike."""
-
-    def path(text: str) -> list[str]:
-        return [name for name, _ in groupby(f"{text[:length]}…" for length in lengths)]
-
-    return _from_paths(((label, path(text_of(label))) for label in categories), where)
-
-
-def _bands(widths: list[int], categories: tuple[Any, ...], where: str) -> Taxonomy:
-    """Integers within multiples of the widths."""
-    for small, large in pairwise(widths):
-        if large % small:
-            refuse(where, f"bands of {small} do not fit into bands of {large}", "let each width divide the next")
-    for label in categories:
-        if isinstance(label, bool) or not re.fullmatch(r"-?[0-9]{1,19}", text_of(label)):
-            refuse(where, f"bands are for integers, and the category {quote(label)} is not one", "use another rule")
-
-    def path(value: int) -> list[str]:
-        starts = ((value // width * width, width) for width in reversed(widths))
-        return [f"{start} to {start + width - 1}" for start, width in starts]
-
-    ordered = sorted(categories, key=int)
-    return _from_paths(((label, path(int(label))) for label in ordered), where)
-
-
-def _dateparts(value: Any, categories: tuple[Any, ...], where: str) -> Taxonomy:
-    """ISO dates by year, quarter and month."""
-    asked = list(value) if isinstance(value, list | tuple) else [value]
-    if not asked or not all(isinstance(one, str) and one in _DATEPARTS for one in asked):
-        refuse(where, f"dateparts {quote(value)} are not known", f"list some of {', '.join(_DATEPARTS)}")
-    parts = [part for part in _DATEPARTS if part in asked]
-
-    def path(label: Any) -> list[str]:
-        found = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])(-\d\d([T ].*)?)?", text_of(label), re.ASCII)
-        if not found:
-            refuse(where, f"the category {quote(label)} is not an ISO date", "write it as 2024-12-31 or 2024-12")
-        return [_DATEPARTS[part](found[1], int(found[2])) for part in parts]
-
-    return _from_paths([(label, path(label)) for label in sorted(categories, key=text_of)], where)
-
-
-# ------------------------------------------------------------------------------------------ paths and leaves
-
-
-def _from_paths(paths: Iterable[tuple[Any, list[str]]], where: str) -> Taxonomy:
-    """The taxonomy of values and the names above them, widest first; groups come in the order of their values."""
-    top: dict[tuple[bool, Any], Any] = {}
-    for label, names in paths:
-        group = top
-        for name in names:
-            group = group.setdefault((False, name), {})
-        group[True, label] = None
-
-    def rows(group: dict[tuple[bool, Any], Any], depth: int) -> Iterator[Row]:
-        for (_, label), inside in group.items():
-            yield depth, label
-            if inside is not None:
-                yield from rows(inside, depth + 1)
-
-    return Taxonomy.from_rows(rows(top, 0), where)
-
-
-def _table(categories: Sequence[Any]) -> dict[str, Any]:
-    """From text, also without the spaces around it, to the declared category."""
-    exact = {text_of(label): label for label in categories}
-    return {text.strip(): label for text, label in exact.items()} | exact
-
-
-def _matched(taxonomy: Taxonomy, categories: Sequence[Any], where: str) -> Taxonomy:
-    """The taxonomy with declared categories as its leaves, which must be all of them and no others."""
-    table = _table(categories)
-    leaves = []
-    for leaf in taxonomy.leaves:
-        text = text_of(leaf)
-        if text not in table:
-            _refuse_undeclared(text, table, where)
-        leaves.append(table[text])
-    _refuse_missing(set(map(text_of, leaves)), categories, where)
-    return replace(taxonomy, leaves=tuple(leaves))
-
-
-def _refuse_undeclared(text: str, table: Mapping[str, Any], where: str) -> NoReturn:
-    close = difflib.get_close_matches(text, table, 1) if len(table) <= 1000 and len(text) <= 100 else []
-    meant = f" (or is {quote(close[0])} meant?)" if close else ""
-    refuse(where, f"its leaf {quote(text)} is not a declared category", f"declare it or take it out{meant}")
-
-
-def _refuse_missing(found: Iterable[str], categories: Sequence[Any], where: str) -> None:
-    known = set(found)
-    missing = [label for label in categories if text_of(label) not in known]
-    if missing:
-        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        refuse(where, f"the declared category {quote(missing[0])}{more} is missing in it", "add it to a group")

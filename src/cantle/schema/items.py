@@ -17,16 +17,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import BLANK, Folder, repeated
 from cantle.schema.documents import MAX_INTEGER, fail
-from cantle.schema.fields import BLANK, Folder, repeated
-from cantle.schema.taxonomy import quote
+from cantle.schema.outlines import quote
 from cantle.schema.values import by_kind, label_text, truth_words
 
 Codes = NDArray[np.int32]
@@ -66,7 +67,7 @@ class Universe:
         """The item of a code."""
         return self.items[code]
 
-    def labels(self, codes: NDArray[np.integer[Any]]) -> pl.Series:
+    def labels(self, codes: NDArray[np.integer]) -> pl.Series:
         """The items of codes: Int64 or String."""
         if isinstance(self.items, range):
             return pl.Series(codes.astype(np.int64) + self.items.start)
@@ -88,7 +89,7 @@ class Universe:
 
     @cached_property
     def _truth_words(self) -> dict[str, str]:
-        return truth_words(self._dictionary)
+        return truth_words({str(item) for item in self.items})
 
     def locate(self, values: NDArray[np.int64], known: NDArray[np.bool_]) -> Codes:
         """Codes of integers, -1 where they are not `known` or not declared; for universes of integers."""
@@ -123,7 +124,7 @@ class Universe:
                 "or declare it without."
             )
 
-    def to_plain(self) -> Any:
+    def to_plain(self) -> JSON:
         """The value of `items:` in the canonical schema."""
         if isinstance(self.items, range):
             return {"minimum": self.items[0], "maximum": self.items[-1]}
@@ -140,8 +141,8 @@ class Universe:
         return pl.Series(np.arange(self.size, dtype=np.int32))
 
     @cached_property
-    def _dictionary(self) -> dict[Any, int]:
-        return {item: code for code, item in enumerate(self.items)}
+    def _dictionary(self) -> dict[int | str, int]:
+        return {self.label(code): code for code in range(self.size)}
 
     @cached_property
     def _table(self) -> Codes:
@@ -172,7 +173,7 @@ def _whole(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 # ------------------------------------------------------------------------------------------------ declared
 
 
-def parse_items(declared: Any, base_dir: Folder = None) -> Universe:
+def parse_items(declared: object, base_dir: Folder = None) -> Universe:
     """The universe under `items:`; file paths are relative to `base_dir`. Raises SchemaError with rule and fix."""
     if isinstance(declared, Mapping):
         return Universe(_range(declared))
@@ -185,7 +186,7 @@ def parse_items(declared: Any, base_dir: Folder = None) -> Universe:
     return _tidy([_item(one) for one in declared])
 
 
-def _range(declared: Mapping[str, Any]) -> range:
+def _range(declared: Mapping[str, object]) -> range:
     for key in ("minimum", "maximum"):
         if not _is_integer(declared.get(key)):
             fail("items", f"{key} must be an integer", "write `items: {minimum: 1, maximum: 17}`, or list the items")
@@ -226,11 +227,11 @@ def _read(name: str, base: Path) -> str:
         fail("items", f"{quote(name)} cannot be read as UTF-8 text", "check the path, its permissions and its encoding")
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _item(value: Any) -> int | str:
+def _item(value: object) -> int | str:
     if _is_integer(value):
         if abs(value) > MAX_INTEGER:
             rule = f"{quote(value)} is 2**53 or larger (or -2**53 or smaller)"

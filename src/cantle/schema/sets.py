@@ -18,22 +18,23 @@ of its path.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from cantle.schema.base import Schema, require_guarantee
+from cantle.schema.base import require_guarantee
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import Folder, check_keys, plain_mapping, texts
+from cantle.schema.dialect import DIALECT_KEYS, parse_dialect
 from cantle.schema.documents import check_values, fail
-from cantle.schema.fields import Folder, check_keys, plain, texts
 from cantle.schema.items import DECLARE, Universe, parse_items
-from cantle.schema.table import Dialect, _dialect, _unit
+from cantle.schema.records import RecordSchema, parse_unit
 
 FORMS = ("fimi", "long", "list")
 ITEMS = "items"
 """The column of lists of a frame of sets."""
 
 _NAMES = {"id": "long", "item": "long", "column": "list"}
-_OURS = {"kind", "items", "form", *_NAMES, "missingValues", "dialect", "unit", "guarantee"}
-_OURS |= {"delimiter", "header", "skipInitialSpace", "encoding", "quoteChar"}
+_OURS = {"kind", "items", "form", *_NAMES, "missingValues", "dialect", "unit", "guarantee", *DIALECT_KEYS}
 _KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
 
 
@@ -53,7 +54,7 @@ class SetForm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetSchema(Schema):
+class SetSchema(RecordSchema):
     """What is public about set-valued data: the item universe, and how the file is written.
 
     >>> schema = SetSchema.from_dict({"kind": "sets", "items": ["bread", "milk"], "column": "basket"})
@@ -66,16 +67,10 @@ class SetSchema(Schema):
     id: str | None = None
     item: str | None = None
     column: str | None = None
-    missing_values: tuple[str, ...] = ("",)
-    dialect: Dialect = field(default_factory=Dialect)
-    inferred: bool = False
-    person: str | None = None
-    max_records: int = 1
-    extra: Mapping[str, Any] = field(default_factory=dict)
     kind: ClassVar[str] = "sets"
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any], base_dir: Folder = None) -> SetSchema:
+    def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> SetSchema:
         """The schema in a dictionary as read from JSON or YAML; raises SchemaError naming the rule and the fix.
 
         The path of an item file is relative to `base_dir`, by default the current folder.
@@ -88,7 +83,7 @@ class SetSchema(Schema):
         check_keys("schema", document, _KEYS)
         _refuse_what_is_not_for_sets(document)
         names = {key: _name(key, document[key]) for key in _NAMES if document.get(key) is not None}
-        person, most = _unit(document.get("unit"), ())
+        person, most = parse_unit(document.get("unit"))
         form = _form(document.get("form"), names)
         if person is not None:
             _check_person(person, form, names)
@@ -99,32 +94,20 @@ class SetSchema(Schema):
             person=person,
             max_records=most,
             missing_values=texts("schema", "missingValues", document.get("missingValues", [""])),
-            dialect=_dialect(document),
+            dialect=parse_dialect(document),
             inferred=require_guarantee(document),
-            extra=plain({key: value for key, value in document.items() if key not in _OURS}),
+            extra=plain_mapping(document, without=_OURS),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, JSON]:
         """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
-        made: dict[str, Any] = {**self.extra, "kind": self.kind, "items": self.universe.to_plain()}
+        made: dict[str, JSON] = {**self.extra, "kind": self.kind, "items": self.universe.to_plain()}
         named = {"form": self.form, "id": self.id, "item": self.item, "column": self.column}
         made |= {key: value for key, value in named.items() if value is not None}
-        if self.missing_values != ("",):
-            made["missingValues"] = list(self.missing_values)
-        if self.dialect != Dialect():
-            made["dialect"] = self.dialect.to_dict()
-        if self.inferred:
-            made["guarantee"] = "none"
-        if self.person is not None:
-            made["unit"] = {"person": self.person, "max_records": self.max_records}
-        return made
-
-    @property
-    def protects(self) -> tuple[int, str]:
-        return (1, "record") if self.person is None else (self.max_records, "person")
+        return made | self._common_keys()
 
 
-def _refuse_what_is_not_for_sets(document: Mapping[str, Any]) -> None:
+def _refuse_what_is_not_for_sets(document: Mapping[str, object]) -> None:
     for key in ("fields", "hierarchy", "taxonomy"):
         if key in document:
             rule = f"`{key}` is not for sets"
@@ -139,13 +122,13 @@ def _check_person(person: str, form: str | None, names: Mapping[str, str]) -> No
         fail("unit", "`person` is the column of ids or of items", "name the column that says whose set it is")
 
 
-def _name(key: str, value: Any) -> str:
+def _name(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         fail("schema", f"`{key}` must be the name of a column", "write it as text, in quotes")
     return value
 
 
-def _form(declared: Any, names: Mapping[str, str]) -> str | None:
+def _form(declared: object, names: Mapping[str, str]) -> str | None:
     """The form that is declared, or that the names of columns imply."""
     if declared is not None and declared not in FORMS:
         fail("schema", "`form` is not known", f"use one of {', '.join(FORMS)}, or leave it out")

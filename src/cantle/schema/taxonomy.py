@@ -5,53 +5,25 @@ The leaves are numbered depth first, so that a node *is* the span `(lo, hi)` of 
 becomes one node, which has two children or more, or is a leaf. The node keeps the most specific name of
 the chain (`*` only if there is no other); a leaf keeps its own label.
 
-A name stands for one node: it may not occur in two places, nor below itself. The one exception is a name
-repeated one level down, as in ARX files (`Other;Other;*`).
-
 Everything here is public, so messages may quote it.
 """
 
 from __future__ import annotations
 
-import re
-import reprlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise
-from typing import Any, NoReturn
+from itertools import islice
 
 from cantle.errors import ParameterError, SchemaError, raise_alone
+from cantle.schema.canonical_json import JSON
+from cantle.schema.outlines import MAX_DEPTH as MAX_DEPTH
+from cantle.schema.outlines import Label as Label
+from cantle.schema.outlines import Row, Span, checked_label, filled, grow, nested_rows, quote, text_of
 
-Span = tuple[int, int]
-Row = tuple[int, Any]  # depth and label of a node, depth first; a group without a name has the label None
-
-ANY = "*"
-MAX_DEPTH = 100
 GENERATORS = ("fanout", "prefixes", "bands", "dateparts")  # as the only key of a mapping: a rule, not a group
-_HALF = re.compile("[\ud800-\udfff]")
 _SHOWN = 3  # labels written out in the name of a nameless node
-_quoting = reprlib.Repr()
-_quoting.maxstring = _quoting.maxother = 80
-
-
-def refuse(where: str, rule: str, fix: str) -> NoReturn:
-    """Refuse a taxonomy."""
-    raise SchemaError(f"{where}: {rule}; {fix}.")
-
-
-def quote(value: Any) -> str:
-    """The value as shown in a message, shortened if it is long."""
-    try:
-        return _quoting.repr(value)
-    except ValueError:  # an integer too long to be written
-        return f"a very long {type(value).__name__}"
-
-
-def text_of(label: Any) -> str:
-    """A label as people write it."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +37,7 @@ class Taxonomy:
     [((0, 2), 'Professional'), ((2, 4), 'Dancer | Writer')]
     """
 
-    leaves: tuple[Any, ...]
+    leaves: tuple[Label, ...]
     fanout: int = 0  # children of every inner node where they are computed; 0 where `spans` lists them
     spans: Mapping[Span, tuple[Span, ...]] = field(default_factory=dict, hash=False)
     names: Mapping[Span, str] = field(default_factory=dict, hash=False)
@@ -73,13 +45,13 @@ class Taxonomy:
     # ------------------------------------------------------------------------------------------------ making
 
     @classmethod
-    def flat(cls, leaves: Iterable[Any]) -> Taxonomy:
+    def flat(cls, leaves: Iterable[Label]) -> Taxonomy:
         """The taxonomy in which every value is a child of the root."""
         labels = tuple(leaves)
         return cls.balanced(labels, max(2, len(labels)))
 
     @classmethod
-    def balanced(cls, leaves: Iterable[Any], fanout: int) -> Taxonomy:
+    def balanced(cls, leaves: Iterable[Label], fanout: object) -> Taxonomy:
         """The taxonomy that cuts every span into `fanout` parts as equal as possible, in the given order.
 
         Children are computed when needed: only the labels take memory.
@@ -98,21 +70,20 @@ class Taxonomy:
         return cls(labels, fanout=min(fanout, max(2, len(labels))))
 
     @classmethod
-    def default(cls, leaves: Iterable[Any]) -> Taxonomy:
+    def default(cls, leaves: Iterable[Label]) -> Taxonomy:
         """The taxonomy of a column that declares none: flat up to five values, otherwise halves in the listed order."""
         labels = tuple(leaves)
         return cls.flat(labels) if len(labels) <= 5 else cls.balanced(labels, 2)
 
     @classmethod
-    def from_nested(cls, nested: Any, where: str = "taxonomy") -> Taxonomy:
+    def from_nested(cls, nested: object, where: str = "taxonomy") -> Taxonomy:
         """The taxonomy in nested lists and mappings, as `to_nested` returns them and people write them.
 
         A list is a group without a name, a mapping gives each of its keys as a group, the rest are leaves.
         """
-        even = isinstance(nested, Mapping) and set(nested) == {"fanout", "leaves"}
-        if even and not isinstance(nested["fanout"], list | tuple | Mapping):
+        if isinstance(nested, Mapping) and _is_even(nested):
             return _even(nested["leaves"], nested["fanout"], where)
-        return cls.from_rows(_nested_rows(nested, where), where)
+        return cls.from_rows(nested_rows(nested, where), where)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row], where: str = "taxonomy") -> Taxonomy:
@@ -121,11 +92,11 @@ class Taxonomy:
         >>> Taxonomy.from_rows([(0, "A"), (1, "a"), (1, "b"), (0, "c")]).to_nested()
         [{'A': ['a', 'b']}, 'c']
         """
-        grower = _Grower(where)
-        sentinel: Row = (0, None)
-        for (depth, label), (after, _) in pairwise(chain(rows, [sentinel])):
-            grower.add(depth, label, leaf=after <= depth)
-        return grower.finish()
+        tree = grow(rows, where)
+        size = len(tree.leaves)
+        if len(tree.spans.get((0, size), "1")) == size:  # all leaves are children of the root
+            return cls(tuple(tree.leaves), max(2, size), {}, tree.names)
+        return cls(tuple(tree.leaves), 0, tree.spans, tree.names)
 
     # ----------------------------------------------------------------------------------------------- reading
 
@@ -175,7 +146,7 @@ class Taxonomy:
             return min(self.fanout, len(self.leaves)) if len(self.leaves) > 1 else 0
         return max(map(len, self.spans.values()))
 
-    def order_of(self, categories: Sequence[Any]) -> tuple[int, ...]:
+    def order_of(self, categories: Sequence[Label]) -> tuple[int, ...]:
         """For every leaf its place in the declared list, as `Attribute.reordered` takes it."""
         place = {value: k for k, value in enumerate(categories)}
         return tuple(place[leaf] for leaf in self.leaves)
@@ -195,7 +166,7 @@ class Taxonomy:
         if total > most:
             yield f"… {total - most} more"
 
-    def to_nested(self) -> Any:
+    def to_nested(self) -> JSON:
         """The taxonomy as JSON holds it; `from_nested` and the schema's `hierarchy` read it back."""
         if 0 < self.fanout < len(self.leaves):
             return {"fanout": self.fanout, "leaves": list(self.leaves)}
@@ -266,154 +237,22 @@ class Taxonomy:
             yield bars + ("└─ " if last else "├─ ") + next(branch)
             yield from branch
 
-    def _nested(self, lo: int, hi: int) -> Any:
+    def _nested(self, lo: int, hi: int) -> JSON:
         if hi - lo == 1:
             return self.leaves[lo]
         kids = [self._nested(*part) for part in self._parts(lo, hi)]
         return {self.names[lo, hi]: kids} if (lo, hi) in self.names else kids
 
 
-# ------------------------------------------------------------------------------------------ from an outline
-
-
-@dataclass
-class _Group:
-    """A group whose children are not complete yet."""
-
-    name: str | None
-    lo: int
-    parts: list[Span] = field(default_factory=list)
-    echoed: bool = False  # a child has the same name
-
-
-class _Grower:
-    """A taxonomy built one node at a time, depth first; it takes the memory of the tree, not of the input."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-        self.leaves: list[Any] = []
-        self.spans: dict[Span, tuple[Span, ...]] = {}
-        self.names: dict[Span, str] = {}
-        self.open = [_Group(None, 0)]
-        self.parents: dict[str, str | None] = {}
-        self.values: set[str] = set()
-
-    def add(self, depth: int, label: Any, leaf: bool) -> None:
-        """Take the next node."""
-        if depth >= MAX_DEPTH:
-            refuse(self.where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
-        self._close(depth + 1)
-        text = None if label is None else text_of(label)
-        if text is not None:
-            self._check(text, leaf)
-        if leaf:
-            self.open[-1].parts.append((len(self.leaves), len(self.leaves) + 1))
-            self.leaves.append(label)
-        else:
-            self.open.append(_Group(text, len(self.leaves)))
-
-    def finish(self) -> Taxonomy:
-        """The taxonomy of the nodes so far."""
-        self._close(1)
-        if not self.leaves:
-            refuse(self.where, "it has no values", "list the declared categories in it")
-        root = (0, len(self.leaves))
-        self._settle(root, self.open[0])
-        flat = len(self.spans.get(root, "1")) == len(self.leaves)
-        fanout = max(2, len(self.leaves)) if flat else 0
-        return Taxonomy(tuple(self.leaves), fanout, {} if flat else self.spans, self.names)
-
-    def _check(self, text: str, leaf: bool) -> None:
-        """Refuse a name that is in use, unless it repeats the group's own."""
-        parent = self.open[-1]
-        if leaf and text in self.values:
-            refuse(self.where, f"the value {quote(text)} is a leaf twice", "keep it in one place")
-        if text == parent.name and not parent.echoed:
-            parent.echoed = True
-        elif text in (path := [group.name for group in self.open]):
-            around = " > ".join([quote(name) for name in path[path.index(text) :] if name] + [quote(text)])
-            refuse(self.where, f"{quote(text)} lies below itself (a cycle: {around})", "take it out in one place")
-        elif text in self.parents:
-            places = " and ".join(_place(name) for name in (self.parents[text], parent.name))
-            rule = f"{quote(text)} stands in two places, {places} (two parents or a cycle)"
-            refuse(self.where, rule, "keep it in one, or give each its own name")
-        self.parents.setdefault(text, parent.name)
-        if leaf:
-            self.values.add(text)
-
-    def _close(self, keep: int) -> None:
-        while len(self.open) > keep:
-            group = self.open.pop()
-            span = (group.lo, len(self.leaves))
-            self._settle(span, group)
-            self.open[-1].parts.append(span)
-
-    def _settle(self, span: Span, group: _Group) -> None:
-        """Record a finished group; one with a single child has that child's span, and the child keeps its name."""
-        if len(group.parts) > 1:
-            self.spans[span] = tuple(group.parts)
-        if group.name is not None and span[1] - span[0] > 1 and self.names.get(span, ANY) == ANY:
-            self.names[span] = group.name
-
-
-def _place(parent: str | None) -> str:
-    return "under a group without a name or at the top" if parent is None else f"under {quote(parent)}"
-
-
-# ------------------------------------------------------------------------------------------ nested lists
-
-
-def _even(leaves: Any, fanout: Any, where: str) -> Taxonomy:
+def _even(leaves: object, fanout: object, where: str) -> Taxonomy:
     """The balanced taxonomy of a checked list."""
-    labels = [_label(leaf, where) for leaf in _filled(leaves, "the list of leaves", where)]
+    labels = [checked_label(leaf, where) for leaf in filled(leaves, "the list of leaves", where)]
     try:
         return Taxonomy.balanced(labels, fanout)
     except ParameterError as wrong:
         raise_alone(SchemaError(f"{where}: {wrong}"))
 
 
-def _nested_rows(nested: Any, where: str) -> Iterator[Row]:
-    """The outline of nested lists and mappings, one node at a time and without recursion."""
-    if not isinstance(nested, list | tuple | Mapping):
-        refuse(where, f"{quote(nested)} is not a nested list", "write [[a, b], [c, d]] or {Group: [a, b], …}")
-    stack = [_members(nested, where)]
-    while stack:
-        entry = next(stack[-1], None)
-        if entry is None:
-            stack.pop()
-            continue
-        label, inside = entry
-        yield len(stack) - 1, label
-        if inside is not None:
-            stack.append(_members(inside, where))
-
-
-def _members(group: Any, where: str) -> Iterator[tuple[Any, Any]]:
-    """The content of a group: (label, None) for a leaf, (name or None, content) for a group."""
-    for item in [group] if isinstance(group, Mapping) else group:
-        if isinstance(item, list | tuple):
-            yield None, _filled(item, "a group", where)
-        elif isinstance(item, Mapping):
-            for key, inside in _filled(item, "a group", where).items():
-                yield _label(key, where), _filled(inside, f"the group {quote(key)}", where)
-        else:
-            yield _label(item, where), None
-
-
-def _filled(inside: Any, what: str, where: str) -> Any:
-    """The content of a group, if it has any."""
-    if inside is None or (isinstance(inside, list | tuple | Mapping) and not inside):
-        refuse(where, f"{what} is empty", "list its values, or take it out (a value stands without a colon)")
-    if not isinstance(inside, list | tuple | Mapping):
-        refuse(where, f"{what} has {quote(inside)} in place of a list", "write its values in square brackets")
-    return inside
-
-
-def _label(label: Any, where: str) -> Any:
-    """A label, if it is text, a 64-bit integer or a boolean."""
-    if isinstance(label, str) and not label.isascii() and _HALF.search(label):
-        refuse(where, f"the label {quote(label)} holds half a character (a lone surrogate)", "write it in full")
-    if isinstance(label, str | bool) or (isinstance(label, int) and -(2**63) <= label < 2**63):
-        return label
-    shown = "a number of more than 64 bits" if isinstance(label, int) else quote(label)
-    refuse(where, f"the label {shown} is not text", "put it in quotes")
+def _is_even(nested: Mapping[str, object]) -> bool:
+    """Whether a mapping says that all groups have a number of parts, as `to_nested` writes it."""
+    return set(nested) == {"fanout", "leaves"} and not isinstance(nested["fanout"], list | tuple | Mapping)

@@ -14,13 +14,17 @@ offset is converted to UTC first.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
+Codes = NDArray[np.integer]
+"""Codes, or places on a grid, in integers of whatever width."""
+Number = TypeVar("Number", bound=np.number)
+Array = TypeVar("Array", bound=NDArray[np.integer])
 
 _DAY = 86_400
 _INT64 = np.iinfo(np.int64)
@@ -40,7 +44,7 @@ MIXED = pl.Struct(
 (cantle.data.objects)."""
 
 
-def by_kind(series: pl.Series, read: Callable[[pl.Series], NDArray[Any]]) -> NDArray[Any]:
+def by_kind(series: pl.Series, read: Callable[[pl.Series], Array]) -> Array:
     """The result of `read` for a column; a MIXED column is read as if each of its kinds were a column of its own."""
     if series.dtype != MIXED:
         return read(series)
@@ -108,24 +112,24 @@ def _whole_text(values: pl.Series, otherwise: pl.Series) -> pl.Series:
     return pl.select(exact.otherwise(otherwise)).to_series()
 
 
-def _plain(series: pl.Series) -> tuple[NDArray[Any], Mask]:
+def _plain(series: pl.Series, kind: type[Number]) -> tuple[NDArray[Number], Mask]:
     """The numbers of a numeric series, 0 where null, and where that is."""
-    return series.fill_null(0).to_numpy(), series.is_null().to_numpy()
+    return series.fill_null(0).to_numpy().astype(kind, copy=False), series.is_null().to_numpy()
 
 
 def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
     """Float values, NaN for missing. Text with a thousands separator or any other addition is missing."""
     dtype = series.dtype
     if dtype == pl.Boolean or dtype.is_integer() or dtype.is_float():
-        values, missing = _plain(series.cast(pl.Float64))
+        values, missing = _plain(series.cast(pl.Float64), np.float64)
         missing |= _is_numeric_mark(values, marks)
     else:
         text = text_of(series)
         parsed = text.cast(pl.Float64, strict=False)
         rest = parsed.is_null() & text.is_not_null()
-        values, missing = _plain(parsed)
+        values, missing = _plain(parsed, np.float64)
         if rest.any():
-            again, lost = _plain(text.filter(rest).str.strip_chars().cast(pl.Float64, strict=False))
+            again, lost = _plain(text.filter(rest).str.strip_chars().cast(pl.Float64, strict=False), np.float64)
             values, missing = _patch(values, missing, rest, again, lost)
         missing = missing | _is_mark(text, marks)
         if dtype.is_decimal():
@@ -137,17 +141,17 @@ def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> t
     """Whole numbers; texts with a fraction or an exponent are floored, numbers that are too long are clamped."""
     dtype = series.dtype
     if dtype == pl.UInt64:
-        values, missing = _plain(series)
-        return np.minimum(values, np.uint64(_INT64.max)).astype(np.int64), missing | _is_numeric_mark(values, marks)
+        large, missing = _plain(series, np.uint64)
+        return np.minimum(large, np.uint64(_INT64.max)).astype(np.int64), missing | _is_numeric_mark(large, marks)
     if dtype == pl.Boolean or (dtype.is_integer() and str(dtype) not in ("Int128", "UInt128")):
-        values, missing = _plain(series.cast(pl.Int64))
+        values, missing = _plain(series.cast(pl.Int64), np.int64)
         return values, missing | _is_numeric_mark(values, marks)
     if dtype.is_float():
         return _floor(floats(series, marks))
     text = text_of(series)
     parsed = text.cast(pl.Int64, strict=False)
     rest = parsed.is_null() & text.is_not_null()
-    values, missing = _plain(parsed)
+    values, missing = _plain(parsed, np.int64)
     if rest.any():
         values, missing = _patch(values, missing, rest, *_floor(floats(text.filter(rest), ())))
     if dtype.is_decimal():
@@ -158,16 +162,14 @@ def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> t
 def _days(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[NDArray[np.int64], Mask]:
     """Whole days since 1970; a datetime counts as the day it falls on."""
     if series.dtype == pl.Date:
-        values, missing = _plain(series.to_physical())
-        return values.astype(np.int64), missing
+        return _plain(series.to_physical(), np.int64)
     if series.dtype == pl.Datetime:
         seconds, missing = _seconds(series, marks, format)
         return seconds // _DAY, missing
     text = text_of(series)
     parsed = text.str.to_date(format or "%Y-%m-%d", strict=False)
     rest = parsed.is_null() & text.is_not_null()
-    values, missing = _plain(parsed.to_physical())
-    values = values.astype(np.int64)
+    values, missing = _plain(parsed.to_physical(), np.int64)
     if rest.any():
         seconds, lost = _seconds(text.filter(rest), (), None)
         values, missing = _patch(values, missing, rest, seconds // _DAY, lost)
@@ -177,10 +179,10 @@ def _days(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[
 def _seconds(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[NDArray[np.int64], Mask]:
     """Whole seconds since 1970 in UTC; fractions are floored."""
     if series.dtype == pl.Date:
-        values, missing = _plain(series.to_physical())
-        return values.astype(np.int64) * _DAY, missing
+        values, missing = _plain(series.to_physical(), np.int64)
+        return values * _DAY, missing
     if isinstance(series.dtype, pl.Datetime):
-        values, missing = _plain(series.to_physical())
+        values, missing = _plain(series.to_physical(), np.int64)
         return values // {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit], missing
     text = text_of(series)
     values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
@@ -189,7 +191,7 @@ def _seconds(series: pl.Series, marks: Sequence[str], format: str | None) -> tup
         if not rest.any():
             break
         parsed = text.filter(rest).str.strip_chars().str.to_datetime(pattern, strict=False, time_unit="us")
-        micro, lost = _plain(parsed.to_physical())
+        micro, lost = _plain(parsed.to_physical(), np.int64)
         values, missing = _patch(values, missing, rest, micro // 10**6, lost)
     return values, missing | _is_mark(text, marks)
 
@@ -206,8 +208,8 @@ def _floor(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], Mask]:
 
 
 def _patch(
-    values: NDArray[Any], missing: Mask, where: pl.Series, new: NDArray[Any], lost: Mask
-) -> tuple[NDArray[Any], Mask]:
+    values: NDArray[Number], missing: Mask, where: pl.Series, new: NDArray[Number], lost: Mask
+) -> tuple[NDArray[Number], Mask]:
     """`values` and `missing` with the records `where` replaced."""
     values, missing, at = values.copy(), missing.copy(), where.to_numpy()
     values[at], missing[at] = new, lost
@@ -218,7 +220,7 @@ def _is_mark(text: pl.Series, marks: Sequence[str]) -> Mask:
     return text.is_in(list(marks)).fill_null(False).to_numpy()
 
 
-def _is_numeric_mark(values: NDArray[Any], marks: Sequence[str]) -> Mask:
+def _is_numeric_mark(values: NDArray[np.number], marks: Sequence[str]) -> Mask:
     """Where a typed number is one of the missing-value marks (a mark "-999" holds for -999 as well)."""
     numbers = pl.Series(list(marks), dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_numpy()
     return np.isin(values, numbers) if len(numbers) else np.zeros(len(values), dtype=bool)

@@ -16,7 +16,8 @@ import polars as pl
 from cantle.errors import ParameterError
 from cantle.lab.papers.coding import Coder, Floats, Grid, Ints
 from cantle.schema.hierarchy_files import load_hierarchy
-from cantle.schema.taxonomy import Span, Taxonomy
+from cantle.schema.outlines import Span
+from cantle.schema.taxonomy import Taxonomy
 
 
 def tds(table: pl.DataFrame, schema: Mapping[str, Any], *, k: int) -> Specialised:

@@ -1,0 +1,92 @@
+"""The dialect of a CSV file: how it is written, as a schema declares it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import check_keys, flag
+from cantle.schema.documents import fail
+from cantle.schema.text_encodings import is_allowed, may_swallow, name_of
+
+DIALECT_KEYS = {
+    "delimiter": "delimiter",
+    "header": "header",
+    "skipInitialSpace": "skip_initial_space",
+    "encoding": "encoding",
+    "quoteChar": "quote_char",
+}
+_HARMLESS = {"lineTerminator", "doubleQuote", "$schema", "type", "name", "title", "description", "csvddfVersion"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """How a CSV file is written; `delimiter` None means a tab for .tsv files and a comma for the rest."""
+
+    delimiter: str | None = None
+    header: bool = True
+    skip_initial_space: bool = False
+    encoding: str = "utf-8"
+    quote_char: str | None = '"'
+
+    def __post_init__(self) -> None:
+        _check_encoding(self)
+
+    def to_dict(self) -> dict[str, JSON]:
+        """The keys that differ from the default, as Frictionless spells them."""
+        plain = Dialect()
+        pairs = ((key, getattr(self, ours), getattr(plain, ours)) for key, ours in DIALECT_KEYS.items())
+        return {key: value for key, value, default in pairs if value != default}
+
+
+def _check_encoding(dialect: Dialect) -> None:
+    """Refuse an encoding in which one record could change how later ones are read (cantle.schema.text_encodings)."""
+    name, shown = name_of(dialect.encoding), f"encoding {dialect.encoding!r}"
+    if name is None:
+        _refuse_encoding(dialect.encoding)
+    if not is_allowed(name):
+        rule = f"{shown} is not allowed: a damaged record could change how later ones are read"
+        fail("dialect", rule, "convert the file to utf-8; docs/reference.md lists what is allowed")
+    if dialect.quote_char and may_swallow(name, dialect.quote_char):
+        rule = f"in {shown} a damaged character can swallow the quoteChar {dialect.quote_char!r}"
+        fail("dialect", rule, "quote with \" or ', or convert the file to utf-8")
+
+
+def _refuse_encoding(encoding: object) -> NoReturn:
+    fail("dialect", f"encoding {encoding!r} is not known", "use utf-8, latin-1, cp1252, shift_jis, …")
+
+
+def parse_dialect(document: Mapping[str, object]) -> Dialect:
+    """The checked dialect of a schema, whose keys may also stand in the schema itself."""
+    nested = document.get("dialect") or {}
+    if not isinstance(nested, Mapping):
+        fail("dialect", "it is not a mapping", "write `dialect: {delimiter: …}`")
+    check_keys("dialect", nested, DIALECT_KEYS)
+    foreign = sorted(map(str, set(nested) - set(DIALECT_KEYS) - _HARMLESS))
+    if foreign:
+        fail("dialect", f"key {foreign[0]!r} is not supported", f"use {', '.join(DIALECT_KEYS)}")
+    given = {key: document.get(key, nested.get(key)) for key in DIALECT_KEYS if key in document or key in nested}
+    encoding = given.get("encoding", "utf-8")
+    if not isinstance(encoding, str):
+        _refuse_encoding(encoding)
+    made = Dialect(
+        delimiter=_character("delimiter", given.get("delimiter")),
+        header=flag("dialect", "header", given.get("header", True)),
+        skip_initial_space=flag("dialect", "skipInitialSpace", given.get("skipInitialSpace", False)),
+        encoding=encoding,
+        quote_char=None if given.get("quoteChar") == "" else _character("quoteChar", given.get("quoteChar", '"')),
+    )
+    if made.quote_char == (made.delimiter or ","):
+        fail("dialect", "delimiter and quoteChar are the same", "change one")
+    return made
+
+
+def _character(key: str, value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not re.fullmatch(r"[^\r\n\x80-\U0010ffff]", value):
+        fail("dialect", f"`{key}` must be a single ASCII character", 'for a tab write "\\t"')
+    return value

@@ -1,0 +1,236 @@
+"""The parser of declared columns: from an entry of a schema's `fields` to a checked `Field`.
+
+Every check raises a SchemaError that names the field, the rule and the fix; a schema is public, so messages
+may quote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from cantle.schema.declared_values import (
+    Folder,
+    check_blanks,
+    check_keys,
+    day,
+    exact,
+    flag,
+    integer,
+    moment,
+    plain,
+    plain_mapping,
+    repeated,
+    texts,
+)
+from cantle.schema.documents import MAX_INTEGER, fail
+from cantle.schema.fields import Bound, Field, since_1970, whole_grid
+
+if TYPE_CHECKING:
+    from cantle.schema.taxonomy import Label, Taxonomy
+
+TYPES = ("integer", "number", "string", "boolean", "date", "datetime")
+MAX_GRID = 2**53
+_MAX_DIGITS = 10**15  # numbers of up to 15 digits are not changed by a float
+
+_OURS = {"name", "type", "role", "format", "constraints", "categories", "categoriesOrdered", "unknown", "step"}
+_OURS |= {"hierarchy", "trueValues", "falseValues", "missingValues"}
+_FIELD_KEYS = _OURS | {"title", "description", "example", "examples", "rdfType"}
+_FIELD_KEYS |= {"bareNumber", "decimalChar", "groupChar"}
+_OUR_CONSTRAINTS = {"required", "minimum", "maximum", "enum", "step"}
+_CONSTRAINT_KEYS = _OUR_CONSTRAINTS | {"unique", "exclusiveMinimum", "exclusiveMaximum", "pattern"}
+_CONSTRAINT_KEYS |= {"minLength", "maxLength", "jsonSchema"}
+_SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
+_YEAR_10000 = 2_932_897  # days from 1970
+_BOUNDS: dict[str, Callable[[str, str, object], Bound]] = {
+    "integer": integer,
+    "number": exact,
+    "date": day,
+    "datetime": moment,
+}
+
+
+def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: Folder = None) -> Field:
+    """A checked field; the path of a hierarchy file is relative to `base_dir`."""
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping) or not isinstance(name, str) or not name:
+        fail(f"field number {number}", "it has no name", "give it `name:` as the column is called (in quotes)")
+    where, constraints = f"field {name!r}", entry.get("constraints") or {}
+    if not isinstance(constraints, Mapping):
+        fail(where, "`constraints` is not a mapping", "write `constraints: {minimum: …, maximum: …}`")
+    check_keys(where, entry, _FIELD_KEYS)
+    check_keys(f"{where}, constraints", constraints, _CONSTRAINT_KEYS)
+    check_blanks(where, {**entry, **constraints})
+    kind, role = entry.get("type", "string"), entry.get("role")
+    if kind not in TYPES:
+        fail(where, f"type {kind!r} is not known", f"use one of {', '.join(TYPES)}")
+    if role not in (None, "target", "identifier"):
+        fail(where, f"role {role!r} is not known", "use target, identifier or leave it out")
+    common = Field(
+        name=name,
+        type=kind,
+        role=role,
+        format=_format(where, kind, entry.get("format")),
+        required=flag(where, "constraints.required", constraints.get("required", False)),
+        missing_values=texts(where, "missingValues", entry["missingValues"]) if "missingValues" in entry else None,
+        extra=plain_mapping(entry, without=_OURS),
+        extra_constraints=plain_mapping(constraints, without=_OUR_CONSTRAINTS),
+    )
+    if role == "identifier":  # never read, so nothing else about it matters
+        return common
+    _refuse_ignored(where, {**entry, **constraints})
+    listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
+    if kind == "boolean":
+        return _with_truth_values(common, where, entry, listed)
+    if kind == "string" or listed is not None:
+        marks = missing if common.missing_values is None else common.missing_values
+        made = _with_categories(common, where, entry, listed, marks)
+        return made if tree is None else replace(made, hierarchy=_hierarchy(tree, made, base_dir))
+    if tree is not None:
+        rule = "`hierarchy` is for categories, numeric attributes need none: split points are chosen from the grid"
+        fail(where, rule, "take `hierarchy` out")
+    return _with_grid(common, where, entry, constraints)
+
+
+def _refuse_ignored(where: str, given: Mapping[str, object]) -> None:
+    """Refuses unsupported keys that would change how values are read, or which values may occur."""
+    for key, plain_value in (("decimalChar", "."), ("groupChar", None), ("bareNumber", True)):
+        if given.get(key, plain_value) != plain_value:
+            fail(where, f"`{key}: {given[key]}` is not supported", "write numbers as 1234.5 and take it out")
+    for key in ("exclusiveMinimum", "exclusiveMaximum"):
+        if given.get(key) is not None:
+            fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
+
+
+def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
+    from cantle.schema.hierarchy_files import load_hierarchy
+
+    return load_hierarchy(tree, one.categories or (), one.name, base_dir)
+
+
+def _with_truth_values(common: Field, where: str, entry: Mapping[str, object], listed: object) -> Field:
+    if listed is not None:
+        fail(where, "a boolean has the categories false and true already", "take `categories` out")
+    if entry.get("hierarchy") is not None:
+        fail(where, "a boolean has two values and needs no hierarchy", "take `hierarchy` out")
+    true, false = (texts(where, key, entry.get(key, [])) for key in ("trueValues", "falseValues"))
+    if set(true) & set(false):
+        fail(where, "a text is in both trueValues and falseValues", "keep it in one")
+    return replace(common, true_values=true, false_values=false, unknown=_unknown(where, entry, (False, True)))
+
+
+def _with_categories(
+    common: Field, where: str, entry: Mapping[str, object], listed: object, missing: tuple[str, ...]
+) -> Field:
+    kind = common.type
+    if listed is None:
+        fix = "list every value that could occur under `categories`, or give it `role: identifier`"
+        fail(where, "a string needs `categories`", fix)
+    if kind not in ("string", "integer"):
+        fail(where, f"`categories` is not for type {kind}", "use minimum, maximum and step, or type string")
+    if not isinstance(listed, list | tuple) or not listed:
+        fail(where, "the category list is empty", "list every value that could occur, at least one")
+    categories = tuple(_category(where, kind, value) for value in listed)
+    for twice in repeated(categories):
+        fail(where, f"category {twice!r} is listed twice", "keep it once")
+    spelt = set(map(str, categories))
+    clash = next((value for value in ("", *missing) if value in spelt), None)
+    if clash is not None:
+        fail(
+            where,
+            f"{clash!r} is both a category and a missing value",
+            "keep it in one list (empty is missing)",
+        )
+    ordered = flag(where, "categoriesOrdered", entry.get("categoriesOrdered", False))
+    return replace(common, categories=categories, ordered=ordered, unknown=_unknown(where, entry, categories))
+
+
+def _category(where: str, kind: str, value: object) -> str | int:
+    if isinstance(value, Mapping) and "value" in value:  # Frictionless also writes {value: 0, label: no}
+        value = value["value"]
+    if kind == "integer":
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER:
+            return value
+        fail(where, f"category {value!r} is not an integer", "list integers, or use type string")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        fail(where, f"category {value!r} is not text", "put it in quotes")
+    return value
+
+
+def _unknown(where: str, entry: Mapping[str, object], categories: tuple[Label, ...]) -> Label | None:
+    policy = entry.get("unknown")
+    if policy is None or policy == "null":
+        return None
+    if policy == "drop":
+        return "drop"
+    if isinstance(categories[0], str) and isinstance(policy, int) and not isinstance(policy, bool):
+        policy = str(policy)
+    chosen = next((value for value in categories if policy == value and type(policy) is type(value)), None)
+    if chosen is None:
+        fail(where, f"`unknown: {policy}` is not one of its categories", "use null, drop or a listed category")
+    return chosen
+
+
+def _with_grid(common: Field, where: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Field:
+    for key in ("minimum", "maximum"):
+        if key in entry:
+            fail(where, f"`{key}` stands beside the type", f"write `constraints: {{{key}: …}}`")
+        if constraints.get(key) is None:
+            end = "lowest" if key == "minimum" else "highest"
+            fail(where, f"it has no {key}", f"add `constraints: {{{key}: …}}`, the {end} value that could occur")
+    if "unknown" in entry:
+        fail(where, "`unknown` is for categories", "take it out: numbers out of range are clamped")
+    read = _BOUNDS[common.type]
+    low, high = (read(where, key, constraints[key]) for key in ("minimum", "maximum"))
+    if since_1970(low) > since_1970(high):
+        fail(where, f"minimum {plain(low)} is above maximum {plain(high)}", "swap them")
+    step = _step(where, common.type, entry.get("step", constraints.get("step")))
+    made = replace(common, minimum=low, maximum=high, step=step)
+    _check_grid(where, made)
+    return made
+
+
+def _step(where: str, kind: str, value: object) -> int | Fraction | None:
+    if value is None:
+        if kind in ("integer", "date"):
+            return None
+        example = "`step: 0.1`" if kind == "number" else "`step: 1h` (or seconds, 15min, 1d)"
+        fail(where, f"a {kind} needs a `step`", f"add the precision worth keeping, such as {example}")
+    length = re.fullmatch(r"(\d+)\s*(s|sec|min|h|d)", value) if isinstance(value, str) else None
+    if kind == "datetime" and length:
+        value = int(length[1]) * _SECONDS[length[2]]
+    if kind == "date" and length and length[2] == "d":
+        value = int(length[1])
+    step = exact(where, "step", value) if kind == "number" else integer(where, "step", value)
+    if step <= 0:
+        fail(where, f"step {step} is not positive", "give the distance between two values")
+    return step
+
+
+def _format(where: str, kind: str, value: object) -> str | None:
+    if kind not in ("date", "datetime"):
+        return None if value is None else str(value)  # a format for other types, kept as it is
+    if value in (None, "default"):
+        return None
+    # always a full date, and only what the parser knows: a wrong pattern would make every value missing
+    given = set(re.findall(r"%(.)", value)) if isinstance(value, str) else set()
+    full = given & set("Yy") and given & set("mbB") and given & set("de") or "F" in given
+    if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z"):
+        fail(where, f"format {value!r} is not supported", 'use a pattern such as "%d/%m/%Y", or ISO dates')
+    return value
+
+
+def _check_grid(where: str, one: Field) -> None:
+    first, last, step, scale = whole_grid(one)
+    if (last - first) // step + 1 > MAX_GRID:
+        fail(where, "the grid has more than 2**53 values", "narrow the bounds or take a larger step")
+    end = first + ((last - first) // step + 1) * step
+    if one.type == "number" and max(abs(first), abs(end), scale) >= _MAX_DIGITS:
+        fail(where, "bounds and step need more than 15 digits", "narrow the bounds or take a larger step")
+    if one.type in ("date", "datetime") and end >= _YEAR_10000 * (1 if one.type == "date" else _SECONDS["d"]):
+        fail(where, "the grid runs to the end of the year 9999", "lower the maximum by a step")

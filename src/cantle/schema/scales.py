@@ -1,0 +1,194 @@
+"""Scales: the grid of a column of numbers or dates, and the list of a column of categories.
+
+A scale gives each value its place, by itself, whatever the other records hold (docs/privacy.md, cleaning): out-of-range
+numbers are clamped, numbers between two grid points go to the lower one, and unreadable values are missing. It never
+raises, warns or logs because of a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cantle.schema.taxonomy import Label
+from cantle.schema.values import WHOLE, Codes, floats, label_text, truth_words
+
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
+
+MISSING, DROP = -1, -2  # what `locate` returns for a value that has no place on the grid
+EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """An evenly spaced grid: value k is (first + k * step) / scale, for k in range(grid).
+
+    `first` and `step` are whole numbers: integers, days or seconds since 1970, or, for numbers, multiples of
+    1 / scale, so that a step of 0.1 is exact.
+
+    >>> tenths = Steps(type="number", first=0, step=1, scale=10, grid=11)
+    >>> [tenths.value(k) for k in (0, 3, 11)]
+    [0.0, 0.3, 1.1]
+    """
+
+    type: str
+    first: int
+    step: int
+    grid: int
+    scale: int = 1
+    marks: tuple[str, ...] = ()
+    format: str | None = None
+    ordered: ClassVar[bool] = True
+
+    def value(self, k: int) -> int | float | date:
+        """Grid value k in original units; k == grid gives the value one step past the last."""
+        whole = self.first + k * self.step
+        if self.type == "number":
+            return whole / self.scale
+        if self.type == "date":
+            return (EPOCH + timedelta(days=whole)).date()
+        return EPOCH + timedelta(seconds=whole) if self.type == "datetime" else whole
+
+    def text(self, k: int) -> str:
+        """Grid value k as people write it."""
+        value = self.value(k)
+        if isinstance(value, float):
+            return f"{value:.15g}"
+        return value.isoformat() if isinstance(value, date) else str(value)
+
+    def locate(self, series: pl.Series) -> Codes:
+        """Place of each value on the grid, MISSING where there is none."""
+        if self.type == "number":
+            return self._floor_floats(floats(series, self.marks))
+        whole, missing = WHOLE[self.type](series, self.marks, self.format)
+        return np.where(missing, MISSING, self._floor_whole(whole))
+
+    def _floor_whole(self, whole: NDArray[np.int64]) -> NDArray[np.int64]:
+        clamped = np.clip(whole, self.first, self.first + (self.grid - 1) * self.step)
+        # the distance may not fit a signed integer (bounds near both ends of int64), unsigned it always does
+        distance = clamped.view(np.uint64) - np.uint64(self.first % 2**64)
+        return (distance if self.step == 1 else distance // np.uint64(self.step)).view(np.int64)
+
+    def _floor_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        missing = np.isnan(values)
+        low, high = self._floats(np.array([0, self.grid - 1]))
+        values = np.clip(np.where(missing, low, values), low, high)
+        k = np.floor((values * self.scale - self.first) / self.step).astype(np.int64).clip(0, self.grid - 1)
+        # the division above may be off by one (0.3 / 0.1 < 3): compare with the grid values themselves
+        k += (self._floats(k + 1) <= values) & (k < self.grid - 1)
+        k -= (self._floats(k) > values) & (k > 0)
+        return np.where(missing, MISSING, k)
+
+    def _floats(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
+        # both parts are below 1e15 (the schema ensures it), so the quotient is the float nearest to the decimal
+        return (self.first + k * self.step) / np.float64(self.scale)
+
+    def values(self, k: Codes) -> pl.Series:
+        """Grid values k as a series of the natural type, null where k is one past the grid."""
+        if len(k) > 4 * self.grid:  # few distinct values occur many times: each is converted once
+            return self.values(np.arange(self.grid + 1)).gather(k)
+        null = k >= self.grid
+        inside = np.where(null, 0, k).astype(np.int64)
+        whole = np.int64(self.first) + inside * np.int64(self.step)
+        if self.type == "number":
+            made = pl.Series(self._floats(inside), dtype=pl.Float64)
+        elif self.type == "date":
+            made = pl.Series(whole.astype(np.int32), dtype=pl.Int32).cast(pl.Date)
+        elif self.type == "datetime":
+            made = pl.Series(whole * 1_000_000, dtype=pl.Int64).cast(pl.Datetime("us"))
+        else:
+            made = pl.Series(whole, dtype=pl.Int64)
+        return pl.select(pl.when(pl.Series(~null)).then(made)).to_series() if null.any() else made
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """A list of declared categories; `spellings` are the texts that mean a label, its own text by default.
+
+    `unknown` says what an undeclared value becomes: MISSING, DROP or the place of a label in the declared list.
+
+    >>> Labels(type="string", labels=("a", "b")).locate(pl.Series(["b", "c", None])).tolist()
+    [1, -1, -1]
+    """
+
+    type: str
+    labels: tuple[Label, ...]
+    spellings: tuple[tuple[str, Label], ...] = ()
+    ordered: bool = False
+    unknown: int | tuple[str, Label] = MISSING  # MISSING, DROP, or ("label", value)
+    marks: tuple[str, ...] = ()
+
+    @property
+    def grid(self) -> int:
+        return len(self.labels)
+
+    def value(self, k: int) -> Label | None:
+        """Label k; k == grid gives None."""
+        return self.labels[k] if k < self.grid else None
+
+    def text(self, k: int) -> str:
+        """Label k as people write it."""
+        label = self.labels[k]
+        return str(label).lower() if isinstance(label, bool) else str(label)
+
+    @cached_property
+    def texts(self) -> dict[str, int]:
+        """All texts that mean a label, with its place."""
+        if not self.spellings:
+            return {str(label): k for k, label in enumerate(self.labels)}
+        place = {label: k for k, label in enumerate(self.labels)}
+        return {text: place[label] for text, label in self.spellings}
+
+    @cached_property
+    def _truth_words(self) -> dict[str, str]:
+        return truth_words(self.texts)
+
+    @cached_property
+    def _lookup(self) -> tuple[pl.Enum, NDArray[np.int32] | None]:
+        """The dictionary from text to a rank, and from rank to place where they differ."""
+        places = np.fromiter(self.texts.values(), np.int32, len(self.texts)) if self.spellings else None
+        return pl.Enum(list(self.texts)), places
+
+    @cached_property
+    def _series(self) -> pl.Series:
+        kinds: dict[str, PolarsDataType] = {"string": pl.String, "integer": pl.Int64, "boolean": pl.Boolean}
+        return pl.Series([*self.labels, None], dtype=kinds[self.type])
+
+    def locate(self, series: pl.Series) -> Codes:
+        """Place of each value in the list; MISSING, DROP or a label's place where it is not declared."""
+        text = label_text(series, self.type)
+        if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+            text = text.replace(self._truth_words)
+        dictionary, table = self._lookup
+        # casting to an Enum maps each text by one hash look-up and gives null for the rest
+        rank = text.cast(dictionary, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        codes = rank.copy() if table is None else np.where(rank < 0, np.int32(MISSING), table[rank])
+        if self.unknown != MISSING:
+            absent = text.is_null() | text.is_in(["", *self.marks])
+            codes[(rank < 0) & ~absent.to_numpy()] = self._unknown_code
+        return codes
+
+    def place(self, text: str) -> int:
+        """What `locate` returns for one text. Not for integers, which have many spellings.
+
+        >>> Labels(type="string", labels=("a", "b"), unknown=DROP, marks=("?",)).place("c") == DROP
+        True
+        """
+        if text in self.texts:
+            return self.texts[text]
+        return MISSING if self.unknown == MISSING or text in ("", *self.marks) else self._unknown_code
+
+    @cached_property
+    def _unknown_code(self) -> int:
+        return self.unknown if isinstance(self.unknown, int) else self.labels.index(self.unknown[1])
+
+    def values(self, k: Codes) -> pl.Series:
+        """Labels k as a series of the natural type, null where k is one past the last."""
+        return self._series.gather(k)
