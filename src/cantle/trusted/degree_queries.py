@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.budget import Unit
 from cantle.trusted.cut_candidates import Chosen, Scored
-from cantle.trusted.engines.base import GraphsEngine
+from cantle.trusted.engines.base import Engine, GraphsEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.scores import Score
 
@@ -269,10 +269,10 @@ class Projection:
 
     theta: int
 
-    def fits(self, engine: GraphsEngine, unit: Unit) -> bool:
-        """Whether the graph can be projected to this bound, and there is a proof for this unit."""
+    def fits(self, engine: Engine, unit: Unit) -> bool:
+        """Whether this is a graph that can be projected to this bound, and there is a proof for this unit."""
         plain = type(self.theta) is int and engine.kind == "graphs" and unit.kind in ("node", "node-isolate")
-        return plain and engine.can_project(self.theta)
+        return plain and cast(GraphsEngine, engine).can_project(self.theta)
 
     def unit(self, unit: Unit) -> Unit:
         """The number of records of the table that one node can change."""

@@ -95,7 +95,7 @@ def _four_for_one() -> Any:
         if isinstance(candidates, SplitPoints):
             candidates = SplitPoints(candidates.values * 4, candidates.size, candidates.classes)
         picks = ask(self, root, candidates, *rest, **about)
-        leak(inside(self, "noise"), [pick.point for pick in picks[1:]])
+        leak(inside(self, "draws").noise, [pick.point for pick in picks[1:]])
         return picks[:1]
 
     with ExitStack() as stack:

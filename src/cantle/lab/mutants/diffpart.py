@@ -127,7 +127,7 @@ def _leaves_tested(original: Any) -> Any:
             positions = np.searchsorted(inside(curator, "frontier").ids, first.ids)
             _, exact_masks, exact_counts = inside(curator, "engine").touched(positions)
             exact_first = exact_counts[exact_masks == 1].sum(keepdims=True)
-            price, noise = curator.left(first) - inside(curator, "budget").total // 2, inside(curator, "noise")
+            price, noise = curator.left(first) - inside(curator, "budget").total // 2, inside(curator, "draws").noise
             leak(
                 noise, noise.above(Lanes(99, first.ids), exact_first, np.ones(1, np.int64), Rate(price, NANO)).tolist()
             )

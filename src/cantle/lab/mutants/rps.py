@@ -117,7 +117,7 @@ def _parent_again() -> AbstractContextManager[None]:
     def split_and_ask(self: Curator, nodes: Frontier, cuts: Cuts) -> Frontier:
         exact_size = exact_of(self, nodes, Sizes())[:, 0]
         children: Frontier = split(self, nodes, cuts)
-        budget, noise = inside(self, "budget"), inside(self, "noise")
+        budget, noise = inside(self, "budget"), inside(self, "draws").noise
         cost = budget.left(nodes.ids)
         with replaced(Budget, "require_open", lambda _self, _ids: None):
             budget.charge(nodes.ids, cost, why="again", verb="measure", sensitivity=1, depth=nodes.depth)
@@ -188,7 +188,7 @@ def _unpaid_vote(_original: Any) -> Any:
         counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
         votes = exact_of(curator, leaves, Classes(self.classes))
         lanes = Lanes(99, leaves.ids)
-        label = inside(curator, "noise").laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
+        label = inside(curator, "draws").noise.laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
         both = Noisy(np.column_stack([counted.value, label]), counted.rate_num, counted.rate_den)
         self.tree.note_leaves(leaves, both, curator.path(leaves))
 

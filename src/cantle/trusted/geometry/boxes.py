@@ -7,7 +7,7 @@ A level of the tree is a `Frontier`: parallel arrays, never one object per regio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-def is_int64_array(array: object, length: int) -> bool:
+def is_int64_array(array: object, length: int) -> TypeGuard[Ints]:
     """Whether this is a plain array of that many 64-bit integers; a look-alike may do anything."""
     return type(array) is np.ndarray and array.dtype == np.int64 and array.shape == (length,)
 

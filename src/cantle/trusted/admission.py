@@ -1,0 +1,98 @@
+"""Admission: which questions and rules a curator accepts, decided before it charges anything or looks at a record.
+
+Only types listed here are accepted, each with its claim in this folder, and only about the regions and the domain that
+they fit. Everything is judged from public values, so that no refusal depends on a record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cantle.errors import ParameterError
+from cantle.trusted.budget import Unit
+from cantle.trusted.cut_candidates import CUT_CANDIDATES, Candidates
+from cantle.trusted.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
+from cantle.trusted.engines.base import Engine
+from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.item_partitions import Kept, Partitions
+from cantle.trusted.keys import TRUSTED_KEYS
+from cantle.trusted.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
+from cantle.trusted.scores import CUT_QUALITIES, Score
+from cantle.trusted.set_queries import BASKET_KEYS, PairSupports
+from cantle.trusted.specialisations import SPECIALISATIONS
+from cantle.trusted.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
+from cantle.trusted.table_keys import CELL_KEYS
+from cantle.trusted.table_queries import CELL_QUERIES, Spikes
+from cantle.trusted.value_trees import ValueTrees
+
+REGIONS = (Frontier, Partitions)
+RULES: dict[type, type] = {Frontier: Cuts, Partitions: Kept}
+SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, Lag)
+CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, Bounds)
+QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *GRAPH_KEYS, *BASKET_KEYS)
+KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS, *BASKET_KEYS)
+THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, PairSupports)
+
+
+def require_trusted(thing: object, types: tuple[type, ...]) -> None:
+    """Refuses objects that would see exact counts without a proof in the trusted base."""
+    if type(thing) not in types:
+        raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
+
+
+def admit_candidates(candidates: Candidates, quality: Score, nodes: Any, engine: Engine, unit: Unit) -> None:
+    """Refuses candidates that are not for these regions, and scores without a proof for them or for this unit."""
+    require_trusted(quality, SCORES)
+    require_trusted(candidates, CANDIDATES)
+    _require_kind(candidates, nodes, engine)
+    if not candidates.fits(nodes, engine.domain, quality):
+        raise ParameterError("these are not candidates for these regions, or the score has no proof for them")
+    if isinstance(candidates, Bounds):
+        candidates.require(unit)
+
+
+def admit_query(query: Query, nodes: Any, engine: Engine) -> Any:
+    """The key of a query about all cells of these regions; refuses others, and what the engine cannot count."""
+    require_trusted(query, QUERIES)
+    key = query.key
+    require_trusted(key, KEYS)
+    if type(key) not in engine.keys or not key.fits(nodes, engine.domain):
+        raise ParameterError("the query does not fit these regions")
+    return key
+
+
+def admit_threshold_query(query: SparseQuery, nodes: Any, engine: Engine) -> None:
+    """Refuses queries about cells from a threshold on that are not for these regions."""
+    require_trusted(query, THRESHOLD_QUERIES)
+    _require_kind(query, nodes, engine)
+    if not query.fits(nodes, engine.domain):
+        raise ParameterError("the query does not fit these regions")
+
+
+def admit_trees(trees: ValueTrees, nodes: Any, engine: Engine) -> None:
+    """Refuses trees over values that are not those of columns of a whole table."""
+    require_trusted(trees, (ValueTrees,))
+    _require_kind(trees, nodes, engine)
+    if not trees.fits(nodes, engine.domain):
+        raise ParameterError("these are not trees over values of columns of this domain")
+
+
+def admit_rule(rule: Cuts | Kept | Projection, nodes: Any, engine: Engine, unit: Unit) -> None:
+    """Refuses rules under which a record would not have exactly one child, or none by a public rule."""
+    require_trusted(rule, (Cuts, Kept, Projection))
+    if isinstance(rule, Projection):
+        if len(nodes) != 1 or not rule.fits(engine, unit):
+            raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
+    elif engine.kind == "graphs" or type(rule) is not RULES[type(nodes)] or not rule.fits(nodes):
+        raise ParameterError(
+            "each region needs exactly one cut, strictly inside it; sub-partitions must be distinct and in order"
+        )
+
+
+def _require_kind(question: Candidates | SparseQuery | ValueTrees, nodes: Any, engine: Engine) -> None:
+    """Refuses questions for other kinds of data. If engines answer a question from all their records, whatever the
+    region, only the unsplit root may be asked: a region below it pays only for its own records."""
+    if engine.kind != question.kind:
+        raise ParameterError(f"this question is for {question.kind}")
+    if question.everyone and (len(nodes) != 1 or nodes.depth):
+        raise ParameterError("this question looks at all records: ask about the root, before the first split")
