@@ -1,5 +1,5 @@
 """The declared L1 sensitivities of the questions of `baskets` hold and are attained: all records over four items, all
-data sets of up to two records and all that they become when a unit joins, through the real engine (Claims 61 to 64).
+data sets of up to two records and all that they become when a unit joins, through the real engine (Claims 50 to 53).
 
 Mutants of the counts go beyond their bounds: long records cut by the popularity of items in the data, or by the
 position of the record; parts that are not divided, or are rounded up; pairs without the cap.

@@ -110,7 +110,7 @@ def test_the_sensitivity_of_persons_is_charged() -> None:
     assert [charge["sensitivity"] for charge in path["charges"]] == [2 * 3 * PARTS]
 
 
-# ---- cells always given: Claim 65 -----------------------------------------------------------------------------------
+# ---- cells always given: Claim 54 -----------------------------------------------------------------------------------
 
 LISTED = [whole(), whole(0), whole(1), whole(0, 2), whole(0, 1, 2)]
 AT_LEAST = 2 * PARTS

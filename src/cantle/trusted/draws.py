@@ -61,7 +61,7 @@ class Draws:
     def _cells_apart(self, exact_occupied: tuple[Ints, Ints, Ints], segments: Segments, apart: SetApart) -> NoisyCells:
         """The same for a single segment of which some cells are always given.
 
-        Claim 65. As private as without a list (Claim 25): the list is public, and the public rule withholds small
+        Claim 54. As private as without a list (Claim 25): the list is public, and the public rule withholds small
         values of the other cells only. Listed cells leave the sparse draw, so that each cell is drawn once.
         """
         _, exact_cells, exact_counts = exact_occupied

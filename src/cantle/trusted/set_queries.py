@@ -50,7 +50,7 @@ class SetSizes:
     """How many records have each size: bin b holds the sizes from edges[b] to below edges[b + 1], the last one all
     larger sizes too.
 
-    Claim 61. Sensitivity 1 per record: the bins are disjoint, and a record has one size.
+    Claim 50. Sensitivity 1 per record: the bins are disjoint, and a record has one size.
     """
 
     edges: tuple[int, ...]
@@ -76,7 +76,7 @@ class ItemSupports:
 
     With `strata` the first cells are of records of at most `most` items, as many more of longer ones.
 
-    Claim 62. Sensitivity most * PARTS per record: a record of t <= most items adds PARTS to each of t cells, a longer
+    Claim 51. Sensitivity most * PARTS per record: a record of t <= most items adds PARTS to each of t cells, a longer
     one floor(PARTS most / t) to each of t cells, which is t floor(PARTS most / t) <= PARTS most. Its size alone says in
     which stratum, so strata cost nothing.
     """
@@ -105,7 +105,7 @@ class ItemSupports:
 class HeadPatterns:
     """How many records hold exactly each set of a few listed items: bit j of a cell stands for items[j].
 
-    Claim 63. Sensitivity 1 per record: whatever else it holds, a record has one pattern of the listed items. The list
+    Claim 52. Sensitivity 1 per record: whatever else it holds, a record has one pattern of the listed items. The list
     is public.
     """
 
@@ -133,9 +133,9 @@ class PairSupports:
     """Parts of records by pair of listed items; the pair of places a < b in the list is cell b (b - 1) / 2 + a.
 
     Of a record with c pairs of listed items each counts floor(PARTS min(1, most / c)); one with more than
-    LONGEST_PAIRED listed items counts none. `always` lists cells that are given whatever their noisy value (Claim 65).
+    LONGEST_PAIRED listed items counts none. `always` lists cells that are given whatever their noisy value (Claim 54).
 
-    Claim 64. Sensitivity most * PARTS per record over all cells: each record adds floor(PARTS min(1, most / c)) to each
+    Claim 53. Sensitivity most * PARTS per record over all cells: each record adds floor(PARTS min(1, most / c)) to each
     of c cells, or nothing, and c floor(PARTS min(1, most / c)) <= PARTS most. The list is public.
     """
 
@@ -176,7 +176,7 @@ class PairSupports:
 @dataclass(frozen=True, eq=False)
 class SetApart:
     """A public list of cells, ascending, that leave a sparse answer and are drawn by themselves: each cell is drawn
-    once, either here or there (Claim 65). The other cells are numbered anew, from 0 in their order."""
+    once, either here or there (Claim 54). The other cells are numbered anew, from 0 in their order."""
 
     always: Ints
 

@@ -54,12 +54,12 @@ def _whole_pairs(_original: Any) -> Any:
 
 
 BASKET_BREAKAGES: tuple[Breakage, ...] = (
-    Breakage("Baskets: long records cut by what others have", "Claim 62: a function of the record", POOR,
+    Breakage("Baskets: long records cut by what others have", "Claim 51: a function of the record", POOR,
              ((0, 1), (0, 1)), (1,), 50, instead(sets, "count_items", _cut_by_popularity)),
-    Breakage("Baskets: every item of a long record counts in full", "Claim 62: parts", POOR,
+    Breakage("Baskets: every item of a long record counts in full", "Claim 51: parts", POOR,
              (), (0, 1, 2), 49, instead(basket_counts, "item_parts", _whole_items)),
-    Breakage("Baskets: head chosen from exact counts", "Claim 63: a public list", RICH,
+    Breakage("Baskets: head chosen from exact counts", "Claim 52: a public list", RICH,
              ((0,),), (1,), INFINITE, instead(CuratorAsker, "head_patterns", _head_of_the_data)),
-    Breakage("Baskets: pairs without the cap", "Claim 64: at most S * PARTS", RICH,
+    Breakage("Baskets: pairs without the cap", "Claim 53: at most S * PARTS", RICH,
              (), (0, 1), 601, instead(basket_counts, "pair_parts", _whole_pairs)),
 )  # fmt: skip
