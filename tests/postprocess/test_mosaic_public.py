@@ -13,7 +13,7 @@ from cantle.postprocess.mosaic import conditionals, label_fit
 from cantle.postprocess.mosaic.column_cells import Column, largest_spikes, starting_edges, with_null, with_single_values
 from cantle.postprocess.mosaic.generate import Model, generate
 from cantle.postprocess.mosaic.groupings import Groupings, barriers
-from cantle.postprocess.mosaic.label_tree import cut_back, label_tree
+from cantle.postprocess.mosaic.label_tree import cut_back, label_tree, parent_leaves
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import combine, project, segments, smooth
 from cantle.postprocess.mosaic.table_sets import Survivors, candidates
@@ -135,7 +135,8 @@ def test_a_label_tree_separates_soft_labels_and_its_leaves_nest() -> None:
     dice = np.random.default_rng(2)
     cells = [dice.integers(6, size=2000), dice.integers(4, size=2000)]
     soft = np.where(cells[0] < 3, 0.1, np.where(cells[1] % 2 == 0, 0.9, 0.4))
-    tree, parents = label_tree(cells, [6, 4], [True, False], soft, 3)
+    tree = label_tree(cells, [6, 4], [True, False], soft, 3)
+    parents = parent_leaves(tree)
     leaf = tree.locate(cells)
     assert tree.leaves == 3
     assert max(np.ptp(soft[leaf == number]) for number in range(3)) < 1e-12

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic_questions import Questions
-from cantle.methods.mosaic_run import STREAMS, MosaicRun
+from cantle.methods.mosaic_run import MosaicRun
 from cantle.methods.settings import echo, read_settings
 from cantle.postprocess.counts import Dice, public_streams
 from cantle.postprocess.mosaic.column_cells import Column, column_of
+from cantle.postprocess.mosaic.fitted import STREAMS
 from cantle.postprocess.mosaic.frames import mosaic_results
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain, Layout
@@ -78,4 +79,5 @@ class Mosaic(TableMethod):
         assert self._questions is not None
         names = [column.name for column in self.columns]
         lead = None if self._run.lead is None else names[self._run.lead]
-        return mosaic_results(self.domain, self._run.edges, self._records, self._questions.answers, lead)
+        classes = self._run.learned is not None
+        return mosaic_results(self.domain, self._run.edges, self._records, self._questions.answers, lead, classes)

@@ -17,8 +17,7 @@ import numpy as np
 from cantle.methods import mosaic_plan as rules
 from cantle.methods.mosaic_questions import CandidateTables, Questions, SpikeSearch
 from cantle.postprocess.counts import Dice, Floats
-from cantle.postprocess.mosaic import estimates, label
-from cantle.postprocess.mosaic.classes import MOST_MEAN_CELLS, learn_classes, predict
+from cantle.postprocess.mosaic.classes import predict
 from cantle.postprocess.mosaic.column_cells import (
     LOW_WIDTHS,
     WIDTHS,
@@ -30,10 +29,8 @@ from cantle.postprocess.mosaic.column_cells import (
     with_single_values,
 )
 from cantle.postprocess.mosaic.draft_pool import DraftPool
-from cantle.postprocess.mosaic.draw_values import Heaps, draw_values, heap_groups, heaps
-from cantle.postprocess.mosaic.generate import Model, generate
-from cantle.postprocess.mosaic.given_class import given_class
-from cantle.postprocess.mosaic.groupings import Groupings, barriers
+from cantle.postprocess.mosaic.draw_values import heap_groups, heaps
+from cantle.postprocess.mosaic.fitted import DOUBT, Learned, first_tables
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.postprocess.mosaic.table_sets import Survivors, candidates
 from cantle.trusted.geometry.boxes import Ints
@@ -42,12 +39,6 @@ from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 POOL = 10_000
 SUBSET = 200_000
 """Records, by the noisy count, from which on scores use a subset."""
-
-DOUBT = 2.0
-Learned = tuple[Floats, list[Floats]] | None
-"""Shares of learned classes and the columns' distributions in them."""
-
-STREAMS = ("pools", "sets", "subset", "records", "workload")
 
 
 @dataclass
@@ -62,11 +53,9 @@ class MosaicRun:
     persons: int = 1
     accuracy: bool = True
     edges: list[Ints] = field(default_factory=list)
-    tables: list[NoisyTable] = field(default_factory=list)
-    heaps: dict[int, Heaps] = field(default_factory=dict)
 
     def run(self) -> list[Ints]:
-        """Codes of the synthetic records, one array per column; also sets `edges`, `tables`, `plan`."""
+        """Codes of the synthetic records, one array per column; also sets `edges`, `plan`, `fitted`, `learned`."""
         noisy = self.questions.size(self._price(rules.SIZE))
         self.lead = self._usable_target()
         self._open(noisy)
@@ -76,11 +65,8 @@ class MosaicRun:
         self._measure_heaps()
         for number in range(self.plan.rounds):
             self._round(number)
-        records = max(0, round(self.noisy_total))
-        cells = generate(self._model(), max(1, records), self.dice["records"])
-        if self.plan.label:
-            cells = self._relabel(cells)
-        return [self._values(column, part)[:records] for column, part in enumerate(cells)]
+            self.fitted.use_tables()
+        return self._draw()
 
     # ---- before the tables --------------------------------------------------------------------------------
 
@@ -163,24 +149,10 @@ class MosaicRun:
         if not self.plan.count:
             price += self._remainder(price, self._price(self.start.heaps))
         answers = self.questions.cross_tables(asked, price)
-        rate = self._rate(price, len(asked))
-        self.variance = laplace_variance(rate)
-        size_variance = laplace_variance(self._rate(self._price(rules.SIZE), 1))
-        self.noisy_total = estimates.total_records(noisy, size_variance, answers, self.variance)
-        self.total = max(1.0, self.noisy_total)
-        shapes = [table.shape for table in asked]
-        counts, spread = estimates.one_way_counts(answers, shapes, others, self.lead, len(sizes))
-        self.counts, self.spread = counts, [part * self.variance for part in spread]
-        self.one_way = self._one_ways(None)
-        self.groupings = tuple(
-            Groupings(p, barriers(column, edges))
-            for p, column, edges in zip(self.one_way, self.columns, self.edges, strict=True)
-        )
-        self.class_tables = {
-            number: NoisyTable((number, *lead), shape, answer.reshape(shape).astype(np.float64), self.variance)
-            for number, answer, shape in zip(others, answers, shapes, strict=True)
-            if lead
-        }
+        size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
+        variance = laplace_variance(self._rate(price, len(asked)))
+        doubt = DOUBT if self.start.gate else 0.0
+        self.fitted = first_tables(self.columns, self.edges, self.lead, doubt, size, answers, variance)
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]
 
@@ -188,12 +160,6 @@ class MosaicRun:
         """What is left beyond the prices that are still to be paid: it goes to the last table."""
         reserved = rules.ACCURACY if self.start.accuracy else Fraction(0)
         return self.questions.left() - sum(to_come) - self._price(self.plan.label) - self._price(reserved)
-
-    def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
-        doubt = DOUBT if self.start.gate else 0.0
-        return estimates.one_ways(
-            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, doubt
-        )
 
     def _measure_heaps(self) -> None:
         if not self.start.heaps:
@@ -204,62 +170,46 @@ class MosaicRun:
         asked = []
         for number in rounded:
             column, edges = self.columns[number], self.edges[number]
-            group = heap_groups(self.one_way[number] * self.total, single_values(edges), scale, self.total)
+            group = heap_groups(
+                self.fitted.one_way[number] * self.fitted.total, single_values(edges), scale, self.fitted.total
+            )
             if (group >= 0).any():
                 asked.append(HeapTable(number, edges, group, column.classes))
         for table, noisy in zip(asked, self.questions.heaps(asked, price) if asked else [], strict=True):
-            self.heaps[table.column] = heaps(table, noisy, self.one_way[table.column] * self.total, scale)
+            self.fitted.heaps[table.column] = heaps(
+                table, noisy, self.fitted.one_way[table.column] * self.fitted.total, scale
+            )
 
     # ---- step 3 -------------------------------------------------------------------------------------------
 
-    def _model(self) -> Model:
-        """What records are drawn from now."""
-        given = []
-        for number, p in enumerate(self.one_way):
-            if number in self.class_tables:
-                shares = self.one_way[self.lead]  # type: ignore[index]
-                given.append(given_class(self.class_tables[number], p, shares, self.groupings, self.total))
-            else:
-                given.append(p[None, :])
-        one_way = tuple(self.one_way)
-        learned = self._learned_classes() if self.classes_win else None
-        if learned is None:
-            return Model(one_way, tuple(given), self.groupings, tuple(self.tables), self.total, lead=self.lead)
-        tables = (*self.class_tables.values(), *self.tables)
-        shares, within = learned
-        return Model(one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead)
-
-    def _learned_classes(self) -> Learned:
-        tables = [*self.class_tables.values(), *self.tables]
-        if not tables or np.mean(self._sizes()) > MOST_MEAN_CELLS:
-            return None
-        return learn_classes(tables, self.one_way, self.groupings, self.total, self.dice["pools"])
+    def _learned(self, stream: str) -> Learned:
+        """Learned classes, if they are to be used; the last ones have dice of their own, to be learned again."""
+        return self.fitted.learned_classes(self.dice[stream]) if self.classes_win else None
 
     def _round(self, number: int) -> None:
         """Chooses and buys the tables of one round against one draft of the records."""
-        plan, dice = self.plan, self.dice
-        model = self._model()
-        pool = DraftPool(generate(model, POOL, dice["pools"]), self.total)
-        taken = {table.columns for table in self.tables}
+        plan, dice, fitted = self.plan, self.dice, self.fitted
+        in_use = self._learned("pools")
+        pool = DraftPool(fitted.draw_cells(POOL, in_use, dice["pools"]), fitted.total)
+        taken = {table.columns for table in fitted.tables}
         found = candidates(self._sizes(), self.lead, plan.label > 0, plan.cap, taken, dice["sets"])
         if not found:
             return self._repeat()
         sets = self._table_sets(found, pool)
         before = sets.models
         survivors = Survivors([members for members, _ in found], len(self.columns), joining=number == 0)
-        learned = self._learned_classes() if model.mixture is None else None
-        first, last = len(self.tables), plan.count * (number + 1) // plan.rounds
-        while len(self.tables) < last:
+        learned = fitted.learned_classes(dice["pools"]) if in_use is None else None
+        first, last = len(fitted.tables), plan.count * (number + 1) // plan.rounds
+        while len(fitted.tables) < last:
             left = survivors.left()
             if not len(left):
                 return self._repeat()
-            if len(self.tables) > first:
+            if len(fitted.tables) > first:
                 sets = _with_new_models(sets, left, pool)
             chosen = self.questions.choose_table(sets, left, self._price(plan.selection / plan.count))
             survivors.choose(chosen)
             self._buy(found[chosen], before[chosen] / float(sets.share), learned)
-            pool.learn(sets.tables[chosen], self.tables[-1])
-        self.one_way = self._one_ways(self.groupings)
+            pool.learn(sets.tables[chosen], fitted.tables[-1])
         if self.errors[0] > 0:
             self.classes_win = self.errors[1] < 0.95 * self.errors[0]
         return None
@@ -268,7 +218,7 @@ class MosaicRun:
         """The candidates with their models from the draft and their penalties (corrections.md A7)."""
         plan = self.plan
         share = min(Fraction(1), Fraction(SUBSET, self.start.n0))
-        tables = tuple(question(members, groups, self.groupings) for members, groups in found)
+        tables = tuple(question(members, groups, self.fitted.groupings) for members, groups in found)
         noise = plan.count * self.persons / (float(plan.tables) * float(self.epsilon)) * float(share)
         penalties = np.rint(np.array([table.cells for table in tables]) * noise).astype(np.int64)
         return CandidateTables(
@@ -280,15 +230,15 @@ class MosaicRun:
         plan = self.plan
         members, groups = grouped
         price = self._price(plan.tables / plan.count) + more
-        if len(self.tables) == plan.count - 1:
+        if len(self.fitted.tables) == plan.count - 1:
             price += self._remainder(price)
-        (noisy,) = self.questions.cross_tables([question(members, groups, self.groupings)], price)
+        (noisy,) = self.questions.cross_tables([question(members, groups, self.fitted.groupings)], price)
         table = NoisyTable(
             members, groups, noisy.reshape(groups).astype(np.float64), laplace_variance(self._rate(price, 1))
         )
-        self.tables.append(table)
+        self.fitted.tables.append(table)
         if learned is not None:
-            expected = predict(table, *learned, self.groupings) * self.total
+            expected = predict(table, *learned, self.fitted.groupings) * self.fitted.total
             noise = table.variance * noisy.size
             self.errors[0] += float(((noisy - model) ** 2).sum()) - noise
             self.errors[1] += float(((noisy - expected) ** 2).sum()) - noise
@@ -298,9 +248,9 @@ class MosaicRun:
 
         They need no choice, so its price goes to the table.
         """
-        first = list(self.tables)
-        while first and len(self.tables) < self.plan.count:
-            again = first[len(self.tables) % len(first)]
+        first = list(self.fitted.tables)
+        while first and len(self.fitted.tables) < self.plan.count:
+            again = first[len(self.fitted.tables) % len(first)]
             self._buy(
                 (again.columns, again.groups),
                 np.zeros(again.counts.size),
@@ -310,19 +260,25 @@ class MosaicRun:
 
     # ---- records ------------------------------------------------------------------------------------------
 
+    def _draw(self) -> list[Ints]:
+        fitted, dice = self.fitted, self.dice["records"]
+        records = max(0, round(fitted.noisy_total))
+        self.learned = self._learned("classes")
+        cells = fitted.draw_cells(max(1, records), self.learned, dice)
+        if self.plan.label:
+            cells = self._relabel(cells)
+        return fitted.draw_values(cells, records, dice)
+
     def _relabel(self, cells: list[Any]) -> list[Any]:
         assert self.lead is not None
-        with_target = [table for table in self.tables if self.lead in table.columns]
-        fitter = label.Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
+        labels = self.fitted.labels()
         price = self._price(self.plan.label)
-        leaves = int(min(400, max(4, 2 * (self.total * self._rate(price, 1)) ** 0.5)))
-        tree = fitter.tree(cells, leaves)
+        rate = self._rate(price, 1)
+        leaves = int(min(400, max(4, 2 * (self.fitted.total * rate) ** 0.5)))
+        tree = labels.tree(cells, leaves)
         noisy = self.questions.label_counts(tree, self.lead, 2, price)
-        cells[self.lead] = fitter.redraw(cells, noisy, laplace_variance(self._rate(price, 1)), self.dice["records"])
+        cells[self.lead] = labels.redraw(cells, tree, noisy, laplace_variance(rate), self.dice["records"])
         return cells
-
-    def _values(self, column: int, cells: Any) -> Ints:
-        return draw_values(cells, self.edges[column], self.heaps.get(column), self.dice["records"])
 
 
 def _with_new_models(sets: CandidateTables, left: Ints, pool: DraftPool) -> CandidateTables:

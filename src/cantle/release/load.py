@@ -123,7 +123,7 @@ def generalise(release: Release, data: Any, *, target: bool) -> Any:
 
 
 def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
-    """n records, drawn in proportion to the released counts; of mosaic, released records drawn again."""
+    """n records, drawn from the released counts and tables; where a method has no such model, released records."""
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
@@ -166,6 +166,13 @@ def _from_answers(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     return give_back_sets(sample_baskets(release, n, generator), form_of(release.manifest))
 
 
+def _from_noisy_tables(release: Release, n: int, generator: Dice) -> pl.DataFrame:
+    """Records drawn anew from the noisy tables of mosaic."""
+    from cantle.release.mosaic import sample_mosaic
+
+    return sample_mosaic(release, n, generator)
+
+
 def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """n records, sets or degrees drawn from the released ones, with replacement."""
     frame, manifest = as_polars(release.records, release.manifest), release.manifest
@@ -173,6 +180,7 @@ def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
 
 
 SAMPLERS: dict[str, Callable[[Release, int, Dice], pl.DataFrame]] = {
+    "mosaic": _from_noisy_tables,
     "rps": _from_tree,
     "diffgen": _from_cells,
     "baskets": _from_answers,

@@ -14,18 +14,33 @@ from cantle.schema.domain import Domain, unsigned
 from cantle.trusted.geometry.boxes import Ints
 
 
-def mosaic_results(
-    domain: Domain, edges: Sequence[Ints], codes: Sequence[Ints], answers: Sequence[Any], lead: str | None
-) -> Results:
-    """Records (codes by column), `groups`: the cells of every column, `tables`: every noisy count that was given."""
-    records = len(codes[0]) if codes else 0
+def drawn_codes(domain: Domain, codes: Sequence[Ints]) -> Drawn:
+    """Records, given their codes by column."""
     columns = zip(domain.attributes, codes, strict=True)
-    drawn = Drawn.of([(one, part.astype(unsigned(one.size + 1))) for one, part in columns], records)
+    drawn = [(one, part.astype(unsigned(one.size + 1))) for one, part in columns]
+    return Drawn.of(drawn, len(codes[0]) if codes else 0)
+
+
+def mosaic_results(
+    domain: Domain,
+    edges: Sequence[Ints],
+    codes: Sequence[Ints],
+    answers: Sequence[Any],
+    lead: str | None,
+    classes: bool,
+) -> Results:
+    """Records (codes by column), `groups`: the cells of every column, `tables`: every noisy count that was given.
+
+    `lead` is the leading column, `classes` says whether records were drawn by learned classes.
+    """
+    drawn = drawn_codes(domain, codes)
+    records = len(codes[0]) if codes else 0
     names = [attribute.name for attribute in domain.attributes]
     tables = pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
     summary = {"records": records, "tables": len(answers), "cells": sum(len(edge) - 1 for edge in edges)}
     structure = {
         "lead": lead,
+        "classes": classes,
         "cells": {name: edge.tolist() for name, edge in zip(names, edges, strict=True)},
         "tables": [{"why": answer.why, **_with_names(answer.about, names)} for answer in answers],
     }

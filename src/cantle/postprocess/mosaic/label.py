@@ -13,7 +13,7 @@ from cantle.postprocess.mosaic import label_fit
 from cantle.postprocess.mosaic.column_cells import Column
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.label_fit import Block
-from cantle.postprocess.mosaic.label_tree import cut_back, label_tree
+from cantle.postprocess.mosaic.label_tree import cut_back, label_tree, parent_leaves
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
@@ -55,35 +55,42 @@ class Labels:
 
     def tree(self, cells: Sequence[Any], leaves: int) -> LabelTree:
         """The public tree whose leaves are to be counted by class."""
-        self._draft = [part[:DRAFT] for part in cells]
+        rows = self._fit_tables(cells)
         engine = _engine(len(self._draft[0]))
-        rows = self._rows(self._draft)
-        self._blocks = self._table_blocks(rows)
-        self._first = label_fit.fit(self._blocks, engine)
         soft = self._first.probability(label_fit.stack(rows, self._first.starts), engine)
         others = [n for n in range(len(cells)) if n != self._target]
-        self._tree, self._parents = label_tree(
+        tree = label_tree(
             [self._draft[n] for n in others],
             [self._groupings[n].cells for n in others],
             [self._columns[n].numeric for n in others],
             soft,
             leaves,
         )
-        column = np.where(self._tree.column < 0, -1, np.array(others)[self._tree.column])
-        self._tree = LabelTree(column, self._tree.goes_left, self._tree.left, self._tree.right, self._tree.leaf)
-        return self._tree
+        column = np.where(tree.column < 0, -1, np.array(others)[tree.column])
+        return LabelTree(column, tree.goes_left, tree.left, tree.right, tree.leaf)
 
-    def redraw(self, cells: Sequence[Any], noisy: Ints, variance: float, dice: Dice) -> Any:
+    def redraw_from(self, cells: Sequence[Any], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Any:
+        """New labels for other records, from the tree of a release and its counts."""
+        self._fit_tables(cells)
+        return self.redraw(cells, tree, noisy, variance, dice)
+
+    def redraw(self, cells: Sequence[Any], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Any:
         """New labels for all records, after the leaves were counted."""
         engine = _engine(len(cells[0]))
-        levels = tuple(
-            (cut_back(self._parents, most), label_fit.JOINT) for most in CUT_BACKS if most < len(self._parents)
-        )
-        leaves = self._tree.locate(self._draft)
-        block = Block(leaves, noisy.astype(np.float64), variance, levels, label_fit.JOINT)
+        parents = parent_leaves(tree)
+        levels = tuple((cut_back(parents, most), label_fit.JOINT) for most in CUT_BACKS if most < len(parents))
+        block = Block(tree.locate(self._draft), noisy.astype(np.float64), variance, levels, label_fit.JOINT)
         final = label_fit.fit([*self._blocks, block], engine, self._first)
-        rows = [*self._rows(cells), self._tree.locate(cells)]
+        rows = [*self._rows(cells), tree.locate(cells)]
         return label_fit.redraw(final.probability(label_fit.stack(rows, final.starts), engine), dice)
+
+    def _fit_tables(self, cells: Sequence[Any]) -> list[Any]:
+        """Fits the model to the tables alone; gives the drafted records' cells in them."""
+        self._draft = [part[:DRAFT] for part in cells]
+        rows = self._rows(self._draft)
+        self._blocks = self._table_blocks(rows)
+        self._first = label_fit.fit(self._blocks, _engine(len(self._draft[0])))
+        return rows
 
     def _rows(self, cells: Sequence[Any]) -> list[Any]:
         """The cell of each record in every table with the target."""

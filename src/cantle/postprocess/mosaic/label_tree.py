@@ -18,8 +18,8 @@ FEWEST = 10
 
 def label_tree(
     cells: Sequence[Any], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats, leaves: int
-) -> tuple[LabelTree, Ints]:
-    """A best-first Gini tree with soft labels, and for each leaf the older leaf it was split from.
+) -> LabelTree:
+    """A best-first Gini tree with soft labels.
 
     `cells` are those of the drafted records by column; columns that are not `ordered` are cut along their mean label.
     """
@@ -36,12 +36,12 @@ class _Grower:
         self.units = np.stack([np.asarray(c, dtype=np.int64) + s for c, s in zip(cells, self.starts, strict=False)], 1)
         self.soft, self.sizes = soft, sizes
 
-    def grow(self, leaves: int) -> tuple[LabelTree, Ints]:
+    def grow(self, leaves: int) -> LabelTree:
         column, goes_left, left, right, leaf = [-1], [np.zeros(0, dtype=bool)], [-1], [-1], [0]
-        parent_leaf = [0]
+        leaves_so_far = 1
         waiting: list[Any] = []
         self._offer(waiting, 0, np.arange(len(self.soft)))
-        while waiting and len(parent_leaf) < leaves:
+        while waiting and leaves_so_far < leaves:
             _, node, rows, at, mask = heapq.heappop(waiting)
             goes = mask[self.units[rows, at] - self.starts[at]]
             column[node], goes_left[node] = at, mask
@@ -50,14 +50,13 @@ class _Grower:
             goes_left += [np.zeros(0, dtype=bool)] * 2
             left += [-1, -1]
             right += [-1, -1]
-            leaf += [leaf[node], len(parent_leaf)]
-            parent_leaf.append(leaf[node])
+            leaf += [leaf[node], leaves_so_far]  # `parent_leaves` relies on this numbering
+            leaves_so_far += 1
             leaf[node] = -1
             self._offer(waiting, left[node], rows[goes])
             self._offer(waiting, right[node], rows[~goes])
         arrays = [np.array(part, dtype=np.int64) for part in (column, left, right, leaf)]
-        tree = LabelTree(arrays[0], tuple(goes_left), arrays[1], arrays[2], arrays[3])
-        return tree, np.array(parent_leaf, dtype=np.int64)
+        return LabelTree(arrays[0], tuple(goes_left), arrays[1], arrays[2], arrays[3])
 
     def _offer(self, waiting: list[Any], node: int, rows: Ints) -> None:
         """Puts the best cut of a node on the heap, if there is one."""
@@ -84,6 +83,20 @@ class _Grower:
         mask = np.zeros(self.sizes[column], dtype=bool)
         mask[order[self.starts[column] : at + 1] - self.starts[column]] = True
         heapq.heappush(waiting, (-value, node, rows, column, mask))
+
+
+def parent_leaves(tree: LabelTree) -> Ints:
+    """For each leaf the older leaf it was split from: a split's left child keeps its number, the right one gets a new.
+
+    The first leaf is its own parent.
+    """
+    number = tree.leaf.copy()  # of every node, the one it had as a leaf
+    parents = np.zeros(tree.leaves, dtype=np.int64)
+    for node in range(len(number) - 1, -1, -1):
+        if tree.column[node] >= 0:
+            number[node] = number[tree.left[node]]
+            parents[number[tree.right[node]]] = number[node]
+    return parents
 
 
 def cut_back(parent_leaf: Ints, leaves: int) -> Ints:

@@ -1,0 +1,139 @@
+"""What noisy answers say about a table, and records drawn from that: the same in a run and from a saved release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.mosaic import estimates
+from cantle.postprocess.mosaic.classes import MOST_MEAN_CELLS, learn_classes
+from cantle.postprocess.mosaic.column_cells import Column
+from cantle.postprocess.mosaic.draw_values import Heaps, draw_values
+from cantle.postprocess.mosaic.generate import Model, generate
+from cantle.postprocess.mosaic.given_class import given_class
+from cantle.postprocess.mosaic.groupings import Groupings, barriers
+from cantle.postprocess.mosaic.label import Labels
+from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.trusted.geometry.boxes import Ints
+
+DOUBT = 2.0
+"""Standard deviations below which a piece of a wide column is emptied, once its cells were refined (mosaic.md 8: Z)."""
+
+STREAMS = ("pools", "sets", "subset", "records", "workload", "classes")
+"""Public dice of a run by use; `records` and `classes` draw the records, the others serve choices before them."""
+
+Learned = tuple[Floats, list[Floats]] | None
+"""Shares of learned classes and the columns' distributions in them."""
+
+
+@dataclass
+class Fitted:
+    """Estimates from the answers so far; `first_tables` makes them, `tables` and `heaps` are added one by one."""
+
+    columns: Sequence[Column]
+    edges: Sequence[Ints]
+    lead: int | None
+    doubt: float
+    noisy_total: float
+    counts: list[Floats]
+    spread: list[Floats]
+    class_tables: dict[int, NoisyTable]
+    tables: list[NoisyTable] = field(default_factory=list)
+    heaps: dict[int, Heaps] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.total = max(1.0, self.noisy_total)
+        self.one_way = self._one_ways(None)
+        self.groupings = tuple(
+            Groupings(p, barriers(column, edges))
+            for p, column, edges in zip(self.one_way, self.columns, self.edges, strict=True)
+        )
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many cells each column has."""
+        return [len(edges) - 1 for edges in self.edges]
+
+    def masses(self, column: int) -> Floats:
+        """The estimated number of records in each cell of a column."""
+        return self.one_way[column] * self.total
+
+    def use_tables(self) -> None:
+        """Takes the tables bought so far into the one-way distributions."""
+        self.one_way = self._one_ways(self.groupings)
+
+    def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
+        return estimates.one_ways(
+            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt
+        )
+
+    def learned_classes(self, dice: Dice) -> Learned:
+        """Classes of records that explain all tables together; None where columns have too many cells for that."""
+        tables = [*self.class_tables.values(), *self.tables]
+        if not tables or np.mean(self.sizes) > MOST_MEAN_CELLS:
+            return None
+        return learn_classes(tables, self.one_way, self.groupings, self.total, dice)
+
+    def model(self, learned: Learned) -> Model:
+        """What records are drawn from now."""
+        given = []
+        for number, p in enumerate(self.one_way):
+            if number in self.class_tables:
+                shares = self.one_way[self.lead]  # type: ignore[index]
+                given.append(given_class(self.class_tables[number], p, shares, self.groupings, self.total))
+            else:
+                given.append(p[None, :])
+        one_way = tuple(self.one_way)
+        if learned is None:
+            return Model(one_way, tuple(given), self.groupings, tuple(self.tables), self.total, lead=self.lead)
+        tables = (*self.class_tables.values(), *self.tables)
+        shares, within = learned
+        return Model(one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead)
+
+    def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Any]:
+        """Cells of so many records, one array per column."""
+        return generate(self.model(learned), records, dice)
+
+    def labels(self) -> Labels:
+        """What draws the two-valued target last."""
+        assert self.lead is not None
+        with_target = [table for table in self.tables if self.lead in table.columns]
+        return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
+
+    def draw_values(self, cells: Sequence[Any], records: int, dice: Dice) -> list[Ints]:
+        """Codes of the first so many records, one array per column."""
+        return [
+            draw_values(part, edges, self.heaps.get(column), dice)[:records]
+            for column, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
+        ]
+
+
+def first_tables(
+    columns: Sequence[Column],
+    edges: Sequence[Ints],
+    lead: int | None,
+    doubt: float,
+    size: tuple[int, float],
+    answers: Sequence[Ints],
+    variance: float,
+) -> Fitted:
+    """What the tables of step 2 say: one per column but the leading one, in order, with their noise variance.
+
+    `size` is the noisy number of records with its variance.
+    """
+    others = [number for number in range(len(columns)) if number != lead]
+    sizes = [len(edge) - 1 for edge in edges]
+    leads = [] if lead is None else [lead]
+    shapes = [(sizes[number], *(sizes[one] for one in leads)) for number in others]
+    noisy_total = estimates.total_records(*size, answers, variance)
+    counts, spread = estimates.one_way_counts(answers, shapes, others, lead, len(columns))
+    class_tables = {
+        number: NoisyTable((number, *leads), shape, answer.reshape(shape).astype(np.float64), variance)
+        for number, answer, shape in zip(others, answers, shapes, strict=True)
+        if leads
+    }
+    return Fitted(columns, edges, lead, doubt, noisy_total, counts, [part * variance for part in spread], class_tables)

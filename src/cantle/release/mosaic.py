@@ -1,0 +1,185 @@
+"""The noisy tables of a mosaic release as answers to its questions: to draw more records, and to check those released.
+
+What a run concludes from its answers (one-way distributions, groups, classes, the model of the target) follows from
+them by public rules, so all of it is made again here. Choices are not: the tables that were bought say them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.errors import VerifyError, raise_alone
+from cantle.postprocess.counts import Dice, public_streams
+from cantle.postprocess.mosaic.column_cells import column_of
+from cantle.postprocess.mosaic.draw_values import heaps
+from cantle.postprocess.mosaic.fitted import DOUBT, STREAMS, Fitted, first_tables
+from cantle.postprocess.mosaic.frames import drawn_codes
+from cantle.postprocess.mosaic.label import DRAFT
+from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance
+from cantle.release.load import domain_of
+from cantle.schema.domain import Domain
+from cantle.trusted.budget import NANO
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import HeapTable, LabelTree
+from cantle.trusted.geometry.value_classes import ValueClasses
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One noisy table: what it is about, its numbers, and the rate of its noise."""
+
+    why: str
+    about: dict[str, Any]
+    noisy: Ints
+    price: float
+    sensitivity: int
+
+    @property
+    def variance(self) -> float:
+        return laplace_variance(self.price / self.sensitivity)
+
+
+class ReleasedTables:
+    """The noisy tables of a release, and what follows from them."""
+
+    def __init__(self, release: Release) -> None:
+        manifest = release.manifest
+        self.domain: Domain = domain_of(manifest)
+        self._names = [attribute.name for attribute in self.domain.attributes]
+        self._persons = manifest.receipt.unit.max_records
+        self._answers = _answers(manifest.structure["tables"], release.frames["tables"])
+        self._uses_classes: bool = manifest.structure["classes"]
+        lead = manifest.structure["lead"]
+        self._lead = None if lead is None else self._names.index(lead)
+        cells = manifest.structure["cells"]
+        self.edges = [np.array(cells[name], dtype=np.int64) for name in self._names]
+        self.fitted = self._fit()
+
+    def records(self, seed: int) -> list[Ints]:
+        """Codes of the records that the run drew with this seed."""
+        streams = public_streams(seed, STREAMS)
+        records = max(0, round(self.fitted.noisy_total))
+        cells = self._draw(max(1, records), streams["classes"], streams["records"])
+        return self.fitted.draw_values(cells, records, streams["records"])
+
+    def sample(self, n: int, dice: Dice) -> list[Ints]:
+        """Codes of n new records. Models are fitted to drafted records, so a few records come from a larger draft."""
+        cells = self._draw(max(n, DRAFT), dice, dice)
+        if n < DRAFT:
+            picked = _spread_evenly(cells, n, dice)
+            cells = [part[picked] for part in cells]
+        return self.fitted.draw_values(cells, n, dice)
+
+    def _draw(self, records: int, classes: Dice, dice: Dice) -> list[Any]:
+        learned = self.fitted.learned_classes(classes) if self._uses_classes else None
+        cells = self.fitted.draw_cells(records, learned, dice)
+        for answer in self._about("leaves by class"):
+            assert self._lead is not None
+            tree = self._label_tree(answer.about["tree"])
+            counts = answer.noisy.reshape(tree.leaves, -1)
+            cells[self._lead] = self.fitted.labels().redraw_from(cells, tree, counts, answer.variance, dice)
+        return cells
+
+    def _about(self, why: str) -> list[Answer]:
+        return [answer for answer in self._answers if answer.why == why]
+
+    def _fit(self) -> Fitted:
+        columns = [column_of(attribute) for attribute in self.domain.attributes]
+        (size,) = self._about("number of records")
+        first = self._about("first tables")
+        doubt = DOUBT if self._about("frequent values") else 0.0
+        noisy_size = int(size.noisy[0]), size.variance
+        counts = [answer.noisy for answer in first]
+        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, first[0].variance)
+        self._add_heaps(fitted)
+        for answer in self._answers:
+            if answer.why.startswith("table "):
+                fitted.tables.append(self._bought(answer, fitted))
+        if fitted.tables:
+            fitted.use_tables()
+        return fitted
+
+    def _add_heaps(self, fitted: Fitted) -> None:
+        rounded = [column for column in fitted.columns if column.wide and len(column.classes.periods) > 1]
+        for answer in self._about("round values"):
+            about, column = answer.about, self._names.index(answer.about["column"])
+            edges, group = (np.array(about[name], dtype=np.int64) for name in ("edges", "group"))
+            table = HeapTable(column, edges, group, ValueClasses(about["origin"], tuple(about["periods"])))
+            scale = self._persons * len(rounded) / answer.price
+            fitted.heaps[column] = heaps(table, answer.noisy, fitted.masses(column), scale)
+
+    def _bought(self, answer: Answer, fitted: Fitted) -> NoisyTable:
+        """A table that was chosen and bought; its groups must be those that the first tables lead to."""
+        columns = tuple(self._names.index(name) for name in answer.about["columns"])
+        groups = tuple(len(edges) - 1 for edges in answer.about["edges"])
+        for column, number, edges in zip(columns, groups, answer.about["edges"], strict=True):
+            if number not in fitted.groupings[column].sizes:
+                raise VerifyError(f"{answer.why} has groups of {self._names[column]} that cannot be")
+            starts = self.edges[column][fitted.groupings[column].starts(number)]
+            if starts.tolist() != edges[:-1]:
+                raise VerifyError(f"{answer.why} has other groups of {self._names[column]} than the first tables make")
+        return NoisyTable(columns, groups, answer.noisy.reshape(groups).astype(np.float64), answer.variance)
+
+    def _label_tree(self, nodes: Sequence[dict[str, Any]]) -> LabelTree:
+        sizes = tuple(len(edges) - 1 for edges in self.edges)
+        column = [-1 if "leaf" in node else self._names.index(node["column"]) for node in nodes]
+        goes_left = []
+        for node, at in zip(nodes, column, strict=True):
+            goes = np.zeros(0 if at < 0 else sizes[at], dtype=bool)
+            goes[node.get("cells", [])] = True
+            goes_left.append(goes)
+        left, right, leaf = ([node.get(name, -1) for node in nodes] for name in ("left", "right", "leaf"))
+        arrays = [np.array(part, dtype=np.int64) for part in (column, left, right, leaf)]
+        tree = LabelTree(arrays[0], tuple(goes_left), *arrays[1:])
+        if not tree.fits(sizes):
+            raise VerifyError("the leaves by class are not those of a tree over the cells")
+        return tree
+
+
+def _spread_evenly(cells: Sequence[Any], n: int, dice: Dice) -> Ints:
+    """Places of n records, in random order: evenly spaced along the sorted ones, so that shares are kept."""
+    order = np.lexsort(cells)
+    ticks = ((np.arange(n) + dice.random()) * (len(order) / max(1, n))).astype(np.int64)
+    return dice.permutation(order[ticks])
+
+
+def _answers(asked: Sequence[dict[str, Any]], tables: pl.DataFrame) -> list[Answer]:
+    """The noisy tables in order, each with its numbers and rate."""
+    number = tables["table"].to_numpy()
+    noisy, num, den = (tables[name].to_numpy() for name in ("noisy", "rate_num", "rate_den"))
+    found = []
+    for place, about in enumerate(asked):
+        mine = np.flatnonzero(number == place)
+        price, sensitivity = (num[mine[0]] / NANO, int(den[mine[0]]) // NANO) if len(mine) else (0.0, 1)
+        found.append(Answer(about["why"], about, noisy[mine], float(price), sensitivity))
+    return found
+
+
+def released_tables(release: Release) -> ReleasedTables:
+    """What follows from the noisy tables of a release; raises VerifyError where nothing does."""
+    try:
+        return ReleasedTables(release)
+    except VerifyError:
+        raise
+    except Exception as error:
+        raise_alone(VerifyError(f"the noisy tables are not of the expected form ({type(error).__name__})"))
+
+
+def sample_mosaic(release: Release, n: int, dice: Dice) -> pl.DataFrame:
+    """n new records from the noisy tables alone."""
+    released = released_tables(release)
+    try:
+        return drawn_codes(released.domain, released.sample(n, dice)).frame()
+    except VerifyError:
+        raise
+    except Exception as error:
+        raise_alone(VerifyError(f"the noisy tables are not of the expected form ({type(error).__name__})"))
