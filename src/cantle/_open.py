@@ -13,7 +13,7 @@ from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Form
 from cantle.data.openers import OPENERS, choose_engine
 from cantle.errors import ParameterError
 from cantle.methods import make_method
-from cantle.methods.base import Method
+from cantle.methods.base import ChecksBudget, Method
 from cantle.release import check_free, check_writable
 from cantle.release.data_file import require_storable
 from cantle.schema import Schema, load_schema
@@ -88,6 +88,8 @@ def preflight(
     require_storable(public, stored_as)
     choice = choose_engine(public, engine, memory, table)
     plan = make_method(public, method, preset, parameters or {})
+    if isinstance(plan, ChecksBudget):
+        plan.refuse_budget(nano, public.protects[0])
     OPENERS[public.kind].refuse_early(data, public, choice, nodes)
     _check_seed(insecure_seed)
     choice.require(data)  # a misspelt path must cost nothing

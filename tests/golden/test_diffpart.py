@@ -129,7 +129,7 @@ def refused(size: int, epsilon: int = 1, **given: Any) -> str | None:
     """What is said before any record is looked at; None if nothing is."""
     plan = DiffPart(universe(size), **({"preset": "paper"} | given))
     try:
-        plan._refuse_explosion(epsilon * NANO // 2)
+        plan.refuse_budget(epsilon * NANO, 1)
     except ParameterError as error:
         return str(error)
     return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cantle
 from cantle._open import open_data
 from cantle._publish import run
 from cantle.errors import ParameterError
-from cantle.methods.diffpart import SMALL, DiffPart, _inner_nodes, _largest
+from cantle.methods.diffpart import SMALL, DiffPart, _affordable, _inner_nodes, _largest
 from cantle.postprocess.counts import public_dice
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import MOST, NANO, Unit
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.ledger import Ledger
 from cantle.trusted.noise import Lanes, Rate, Seeded
 
 
@@ -165,7 +169,27 @@ def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: i
 
 def test_an_epsilon_too_small_for_the_taxonomy_is_refused() -> None:
     with pytest.raises(ParameterError, match="epsilon is too small"):
-        ran([[1]], 60, epsilon_nano=8, fanout=2)
+        DiffPart(schema(60), fanout=2).refuse_budget(8, 1)
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 40), st.integers(2, 7), st.integers(1, 6), st.integers(2, 200))
+def test_an_epsilon_that_is_not_refused_pays_for_every_operation(size: int, fanout: int, m: int, nano: int) -> None:
+    plan = DiffPart(schema(size), cells="tree", fanout=fanout, m=m)
+    try:
+        plan.refuse_budget(nano, 1)
+    except ParameterError:
+        return
+    ran([[0], [size - 1, 0]] * 50, size, epsilon_nano=nano, cells="tree", fanout=fanout, m=m)
+
+
+@pytest.mark.parametrize("method", ["diffpart", "baskets", "auto"])
+def test_an_epsilon_that_is_too_small_costs_nothing(tmp_path: Path, method: Any) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.cap("sets", 10)
+    with pytest.raises(ParameterError, match="epsilon is too small"):
+        cantle.publish([[1]], schema(60), epsilon="0.000000001", method=method, ledger=ledger, dataset="sets")
+    assert ledger.account("sets").spent_nano == 0
 
 
 # ---- the cap --------------------------------------------------------------------------------------------------------
@@ -184,6 +208,29 @@ def test_no_round_has_more_partitions_than_the_cap() -> None:
     capped, _ = ran(baskets(60, 2000), 60, fanout=5, epsilon_nano=5 * NANO, max_cells=4)
     assert max(map(len, free.kept_partitions.rounds)) > 4
     assert max(map(len, capped.kept_partitions.rounds)) == 4
+
+
+def test_the_largest_go_on_as_long_as_what_empty_ones_may_cost_fits() -> None:
+    value, tested, cost = np.array([5, 9, 0, 7]), np.array([True, True, False, True]), np.array([1.0, 2.0, 3.0, 4.0])
+    assert _affordable(value, tested, cost, 100).tolist() == [0, 1, 2, 3]
+    assert _affordable(value, tested, cost, 9).tolist() == [1, 2, 3]
+    assert _affordable(value, tested, cost, 5).tolist() == [1, 2]
+    assert _affordable(value, tested, cost, 2).tolist() == []
+
+
+@pytest.mark.parametrize("size", [40, 68, 100])
+def test_what_a_refusal_names_runs_on_records_that_fill_the_cap(size: int) -> None:
+    """Dense sets, of which very many partitions pass: no question lists many more cells than the cap."""
+    most, records = 500, baskets(size, 3000)
+    with pytest.raises(ParameterError, match="more than max_cells") as refusal:
+        DiffPart(schema(size), preset="paper", max_cells=most).refuse_budget(20 * NANO, 1)
+    ways = [way.split("=") for way in re.findall(r"(?:c2|fanout)=[0-9.]+", str(refusal.value).split("; use ")[1])]
+    assert ways
+    for name, value in ways:
+        given = {"preset": "paper", "max_cells": most, name: value}
+        plan, _ = ran(records, size, epsilon_nano=20 * NANO, **given)
+        assert max(map(len, plan.kept_partitions.rounds)) <= most
+        assert len(plan.kept_partitions.leaves()) <= len(records) + 2 * most * len(plan.kept_partitions.rounds)
 
 
 # ---- what comes out -------------------------------------------------------------------------------------------------

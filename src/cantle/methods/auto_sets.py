@@ -12,7 +12,7 @@ from cantle.errors import ParameterError
 from cantle.methods.baskets import PRESETS, Baskets, CuratorAsker
 from cantle.methods.diffpart import SMALL, DiffPart
 from cantle.methods.settings import rules_of
-from cantle.postprocess.baskets.questions import ask_sizes
+from cantle.postprocess.baskets.questions import ask_sizes, require_shareable
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.results import Results
 from cantle.schema.sets import SetSchema
@@ -64,6 +64,10 @@ class BySizes:
 
     def parameters(self) -> dict[str, Any]:
         return {"preset": "default"} if self.chosen is None else self.chosen.parameters()
+
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
+        """Refuses an epsilon that cannot be shared."""
+        require_shareable(epsilon_nano)
 
     def run(self, curator: Curator) -> None:
         """Sizes, then all questions of the method chosen."""

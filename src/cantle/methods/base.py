@@ -55,6 +55,14 @@ class UsesDice(Protocol):
     seed: int
 
 
+@runtime_checkable
+class ChecksBudget(Protocol):
+    """A method that cannot run with every epsilon: it refuses before anything is charged."""
+
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
+        """Raises ParameterError if this epsilon, for units of so many records, does not go with the settings."""
+
+
 class TableMethod:
     """What methods for tables have in common: codes of a domain, and how they are laid out for counting.
 

@@ -13,7 +13,15 @@ from typing import Any, ClassVar, Self
 
 from cantle.errors import ParameterError
 from cantle.methods.settings import echo, one_of, read_settings, setting
-from cantle.postprocess.baskets.questions import PAID, Answers, AskedSizes, Terms, ask_rest, ask_sizes
+from cantle.postprocess.baskets.questions import (
+    PAID,
+    Answers,
+    AskedSizes,
+    Terms,
+    ask_rest,
+    ask_sizes,
+    require_shareable,
+)
 from cantle.postprocess.baskets.synthesis import Measured
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_baskets import basket_results
@@ -69,6 +77,10 @@ class Baskets:
 
     def parameters(self) -> dict[str, Any]:
         return {"preset": self.preset, **echo(self.settings)}
+
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
+        """Refuses an epsilon that cannot be shared."""
+        require_shareable(epsilon_nano)
 
     def run(self, curator: Curator) -> None:
         """All questions."""

@@ -19,14 +19,14 @@ import numpy as np
 from cantle.errors import ParameterError
 from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
 from cantle.methods.settings import decimal, echo, flag, maybe, one_of, portion, read_settings, setting, share, whole
-from cantle.postprocess.counts import Dice
+from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.from_sets import all_sets, kept_sets
 from cantle.postprocess.results import Results
 from cantle.postprocess.sets_tree import KeptPartitions
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO
-from cantle.trusted.curator import Curator
+from cantle.trusted.curator import MOST_SPURIOUS, Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
@@ -101,8 +101,7 @@ class DiffPart:
             self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
             self.path = int(curator.path(root)[0])
             return
-        leaf_budget = total - portion(total, 1 - self.settings.leaf_share)
-        self._refuse_explosion(total - leaf_budget)
+        leaf_budget = self._leaf_budget(total)
         nodes, nothing = root, np.zeros(1, np.int64)
         self.kept_partitions.add_round(root, nothing, nothing, nothing, NANO)
         while len(nodes):
@@ -128,11 +127,14 @@ class DiffPart:
         mask = np.concatenate([nodes.take(asked).children(noisy.rows, noisy.cells), np.ones(len(free), np.int64)])
         value = np.concatenate([noisy.value, np.zeros(len(free), np.int64)])
         paid = np.concatenate([price[noisy.rows], np.zeros(len(free), np.int64)])
+        order = np.lexsort((mask, rows))
+        rows, mask, value, paid = rows[order], mask[order], value[order], paid[order]
         keep = _largest(value, paid > 0, self.settings.max_cells)
-        order = keep[np.lexsort((mask[keep], rows[keep]))]
-        children = curator.split(nodes, Kept(rows[order], mask[order]))
+        likely = self._next_empty(Kept(rows[keep], mask[keep]), nodes, curator, leaf_budget)
+        keep = keep[_affordable(value[keep], paid[keep] > 0, likely, min(self.settings.max_cells, MOST_SPURIOUS))]
+        children = curator.split(nodes, Kept(rows[keep], mask[keep]))
         rate_den = NANO * curator.unit.max_records
-        self.kept_partitions.add_round(children, mask[order], value[order], paid[order], rate_den)
+        self.kept_partitions.add_round(children, mask[keep], value[keep], paid[keep], rate_den)
         return children
 
     def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyCells, Ints]:
@@ -140,26 +142,44 @@ class DiffPart:
         if not len(nodes):
             none = np.zeros(0, np.int64)
             return NoisyCells(none, none, none, none, NANO, none), none
-        price = (curator.left(nodes) - leaf_budget) // self._operations(nodes)
-        if (price < 1).any():
-            raise ParameterError(
-                f"epsilon is too small for a taxonomy of {self.tree.size} items; raise epsilon or the fan-out"
-            )
-        rate = price / (NANO * curator.unit.max_records)
-        s = self.settings
-        least = threshold(float(s.c2), rate, nodes.patterns, _float(s.eta), nodes.height)
+        price, least = self._inner_terms(nodes, curator.left(nodes) - leaf_budget, curator.unit.max_records)
         return curator.measure(nodes, ChildSets(), price, at_least=least, why="sub-partitions"), price
+
+    def _inner_terms(self, nodes: Partitions, left: Ints, max_records: int) -> tuple[Ints, Ints]:
+        """Price and threshold of a test, if so much is left for this and all later tests of a path."""
+        price = left // self._operations(nodes)
+        rate = price / (NANO * max_records)
+        s = self.settings
+        return price, threshold(float(s.c2), rate, nodes.patterns, _float(s.eta), nodes.height)
+
+    def _leaf_threshold(self, nodes: Partitions, left: Ints, max_records: int) -> Ints:
+        """The threshold of leaves that are counted with all that is left."""
+        rate, s = left / (NANO * max_records), self.settings
+        return threshold(float(s.c1), rate, nodes.patterns, _float(s.eta), np.ones(len(nodes), np.int64))
 
     def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
         """Counts leaf partitions with all that is left: no test, one count (privacy.md 5.2)."""
         if not len(nodes):
             return
         left = curator.left(nodes)
-        rate = left / (NANO * curator.unit.max_records)
-        s = self.settings
-        least = threshold(float(s.c1), rate, nodes.patterns, _float(s.eta), np.ones(len(nodes), np.int64))
+        least = self._leaf_threshold(nodes, left, curator.unit.max_records)
         noisy = curator.measure(nodes, ChildSets(), left, at_least=least, why="leaf partitions")
         self.kept_partitions.add_leaves(nodes, noisy, curator.path(nodes))
+
+    def _next_empty(self, kept: Kept, nodes: Partitions, curator: Curator, leaf_budget: int) -> Floats:
+        """How many empty sub-partitions of each of these the next question lists on average; from public values."""
+        children, records = kept.children(nodes, 0), curator.unit.max_records
+        left, likely = curator.left(nodes)[kept.rows], np.zeros(len(kept.rows))
+        ends, inner = np.flatnonzero(children.ends), np.flatnonzero(~children.ends & (children.fan > 1))
+        if len(ends):
+            some = children.take(ends)
+            least = self._leaf_threshold(some, left[ends], records)
+            likely[ends] = some.patterns * np.exp(-left[ends] / (NANO * records) * least)
+        if len(inner):
+            some = children.take(inner)
+            price, least = self._inner_terms(some, left[inner] - leaf_budget, records)
+            likely[inner] = some.patterns * np.exp(-price / (NANO * records) * least)
+        return likely
 
     def _operations(self, nodes: Partitions) -> Ints:
         """The most operations that a record of each partition can still need: the inner nodes under the cut, at each
@@ -176,9 +196,25 @@ class DiffPart:
 
     # ---- before any record is seen ------------------------------------------------------------------------
 
-    def _refuse_explosion(self, budget: int) -> None:
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
+        """Refuses an epsilon too small for the taxonomy, and settings under which empty sub-partitions multiply."""
+        if self.all_at_once:
+            return
+        for_tests = epsilon_nano - self._leaf_budget(epsilon_nano)
+        root = Partitions.root(self.tree, self.most)
+        if not root.ends[0] and for_tests // int(self._operations(root)[0]) < 1:
+            raise ParameterError(
+                f"epsilon is too small for a taxonomy of {self.tree.size} items; raise epsilon or the fan-out"
+            )
+        self._refuse_explosion(for_tests / (NANO * max_records))
+
+    def _leaf_budget(self, total: int) -> int:
+        """What is left for the leaves of a path, at least."""
+        return total - portion(total, 1 - self.settings.leaf_share)
+
+    def _refuse_explosion(self, rate: float) -> None:
         """Refuses settings under which empty sub-partitions multiply; decided by public values."""
-        s, rate = self.settings, budget / NANO
+        s = self.settings
         if s.eta is not None:
             return  # thresholds keep the expected number of empty sub-partitions of an operation below eta < 1
         number = expected(self.tree, lambda h: chance(float(s.c2), h, rate))
@@ -210,6 +246,13 @@ def _largest(value: Ints, tested: Bools, most: int) -> Ints:
         return np.arange(len(value))
     score = np.where(tested, value, np.iinfo(np.int64).max)
     return np.sort(np.argsort(-score, kind="stable")[:most])
+
+
+def _affordable(value: Ints, tested: Bools, cost: Floats, most: int) -> Ints:
+    """The places of the largest noisy counts whose costs add up to at most `most`; uses only released values."""
+    score = np.where(tested, value, np.iinfo(np.int64).max)
+    order = np.argsort(-score, kind="stable")
+    return np.sort(order[np.cumsum(cost[order]) <= most])
 
 
 def _sums(values: Ints, starts: Ints) -> Ints:

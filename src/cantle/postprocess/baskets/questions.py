@@ -112,11 +112,16 @@ def ask_all(asker: Asker, terms: Terms) -> tuple[Answers, Measured]:
     return ask_rest(asker, terms, ask_sizes(asker, terms.universe))
 
 
+def require_shareable(epsilon_nano: int) -> None:
+    """Refuses an epsilon that leaves a question without any."""
+    if epsilon_nano < LEAST:
+        raise ParameterError(f"epsilon is too small for baskets, which shares it; raise it to {LEAST / NANO:g}")
+
+
 def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
     """The first question."""
     whole = asker.left
-    if whole < LEAST:
-        raise ParameterError(f"epsilon is too small for baskets, which shares it; raise it to {LEAST / NANO:g}")
+    require_shareable(whole)
     edges = size_edges(universe)
     noisy = asker.set_sizes(edges, _portion(whole, SIZES_SHARE))
     return AskedSizes(whole, edges, noisy, fit_sizes(noisy.value[0], edges, universe, 1 / noise_scale(noisy)))
