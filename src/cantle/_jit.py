@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from llvmlite import ir
 from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-Kernel = Callable[..., Any]
+if TYPE_CHECKING:
+    import numpy as np
+    from numba.core.base import BaseContext
+    from numba.core.types import Type
+    from numba.core.typing import Signature
+
+    from cantle._arrays import Bytes
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Values = Sequence[ir.Value]
+Emit = Callable[["BaseContext", ir.IRBuilder, "Signature", Values], ir.Value]
+Intrinsic = tuple["Signature", Emit]
+"""The types of an operation, and what writes its instructions."""
 
 
-def compiled(function: Kernel) -> Kernel:
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel: compiled when first called, and cached on disk for later processes if there is a folder for it."""
     try:
-        made: Kernel = njit(cache=True, error_model="numpy", nogil=True)(function)
+        return njit(cache=True, error_model="numpy", nogil=True)(function)
     except RuntimeError:  # no such folder
-        made = njit(error_model="numpy", nogil=True)(function)
-    return made
+        return njit(error_model="numpy", nogil=True)(function)
 
 
-def contracted(function: Kernel) -> Kernel:
+def contracted(function: Callable[P, R]) -> Callable[P, R]:
     """A part of kernels in which a product and the sum it goes into may be rounded once instead of twice."""
-    made: Kernel = njit(error_model="numpy", nogil=True, fastmath={"contract"})(function)
-    return made
+    return njit(error_model="numpy", nogil=True, fastmath={"contract"})(function)
 
 
-def inlined(function: Kernel) -> Kernel:
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """A part of kernels, inlined."""
-    made: Kernel = njit(inline="always", error_model="numpy")(function)
-    return made
+    return njit(inline="always", error_model="numpy")(function)
 
 
-def _load8(_: Any, array: Any, at: Any) -> Any:
+def _load8(_: object, array: Type, at: Type) -> Intrinsic:
     """The word of the eight bytes from `at` on, wherever that is."""
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def generate(context: BaseContext, builder: ir.IRBuilder, signature: Signature, given: Values) -> ir.Value:
         word = builder.load(_address(context, builder, signature.args[0], given[0], given[1], ir.IntType(64)))
         word.align = 1
         return word
@@ -45,10 +55,10 @@ def _load8(_: Any, array: Any, at: Any) -> Any:
     return types.uint64(array, at), generate
 
 
-def _copy16(_: Any, source: Any, start: Any, target: Any, at: Any) -> Any:
+def _copy16(_: object, source: Type, start: Type, target: Type, at: Type) -> Intrinsic:
     """Copies the sixteen bytes from `start` on to `at`."""
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def generate(context: BaseContext, builder: ir.IRBuilder, signature: Signature, given: Values) -> ir.Value:
         bytes_ = ir.VectorType(ir.IntType(8), 16)
         read = builder.load(_address(context, builder, signature.args[0], given[0], given[1], bytes_))
         read.align = 1
@@ -58,10 +68,10 @@ def _copy16(_: Any, source: Any, start: Any, target: Any, at: Any) -> Any:
     return types.void(source, start, target, at), generate
 
 
-def _ends64(_: Any, array: Any, at: Any, _separator: Any) -> Any:
+def _ends64(_: object, array: Type, at: Type, _separator: Type) -> Intrinsic:
     """A bit for each of the 64 bytes from `at` on, set where it is the separator or a line end."""
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def generate(context: BaseContext, builder: ir.IRBuilder, signature: Signature, given: Values) -> ir.Value:
         bytes_ = ir.VectorType(ir.IntType(8), 64)
         read = builder.load(_address(context, builder, signature.args[0], given[0], given[1], bytes_))
         read.align = 1
@@ -75,21 +85,23 @@ def _ends64(_: Any, array: Any, at: Any, _separator: Any) -> Any:
     return types.uint64(array, at, types.uint8), generate
 
 
-def _lowest(_: Any, _bits: Any) -> Any:
+def _lowest(_: object, _bits: Type) -> Intrinsic:
     """The number of the lowest bit that is set; at least one is."""
 
-    def generate(_: Any, builder: Any, _signature: Any, given: Any) -> Any:
+    def generate(_: BaseContext, builder: ir.IRBuilder, _signature: Signature, given: Values) -> ir.Value:
         return builder.cttz(given[0], ir.IntType(1)(1))
 
     return types.uint64(types.uint64), generate
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any, at: Any, target: Any) -> Any:
+def _address(
+    context: BaseContext, builder: ir.IRBuilder, kind: Type, array: ir.Value, at: ir.Value, target: ir.Type
+) -> ir.Value:
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [at]), target.as_pointer())
 
 
-load8: Kernel = intrinsic(_load8)
-copy16: Kernel = intrinsic(_copy16)
-ends64: Kernel = intrinsic(_ends64)
-lowest: Kernel = intrinsic(_lowest)
+load8: Callable[[Bytes, np.uint64], np.uint64] = intrinsic(_load8)
+copy16: Callable[[Bytes, np.uint64, Bytes, np.uint64], None] = intrinsic(_copy16)
+ends64: Callable[[Bytes, np.uint64, np.uint8], np.uint64] = intrinsic(_ends64)
+lowest: Callable[[np.uint64], np.uint64] = intrinsic(_lowest)

@@ -26,7 +26,7 @@ from cantle.release import Release
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
 from cantle.schema import Schema
-from cantle.trusted.budget import NANO, Budget, Unit, words_of
+from cantle.trusted.budget import NANO, Budget, ReceiptFields, Unit, words_of
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
@@ -170,7 +170,7 @@ def noting_the_charge(ticket: Ticket | None) -> Iterator[None]:
         raise
 
 
-def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> dict[str, Any]:
+def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> ReceiptFields:
     """Runs the method under a curator and gives the receipt; records and dice are gone when it returns."""
     with Curator(store, Budget(epsilon_nano, unit), noise) as curator:
         method.run(curator)
@@ -183,7 +183,7 @@ def _noise(order: Order, store: Engine) -> Noise:
 
 
 def _release(
-    order: Order, receipt: dict[str, Any], form: Form, ticket: Ticket | None, started: str, dice: Dice, seed: int
+    order: Order, receipt: ReceiptFields, form: Form, ticket: Ticket | None, started: str, dice: Dice, seed: int
 ) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
     results = order.method.results(dice)

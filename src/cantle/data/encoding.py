@@ -151,11 +151,11 @@ class _Tables:
         self._marks: list[int] = []
         self.plain: set[int] = set()
 
-    def arrays(self) -> tuple[Codes, ...]:
-        tables = [np.array(one, dtype=np.int64) for one in (self._signs, self._kinds, self._infos)]
+    def arrays(self) -> tuple[Codes, Codes, Codes, Codes, Codes, Codes]:
+        signs, kinds, infos = (np.array(one, dtype=np.int64) for one in (self._signs, self._kinds, self._infos))
         places = np.array(self._places, dtype=np.uint64).reshape(-1, 5)
         pool = np.array([*self._pool, 0], dtype=np.uint64)
-        return (*tables, places, pool, np.array([*self._marks, 0], dtype=np.int64))
+        return signs, kinds, infos, places, pool, np.array([*self._marks, 0], dtype=np.int64)
 
     def add(self, attribute: Attribute | None, place: int) -> None:
         """The next column, whose code goes to this place."""

@@ -116,7 +116,7 @@ class CuratorAsker:
         return self._measure(SetSizes(tuple(edges.tolist())), price, "sizes")
 
     def item_supports(self, most: int, strata: bool, price: int) -> Noisy:
-        return self._measure(ItemSupports(self.curator.domain.size, most, strata), price, "items")
+        return self._measure(ItemSupports(self.curator.root().tree.size, most, strata), price, "items")
 
     def head_patterns(self, items: Ints, price: int) -> Noisy:
         return self._measure(HeadPatterns(tuple(items.tolist())), price, "head")

@@ -38,6 +38,7 @@ from cantle.trusted.degree_queries import (
     SortedDegrees,
 )
 from cantle.trusted.geometry.boxes import Frontier
+from cantle.trusted.keys import GraphDomain
 
 LADDER = 1 << 14
 """The largest candidate bound if the schema declares none. It is public, and never the number of nodes."""
@@ -111,7 +112,7 @@ class DegreeSequence:
 
     def _ask_for_nodes(self, root: Frontier, curator: Curator) -> None:
         s, total = self.settings, int(curator.left(root)[0])
-        listed = curator.domain.listed and self.schema.unit == "node"
+        listed = _domain(curator).listed and self.schema.unit == "node"
         for_edges, for_nodes = portion(total, s.edges_share), portion(total, s.nodes_share)
         for_bound = 0 if s.theta else portion(total, s.theta_share)
         rest = total - for_edges - for_bound - (for_nodes if listed else 0)
@@ -176,7 +177,8 @@ class DegreeSequence:
     # ---- one edge -----------------------------------------------------------------------------------------
 
     def _ask_for_edges(self, root: Frontier, curator: Curator) -> None:
-        nodes = curator.domain.nodes
+        nodes = _domain(curator).nodes
+        assert nodes is not None, "a schema that protects one edge states the number of nodes"
         self.answers.nodes = nodes
         half = int(curator.left(root)[0]) // 2
         most = min(max(1, nodes - 1), self.schema.max_degree or MOST_DEGREE, MOST_DEGREE)
@@ -186,3 +188,9 @@ class DegreeSequence:
 
     def _keep(self, question: str, noisy: Noisy, first: int) -> None:
         self.answers.add(question, noisy, first)
+
+
+def _domain(curator: Curator) -> GraphDomain:
+    domain = curator.domain
+    assert isinstance(domain, GraphDomain), "degrees asks about graphs"
+    return domain

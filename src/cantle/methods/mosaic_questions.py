@@ -76,7 +76,9 @@ class Questions:
 
     def __init__(self, curator: Curator) -> None:
         self._curator, self._root = curator, curator.root()
-        self._sizes: tuple[int, ...] = curator.domain[0]
+        domain = curator.domain
+        assert isinstance(domain, tuple), "mosaic asks about tables"
+        self._sizes = domain[0]
         self._persons = curator.unit.max_records
         self._within: ColumnCells | None = None
         self._round: TableRound | None = None

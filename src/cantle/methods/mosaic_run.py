@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.methods import mosaic_plan as rules
 from cantle.methods.mosaic_questions import CandidateTables, Questions, SpikeSearch
 from cantle.postprocess.counts import Dice, Floats
@@ -143,7 +144,7 @@ class MosaicRun:
     def _first_tables(self, noisy: int) -> None:
         others, sizes = self._others(), self._sizes()
         lead = [] if self.lead is None else [self.lead]
-        identity = [np.arange(size).astype(np.uint8 if size <= 256 else np.uint16) for size in sizes]
+        identity: list[Codes] = [np.arange(size).astype(np.uint8 if size <= 256 else np.uint16) for size in sizes]
         asked = [CrossTable((n, *lead), (identity[n], *(identity[m] for m in lead))) for n in others]
         price = self._price(self.plan.first)
         if not self.plan.count:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from cantle._arrays import Bytes, Codes, Floats, Ints, Words
 from cantle._jit import compiled, copy16, inlined
 
 _FEW = 24  # largest region whose records are ranked by comparing all pairs
 
 
 @compiled
-def fit(f: Any, target: Any, lo: Any, hi: Any, weights: Any, floor: float, total: float, rounds: int) -> Any:
+def fit(
+    f: Floats, target: Floats, lo: Ints, hi: Ints, weights: Floats, floor: float, total: float, rounds: int
+) -> Floats:
     """The masses of `postprocess.counts.fit_values`, added up in the same order."""
     below, opened, closed = np.zeros(len(f) + 1), np.empty(len(f) + 1), np.empty(len(f) + 1)
     for _ in range(rounds):
@@ -37,7 +39,7 @@ def fit(f: Any, target: Any, lo: Any, hi: Any, weights: Any, floor: float, total
 
 
 @compiled
-def _sort(keys: Any, room: Any, bits: int) -> None:
+def _sort(keys: Words, room: Words, bits: int) -> None:
     """Sorts keys in ascending order; their `bits` above bit 32 are uniform, so that each bucket holds few."""
     level = 0
     while level < bits and (1 << level) < len(keys):
@@ -61,7 +63,7 @@ def _sort(keys: Any, room: Any, bits: int) -> None:
 
 
 @compiled
-def _guide(below: Any, parts: int) -> Any:
+def _guide(below: Floats, parts: int) -> NDArray[np.int32]:
     """For each of `parts` equal parts of the whole mass, about which code it begins in."""
     guide, code = np.empty(parts + 1, np.int32), 0
     for part in range(parts + 1):
@@ -72,7 +74,7 @@ def _guide(below: Any, parts: int) -> Any:
 
 
 @compiled
-def draw(words: Any, starts: Any, lo: Any, hi: Any, below: Any, bits: int, codes: Any) -> None:
+def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: int, codes: Codes) -> None:
     """Draws the codes of all records, region by region, as `postprocess.counts.draw_codes` specifies."""
     most = 0
     for r in range(len(lo)):
@@ -89,7 +91,8 @@ def draw(words: Any, starts: Any, lo: Any, hi: Any, below: Any, bits: int, codes
         for k in range(number):
             word = words[first + k]
             at = base + (k + np.float64(word >> np.uint64(32)) * 2.0**-32) / number * mass
-            code = min(max(guide[min(np.int64(at * scale), parts)], lo[r]), hi[r] - 1)
+            part = min(int(at * scale), parts)
+            code = min(max(guide[part], lo[r]), hi[r] - 1)
             while code > lo[r] and below[code] > at:
                 code -= 1
             while code < hi[r] - 1 and below[code + 1] <= at:
@@ -109,7 +112,7 @@ def draw(words: Any, starts: Any, lo: Any, hi: Any, below: Any, bits: int, codes
 
 
 @compiled
-def refine(drawn: Any, order: Any, within: Any, start: Any, room: Any, fine: Any) -> None:
+def refine(drawn: Codes, order: Codes, within: Floats, start: Ints, room: Ints, fine: Codes) -> None:
     """Places on the grid of the records in this order, as `Attribute.fine` specifies."""
     for i in range(len(order)):
         code = drawn[order[i]]
@@ -117,7 +120,7 @@ def refine(drawn: Any, order: Any, within: Any, start: Any, room: Any, fine: Any
 
 
 @compiled
-def spread(row: Any, lo: Any, width: Any, random: Any, codes: Any) -> None:
+def spread(row: Codes, lo: Ints, width: Ints, random: NDArray[np.floating], codes: Codes) -> None:
     """Draws the codes of all records, as `postprocess.counts.draw_uniform` specifies."""
     for i in range(len(row)):
         wide = width[row[i]]
@@ -125,7 +128,7 @@ def spread(row: Any, lo: Any, width: Any, random: Any, codes: Any) -> None:
 
 
 @inlined
-def _digits(value: Any, room: Any, at: Any, digits: Any) -> Any:
+def _digits(value: int, room: Bytes, at: np.uint64, digits: Bytes) -> np.uint64:
     """Writes a whole number; returns where it ends. `digits` has room for at least 32 bytes."""
     if value < 0:
         room[at] = 45
@@ -143,7 +146,7 @@ def _digits(value: Any, room: Any, at: Any, digits: Any) -> Any:
 
 
 @compiled
-def join(block: Any, steps: Any, places: Any, text: Any, room: Any) -> Any:
+def join(block: Codes, steps: Ints, places: Ints, text: Bytes, room: Bytes) -> np.uint64:
     """Writes records as lines of text; returns the number of bytes. `postprocess/records.py` describes the tables."""
     at, digits = np.uint64(0), np.empty(64, np.uint8)
     for r in range(block.shape[0]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice, Floats, Strata, draw_uniform
 from cantle.postprocess.mosaic.column_cells import WIDTHS, column_of, starting_edges, with_null
 from cantle.postprocess.mosaic.noisy_tables import laplace_variance
@@ -81,7 +82,9 @@ class ColumnShapes:
             smoothed = _smoothed(domain.attributes[table.attribute], table.edges, counts, variance, total)
             self._shapes[table.attribute] = _spread(table.edges, smoothed, grid.edges[table.attribute])
 
-    def draw(self, number: int, attribute: Attribute, lo: Ints, hi: Ints, count: Ints, order: Ints, dice: Dice) -> Ints:
+    def draw(
+        self, number: int, attribute: Attribute, lo: Ints, hi: Ints, count: Ints, order: Ints, dice: Dice
+    ) -> Codes:
         """Codes for the records of regions [lo, hi) with these counts, in the given order: uniform without a table."""
         if number not in self._shapes:
             row = np.repeat(np.arange(len(lo), dtype=np.int32), count)[order]

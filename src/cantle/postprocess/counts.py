@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]
@@ -292,7 +293,7 @@ class Strata:
         upper = self._region.astype(np.uint64) << np.uint64(self._key_bits + self._index_bits)
         return upper | np.arange(self.total, dtype=np.uint64)
 
-    def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> npt.NDArray[Any]:
+    def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> Codes:
         """One code per record, as `draw_codes` specifies."""
         below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
         if generator.compiled:
@@ -311,9 +312,7 @@ class Strata:
         words &= np.uint64((1 << self._index_bits) - 1)
         return drawn[words.view(np.int64)]
 
-    def _draw_compiled(
-        self, below: Floats, lo: Ints, hi: Ints, codes: npt.NDArray[Any], generator: Dice
-    ) -> npt.NDArray[Any]:
+    def _draw_compiled(self, below: Floats, lo: Ints, hi: Ints, codes: Codes, generator: Dice) -> Codes:
         """The same codes; some regions at a time, so that their random words stay in the cache."""
         from cantle.postprocess import _kernels
 
@@ -328,7 +327,7 @@ class Strata:
         return codes
 
 
-def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> npt.NDArray[Any]:
+def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> Codes:
     """One code per record, region after region, drawn from f inside the region's span; in a narrow type.
 
     Stratified: a region with m records uses one draw in each m-th of its mass, in random order, so that the records
@@ -338,7 +337,7 @@ def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> 
     return Strata(counts).draw(f, lo, hi, generator)
 
 
-def draw_uniform(lo: Ints, hi: Ints, row: npt.NDArray[Any], size: int, generator: Dice) -> npt.NDArray[Any]:
+def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> Codes:
     """One code per record, uniform in the span [lo, hi) of its row, in the narrowest type for codes below `size`."""
     kind, width = np.min_scalar_type(max(size - 1, 0)), hi - lo
     widest = int(width.max(initial=1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import (
     Dice,
     Floats,
@@ -190,7 +190,8 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
         lo, hi = leaves.lo[leaf, a], leaves.hi[leaf, a]
         if values in ("midpoint", "low"):
             code, point = _fixed(attribute, lo, hi, values)
-            drawn, place = np.repeat(code, counts), np.repeat(point, counts)
+            drawn: Codes = np.repeat(code, counts)
+            place: Floats | None = np.repeat(point, counts)
         else:
             drawn, place = strata.draw(within[a], lo, hi, generator), None
         made[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
@@ -200,7 +201,7 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
     return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
 
 
-def _fine(attribute: Attribute, drawn: Ints, place: Floats | None, order: Ints, generator: Dice) -> npt.NDArray[Any]:
+def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints, generator: Dice) -> Codes:
     """The records' places on the fine grid, in their order; random within a bin unless it has one place."""
     if attribute.width == 1:
         return drawn[order]

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels
 
 if TYPE_CHECKING:
     import polars as pl
 
-Codes = npt.NDArray[Any]
 Item = TypeVar("Item")
 
 LISTED = 1 << 16

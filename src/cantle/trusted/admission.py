@@ -6,16 +6,16 @@ they fit. Everything is judged from public values, so that no refusal depends on
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar, Protocol, TypeVar, cast
 
 from cantle.errors import ParameterError
 from cantle.trusted.budget import Unit
-from cantle.trusted.cut_candidates import CUT_CANDIDATES, Candidates
+from cantle.trusted.cut_candidates import CUT_CANDIDATES, AnyScored, Candidates
 from cantle.trusted.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.engines.base import Engine, Rule, TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
-from cantle.trusted.keys import TRUSTED_KEYS
+from cantle.trusted.keys import TRUSTED_KEYS, Counted
 from cantle.trusted.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.scores import CUT_QUALITIES, Score
 from cantle.trusted.set_queries import BASKET_KEYS, PairSupports
@@ -24,6 +24,11 @@ from cantle.trusted.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
 from cantle.trusted.table_keys import CELL_KEYS
 from cantle.trusted.table_queries import CELL_QUERIES, Spikes
 from cantle.trusted.value_trees import ValueTrees
+
+Regions = Frontier | Partitions
+Nodes = TypeVar("Nodes", bound=Regions)
+Judge = TypeVar("Judge", bound=Score)
+Answer = TypeVar("Answer")
 
 REGIONS = (Frontier, Partitions)
 RULES: dict[type, type] = {Frontier: Cuts, Partitions: Kept}
@@ -34,13 +39,22 @@ KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS, *BASKET_KEYS)
 THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, PairSupports)
 
 
+class Question(Protocol):
+    """What candidates, queries with thresholds and trees say about whom they may be asked of."""
+
+    kind: ClassVar[str]
+    everyone: ClassVar[bool]
+
+
 def require_trusted(thing: object, types: tuple[type, ...]) -> None:
     """Refuses objects that would see exact counts without a proof in the trusted base."""
     if type(thing) not in types:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
 
 
-def admit_candidates(candidates: Candidates, quality: Score, nodes: Any, engine: Engine, unit: Unit) -> None:
+def admit_candidates(
+    candidates: Candidates[Nodes, Judge, AnyScored, Answer], quality: Judge, nodes: Nodes, engine: Engine, unit: Unit
+) -> None:
     """Refuses candidates that are not for these regions, and scores without a proof for them or for this unit."""
     require_trusted(quality, SCORES)
     require_trusted(candidates, CANDIDATES)
@@ -51,7 +65,7 @@ def admit_candidates(candidates: Candidates, quality: Score, nodes: Any, engine:
         candidates.require(unit)
 
 
-def admit_query(query: Query, nodes: Any, engine: Engine) -> Any:
+def admit_query(query: Query, nodes: Regions, engine: Engine) -> Counted:
     """The key of a query about all cells of these regions; refuses others, and what the engine cannot count."""
     require_trusted(query, QUERIES)
     key = query.key
@@ -61,7 +75,7 @@ def admit_query(query: Query, nodes: Any, engine: Engine) -> Any:
     return key
 
 
-def admit_threshold_query(query: SparseQuery, nodes: Any, engine: Engine) -> None:
+def admit_threshold_query(query: SparseQuery[Nodes], nodes: Nodes, engine: Engine) -> None:
     """Refuses queries about cells from a threshold on that are not for these regions."""
     require_trusted(query, THRESHOLD_QUERIES)
     _require_kind(query, nodes, engine)
@@ -69,15 +83,17 @@ def admit_threshold_query(query: SparseQuery, nodes: Any, engine: Engine) -> Non
         raise ParameterError("the query does not fit these regions")
 
 
-def admit_trees(trees: ValueTrees, nodes: Any, engine: Engine) -> None:
-    """Refuses trees over values that are not those of columns of a whole table."""
+def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> TableEngine:
+    """The engine as one of tables; refuses trees over values that are not those of columns of a whole table."""
     require_trusted(trees, (ValueTrees,))
     _require_kind(trees, nodes, engine)
-    if not trees.fits(nodes, engine.domain):
+    table = cast(TableEngine, engine)
+    if not trees.fits(nodes, table.domain):
         raise ParameterError("these are not trees over values of columns of this domain")
+    return table
 
 
-def admit_rule(rule: Cuts | Kept | Projection, nodes: Any, engine: Engine, unit: Unit) -> None:
+def admit_rule(rule: Rule[Nodes] | Projection, nodes: Nodes, engine: Engine, unit: Unit) -> None:
     """Refuses rules under which a record would not have exactly one child, or none by a public rule."""
     require_trusted(rule, (Cuts, Kept, Projection))
     if isinstance(rule, Projection):
@@ -89,7 +105,7 @@ def admit_rule(rule: Cuts | Kept | Projection, nodes: Any, engine: Engine, unit:
         )
 
 
-def _require_kind(question: Candidates | SparseQuery | ValueTrees, nodes: Any, engine: Engine) -> None:
+def _require_kind(question: Question, nodes: Regions, engine: Engine) -> None:
     """Refuses questions for other kinds of data. If engines answer a question from all their records, whatever the
     region, only the unsplit root may be asked: a region below it pays only for its own records."""
     if engine.kind != question.kind:

@@ -15,9 +15,10 @@ no region listed twice in one question, and no balance moved between siblings. `
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -34,6 +35,43 @@ UNITS = {
     "node-isolate": "all edges of one node",
     "edge": "one edge",
 }
+
+
+Price = int | Ints
+"""Nano-units of epsilon, one number for all regions or one per region."""
+
+
+class UnitFields(TypedDict):
+    """A unit as release.json has it."""
+
+    kind: str
+    max_records: int
+
+
+class ChargeFields(TypedDict):
+    """A charge as release.json has it."""
+
+    why: str
+    verb: str
+    epsilon_nano: int
+    sensitivity: int
+    depth: int
+
+
+class PathFields(TypedDict):
+    """A kind of path as release.json has it."""
+
+    path: int
+    epsilon_nano: int
+    charges: list[ChargeFields]
+
+
+class ReceiptFields(TypedDict):
+    """What was spent, for whom, as release.json has it."""
+
+    unit: UnitFields
+    epsilon_nano: int
+    paths: list[PathFields]
 
 
 @dataclass(frozen=True)
@@ -55,7 +93,7 @@ class Unit:
             return f"{UNITS['person']}, up to {self.max_records} record{'s' * (self.max_records > 1)}"
         return UNITS[self.kind]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> UnitFields:
         return {"kind": self.kind, "max_records": self.max_records}
 
 
@@ -69,7 +107,7 @@ class Charge:
     sensitivity: int
     depth: int
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ChargeFields:
         return {
             "why": self.why,
             "verb": self.verb,
@@ -79,26 +117,32 @@ class Charge:
         }
 
 
-def nano_of(epsilon: Any, example: str = "--epsilon 1 or epsilon=0.5") -> int:
+def nano_of(epsilon: object, example: str = "--epsilon 1 or epsilon=0.5") -> int:
     """epsilon in whole nano-units, rounded down; `example` shows in messages how to write it.
 
     >>> nano_of("0.3"), nano_of(0.3), nano_of(1)
     (300000000, 300000000, 1000000000)
     """
-    given = epsilon
     try:
-        # A float is read as the decimal it prints as, so that 0.3 means 3/10 and not the double below it.
-        if isinstance(epsilon, Integral):
-            epsilon = int(epsilon)
-        elif isinstance(epsilon, Real) and not isinstance(epsilon, Rational):
-            epsilon = repr(float(epsilon))
-        exact = Fraction(epsilon)
+        exact = _exact(epsilon)
         nano = int(exact.numerator * NANO // exact.denominator)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise_alone(ParameterError(f"epsilon must be a positive number, got {given!r}; write for example {example}"))
-    if given is True or not 0 < nano <= MOST:
-        raise ParameterError(f"epsilon must be between 1e-9 and 1e6, got {given!r}; a usual choice is 0.1 to 3")
+        raise_alone(ParameterError(f"epsilon must be a positive number, got {epsilon!r}; write for example {example}"))
+    if epsilon is True or not 0 < nano <= MOST:
+        raise ParameterError(f"epsilon must be between 1e-9 and 1e6, got {epsilon!r}; a usual choice is 0.1 to 3")
     return nano
+
+
+def _exact(number: object) -> Fraction:
+    """A number or text as a fraction; TypeError for anything else."""
+    if isinstance(number, Integral):
+        return Fraction(int(number))
+    if isinstance(number, Real) and not isinstance(number, Rational):
+        # A float is read as the decimal it prints as, so that 0.3 means 3/10 and not the double below it.
+        return Fraction(repr(float(number)))
+    if isinstance(number, str | Decimal | Rational):
+        return Fraction(number)
+    raise TypeError("not a number")
 
 
 def words_of(nano: int) -> str:
@@ -111,7 +155,7 @@ def words_of(nano: int) -> str:
     return str(whole) if not part else f"{whole}.{part:09d}".rstrip("0")
 
 
-def prices(epsilon_nano: Any, regions: int) -> Ints:
+def prices(epsilon_nano: object, regions: int) -> Ints:
     """The price of a question for each region, from one number for all or one each; refuses anything else."""
     try:
         cost = np.asarray(epsilon_nano)
@@ -226,9 +270,9 @@ class Budget:
             charges.append(charge)
         return [charge for charge in reversed(charges) if charge is not None]
 
-    def receipt(self) -> dict[str, Any]:
+    def receipt(self) -> ReceiptFields:
         """The charges of every kind of path that ended in a leaf; leaves point into it by number."""
-        paths = []
+        paths = list[PathFields]()
         for kind in np.unique(self._path[~self._split]).tolist():
             charges = self._charges(kind)
             spent = sum(charge.epsilon_nano for charge in charges)

@@ -8,21 +8,21 @@ live inside one call. What is admitted is in admission.py, how noise is drawn in
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, overload
+from typing import Any, NoReturn, TypeVar, cast, overload
 
 import numpy as np
 
 from cantle.errors import ParameterError, Sealed
 from cantle.trusted import admission
 from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.budget import NANO, Budget, Unit, prices
-from cantle.trusted.cut_candidates import Candidates
+from cantle.trusted.budget import NANO, Budget, Price, ReceiptFields, Unit, prices
+from cantle.trusted.cut_candidates import AnyScored, Candidates
 from cantle.trusted.degree_queries import Projection
 from cantle.trusted.draws import Draws
-from cantle.trusted.engines.base import Engine, TableEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
-from cantle.trusted.geometry.item_partitions import Kept, Partitions
-from cantle.trusted.keys import Sizes
+from cantle.trusted.engines.base import Engine, GraphsEngine, Rule, SplitEngine
+from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
+from cantle.trusted.geometry.item_partitions import Partitions
+from cantle.trusted.keys import PublicDomain, Sizes
 from cantle.trusted.noise import Noise
 from cantle.trusted.queries import Query, SparseQuery
 from cantle.trusted.scores import Score
@@ -30,6 +30,10 @@ from cantle.trusted.segments import Segments
 from cantle.trusted.stop_test import PrivTree
 from cantle.trusted.tested_paths import TestedPaths
 from cantle.trusted.value_trees import ValueTrees
+
+Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
+Judge = TypeVar("Judge", bound=Score)
+Answer = TypeVar("Answer")
 
 
 class Curator:
@@ -41,13 +45,13 @@ class Curator:
         self.__engine: Engine | None = engine
         self.__budget, self.__unit = budget, budget.unit
         self.__draws, self.__tested = Draws(noise), TestedPaths()
-        self.__frontier: Any = engine.root()
+        self.__frontier: Frontier | Partitions = engine.root()
 
     def __repr__(self) -> str:
         state = "sealed" if self.__engine is None else f"{len(self.__frontier)} open regions"
         return f"Curator({self.__budget!r}, {state})"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a curator holds private records and cannot be pickled or copied")
 
     def __enter__(self) -> Curator:
@@ -58,14 +62,14 @@ class Curator:
 
     # ---- public facts -------------------------------------------------------------------------------------
 
-    def root(self) -> Any:
+    def root(self) -> Any:  # which of the two, the method knows from its kind of data
         """The whole domain as one region (a Frontier; for sets, Partitions); only before the first split."""
         if self.__frontier.depth:
             raise ParameterError("the root was already split")
         return self.__frontier.copy()
 
     @property
-    def domain(self) -> Any:
+    def domain(self) -> PublicDomain:
         """The public domain of the data."""
         if self.__engine is None:
             raise Sealed("the curator is sealed; nothing can be asked of the records any more")
@@ -88,7 +92,15 @@ class Curator:
 
     # ---- questions ----------------------------------------------------------------------------------------
 
-    def choose(self, nodes: Any, candidates: Candidates, quality: Score, epsilon: Any, *, why: str) -> Any:
+    def choose(
+        self,
+        nodes: Nodes,
+        candidates: Candidates[Nodes, Judge, AnyScored, Answer],
+        quality: Judge,
+        epsilon: Price,
+        *,
+        why: str,
+    ) -> Answer:
         """One noisy choice per region (or selection) among public candidates, as the candidates name it.
 
         Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * k)) for a unit
@@ -104,11 +116,19 @@ class Curator:
         return candidates.answer(ours, [self.__draws.choice(exact, ours, cost, rho) for exact in exact_scores])
 
     @overload
-    def measure(self, nodes: Any, query: Query, epsilon: Any, *, why: str) -> Noisy: ...
+    def measure(self, nodes: Nodes, query: Query, epsilon: Price, *, why: str) -> Noisy: ...
     @overload
-    def measure(self, nodes: Any, query: SparseQuery, epsilon: Any, *, why: str, at_least: Any) -> NoisyCells: ...
     def measure(
-        self, nodes: Any, query: Query | SparseQuery, epsilon: Any, *, why: str, at_least: Any = None
+        self, nodes: Nodes, query: SparseQuery[Nodes], epsilon: Price, *, why: str, at_least: int | Ints
+    ) -> NoisyCells: ...
+    def measure(
+        self,
+        nodes: Nodes,
+        query: Query | SparseQuery[Nodes],
+        epsilon: Price,
+        *,
+        why: str,
+        at_least: int | Ints | None = None,
     ) -> Noisy | NoisyCells:
         """Noisy counts of every region: of all cells, or of those from the public threshold `at_least` on.
 
@@ -118,10 +138,10 @@ class Curator:
         public rule; drawn without listing empty cells (Claim 17). The order of the answer is that of the cells.
         """
         if at_least is None:
-            return self.__measure_all(nodes, query, epsilon, why)
-        return self.__measure_from(nodes, query, epsilon, at_least, why)
+            return self.__measure_all(nodes, cast(Query, query), epsilon, why)
+        return self.__measure_from(nodes, cast(SparseQuery[Nodes], query), epsilon, at_least, why)
 
-    def __measure_all(self, nodes: Any, query: Any, epsilon: Any, why: str) -> Noisy:
+    def __measure_all(self, nodes: Nodes, query: Query, epsilon: Price, why: str) -> Noisy:
         ours, positions, engine, cost = self.__ask(nodes, epsilon)
         key = admission.admit_query(query, ours, engine)
         sensitivity = query.sensitivity(self.__unit)
@@ -131,7 +151,9 @@ class Curator:
             value[first:last] = self.__draws.counts(exact_counts, ours.ids[first:last], cost[first:last], sensitivity)
         return Noisy(value, cost, sensitivity * NANO)
 
-    def __measure_from(self, nodes: Any, query: Any, epsilon: Any, at_least: Any, why: str) -> NoisyCells:
+    def __measure_from(
+        self, nodes: Nodes, query: SparseQuery[Nodes], epsilon: Price, at_least: int | Ints, why: str
+    ) -> NoisyCells:
         ours, positions, engine, cost = self.__ask(nodes, epsilon)
         admission.admit_threshold_query(query, ours, engine)
         sensitivity = query.sensitivity(self.__unit)
@@ -170,11 +192,11 @@ class Curator:
         """
         admission.require_trusted(stop, (PrivTree,))
         ours, _, engine, _ = self.__ask(root, stop.epsilon_nano)
-        admission.admit_trees(trees, ours, engine)
+        table = admission.admit_trees(trees, ours, engine)
         records, number = self.__unit.max_records, len(trees.columns)
         self.__charge(ours, prices(number * stop.lifetime(records), 1), why, "grow", number * records)
         goes_on = self.__draws.tree_test(stop, records)
-        return tuple(trees.leaves(engine, column, goes_on) for column in range(number))
+        return tuple(trees.leaves(table, column, goes_on) for column in range(number))
 
     def coin(self, nodes: Frontier | Partitions, sides: Ints) -> Ints:
         """One fair public die per region, 0 to sides - 1; free, because it does not depend on the records."""
@@ -183,7 +205,7 @@ class Curator:
         self.__draws.number += 1
         return self.__draws.coin(ours.ids, faces)
 
-    def split(self, nodes: Any, rule: Cuts | Kept | Projection) -> Any:
+    def split(self, nodes: Nodes, rule: Rule[Nodes] | Projection) -> Nodes:
         """The children of these regions; all other open regions are closed, and their records dropped.
 
         Free: records follow a public rule, and nothing about them is revealed.
@@ -191,23 +213,25 @@ class Curator:
         ours, positions, engine, _ = self.__ask(nodes, 1)
         admission.admit_rule(rule, ours, engine, self.__unit)
         if isinstance(rule, Projection):
-            return self.__project(engine, rule)
+            return cast(Nodes, self.__project(cast(GraphsEngine, engine), rule))
         times = rule.times(ours)
         ids = self.__budget.inherit(ours.ids, times)
-        engine.split(positions, rule)
+        cast(SplitEngine, engine).split(positions, rule)
         self.__tested.split(positions, times)
-        self.__frontier = rule.children(ours, int(ids[0]) if len(ids) else 0)
-        return self.__frontier.copy()  # the method gets a copy, so that it cannot change ours
+        children = rule.children(ours, int(ids[0]) if len(ids) else 0)
+        self.__frontier = children
+        return cast(Nodes, children.copy())  # the method gets a copy, so that it cannot change ours
 
-    def __project(self, graph: Any, rule: Projection) -> Frontier:
+    def __project(self, graph: GraphsEngine, rule: Projection) -> Frontier:
         """Makes the graph a table of projected degrees, with as many records per node as its unit (Claim 39)."""
         self.__unit = rule.unit(self.__unit)
-        table: TableEngine = graph.as_table(rule.theta)
+        table = graph.as_table(rule.theta)
         graph.close()
-        self.__engine, self.__frontier = table, table.root()
-        return self.__frontier.copy()
+        root = table.root()
+        self.__engine, self.__frontier = table, root
+        return root.copy()
 
-    def seal(self) -> dict[str, Any]:
+    def seal(self) -> ReceiptFields:
         """Discards records and noise source and returns the receipt; what follows is post-processing."""
         if self.__engine is None:
             raise Sealed("the curator is sealed already")
@@ -216,7 +240,7 @@ class Curator:
 
     # ---- inside -------------------------------------------------------------------------------------------
 
-    def __ask(self, nodes: Any, epsilon: Any) -> tuple[Any, Ints, Any, Ints]:
+    def __ask(self, nodes: Nodes, epsilon: Price) -> tuple[Nodes, Ints, Engine, Ints]:
         """The curator's own copy of the regions, their positions in the engine, the engine, and their prices.
 
         Only the numbers of the regions are taken from the method. The result must not leave the curator.
@@ -230,7 +254,7 @@ class Curator:
         positions = np.searchsorted(self.__frontier.ids, ids)
         # Open regions are those of the frontier and are listed once: if the numbers agree, these are all of them.
         ours = self.__frontier if len(ids) == len(self.__frontier) else self.__frontier.take(positions)
-        return ours, positions, self.__engine, cost
+        return cast(Nodes, ours), positions, self.__engine, cost
 
     def __charge(self, nodes: Frontier | Partitions, cost: Ints, why: str, verb: str, sensitivity: int) -> None:
         """Charges a question and gives it a number."""

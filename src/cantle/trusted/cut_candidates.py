@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from cantle.trusted.engines.base import Fused, TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, cut_counts
+from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.keys import Domain, OneWayEach, OneWays
 from cantle.trusted.noise import Runs
-from cantle.trusted.scores import CUT_QUALITIES, Mix, Quality
+from cantle.trusted.scores import CUT_QUALITIES, Mix, Quality, Score
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +40,17 @@ class Scored:
     many: Ints | None = None
 
 
+AnyScored = TypeVar("AnyScored", bound=Scored)
+Nodes = TypeVar("Nodes", bound=Frontier | Partitions, contravariant=True)
+Judge = TypeVar("Judge", bound=Score, contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
+
+
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class Chosen(Generic[AnyScored]):
     """The chosen candidates: per selection the row within its segment, and which of its `many`."""
 
-    scored: Any
+    scored: AnyScored
     row: Ints
     within: Ints
 
@@ -53,24 +60,24 @@ class Chosen:
         return self.scored.starts[:-1] + self.row
 
 
-class Candidates(Protocol):
-    """The candidates of a noisy choice.
+class Candidates(Protocol[Nodes, Judge, AnyScored, Answer]):
+    """The candidates of a noisy choice among regions of one kind, judged by one kind of score.
 
-    `kind` is the kind of data it is for. `everyone`: the scores depend on all records that the engine holds, so
-    only the unsplit root may be asked, whose price every record pays.
+    `kind` is the kind of data it is for; domain and engine are those of this kind. `everyone`: the scores depend on all
+    records that the engine holds, so only the unsplit root may be asked, whose price every record pays.
     """
 
     kind: ClassVar[str]
     everyone: ClassVar[bool]
 
-    def fits(self, nodes: Any, domain: Any, quality: Any) -> bool:
+    def fits(self, nodes: Nodes, domain: Any, quality: Judge) -> bool:
         """Whether these are candidates for these regions of this domain, and the score has a proof for them; decided
         without records."""
 
-    def exact_scores(self, engine: Any, positions: Ints, nodes: Any, quality: Any) -> Iterator[Scored]:
+    def exact_scores(self, engine: Any, positions: Ints, nodes: Nodes, quality: Judge) -> Iterator[AnyScored]:
         """Exact scores of all candidates, some regions at a time."""
 
-    def answer(self, nodes: Any, chosen: Sequence[Chosen]) -> Any:
+    def answer(self, nodes: Nodes, chosen: Sequence[Chosen[AnyScored]]) -> Answer:
         """The candidates behind the chosen rows, as the method knows them."""
 
 
@@ -104,11 +111,11 @@ class _CutCandidates:
             weights_of = self.inverse_weights(nodes.take(slice(first, last)))
             yield Scored(first, last, exact_scores, starts, inverse_weights=weights_of)
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> Cuts:
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> Cuts:
         return self.cuts(nodes, np.concatenate([np.zeros(0, np.int64), *(one.row for one in chosen)]))
 
     @property
-    def key(self) -> Any:
+    def key(self) -> OneWays | OneWayEach:
         """The tally that holds the counts of all candidates."""
         raise NotImplementedError
 

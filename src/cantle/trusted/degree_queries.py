@@ -18,19 +18,9 @@ from cantle.trusted.budget import Unit
 from cantle.trusted.cut_candidates import Chosen, Scored
 from cantle.trusted.engines.base import Engine, GraphsEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.scores import Score
+from cantle.trusted.keys import GraphDomain
 
 MOST_DEGREE = 2**26
-
-
-@dataclass(frozen=True)
-class GraphDomain:
-    """What is public about a graph: its number of nodes, unless it is private; whether nodes without edges are listed;
-    whether there are edges to project, or only degrees."""
-
-    nodes: int | None
-    listed: bool
-    edges: bool
 
 
 def _is_bound(theta: object) -> bool:
@@ -226,7 +216,7 @@ class Bounds:
     thetas: tuple[int, ...]
     penalties: tuple[int, ...]
 
-    def fits(self, nodes: Frontier, domain: object, quality: Score) -> bool:  # noqa: ARG002
+    def fits(self, nodes: Frontier, domain: object, quality: Lag) -> bool:  # noqa: ARG002
         """Whether these are ascending bounds with whole penalties, for a graph that can be projected."""
         if type(quality) is not Lag:
             return False
@@ -241,11 +231,11 @@ class Bounds:
         """The proof is for nodes."""
         _require(unit, "node", "node-isolate")
 
-    def exact_scores(self, engine: GraphsEngine, positions: Ints, nodes: Frontier, quality: Score) -> Iterator[Scored]:  # noqa: ARG002
+    def exact_scores(self, engine: GraphsEngine, positions: Ints, nodes: Frontier, quality: Lag) -> Iterator[Scored]:  # noqa: ARG002
         scores = np.array(self.scores([engine.kept(theta) for theta in self.thetas]), dtype=np.int64)
         yield Scored(0, 1, scores, np.array([0, len(scores)]))
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> int:  # noqa: ARG002
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> int:  # noqa: ARG002
         return self.thetas[int(chosen[0].row[0])]
 
     def scores(self, kept: list[int]) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cantle.trusted.answers import NoisyCells
 from cantle.trusted.budget import NANO
-from cantle.trusted.cut_candidates import Chosen, Scored
+from cantle.trusted.cut_candidates import AnyScored, Chosen
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Lanes, Noise, Rate
@@ -28,7 +28,7 @@ class Draws:
     def __init__(self, noise: Noise) -> None:
         self.noise, self.number = noise, 0
 
-    def choice(self, exact: Scored, nodes: Frontier | Partitions, cost: Ints, rho: int) -> Chosen:
+    def choice(self, exact: AnyScored, nodes: Frontier | Partitions, cost: Ints, rho: int) -> Chosen[AnyScored]:
         """One row per selection, and one of the candidates that it stands for."""
         here = slice(exact.first, exact.last)
         keys, rate = nodes.ids[here], Rate(cost[here], rho * NANO)

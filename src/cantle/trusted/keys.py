@@ -7,6 +7,7 @@ failure can depend on them. The answer is secret and lives only inside one curat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +19,20 @@ Domain = tuple[tuple[int, ...], int]
 """Sizes of the attributes, and the number of classes."""
 
 
+@dataclass(frozen=True)
+class GraphDomain:
+    """What is public about a graph: its number of nodes, unless it is private; whether nodes without edges are listed;
+    whether there are edges to project, or only degrees."""
+
+    nodes: int | None
+    listed: bool
+    edges: bool
+
+
+PublicDomain = Domain | ItemTree | GraphDomain
+"""What is public about the data: of a table, of sets, of a graph."""
+
+
 MOST_LISTED = 22
 """Largest universe whose sets can all be listed."""
 
@@ -25,6 +40,17 @@ MOST_LISTED = 22
 def are_ints(numbers: object) -> bool:
     """Whether this is a plain tuple of plain whole numbers; look-alikes may change while they are used."""
     return type(numbers) is tuple and all(type(number) is int for number in numbers)
+
+
+class Counted(Protocol):
+    """What all keys have in common."""
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of each region."""
+
+    def fits(self, nodes: Any, domain: Any) -> bool:
+        """Whether it suits these regions of this domain, both of the kind of data it is for."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from cantle._arrays import Codes, Words
 
 
-def scramble(keys: NDArray[Any]) -> NDArray[np.uint64]:
+def scramble(keys: Codes) -> Words:
     """The output function of SplitMix64, a bijection of 64-bit words (Steele, Lea & Flood 2014)."""
     words = keys.astype(np.uint64)
     words *= np.uint64(0x9E3779B97F4A7C15)

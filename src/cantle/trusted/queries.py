@@ -8,7 +8,7 @@ integers that only add up records, so none overflows below 2^62 records, the lim
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,40 +18,53 @@ from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.geometry.subsets import rank
-from cantle.trusted.keys import MOST_LISTED, ChildSizes, Classes, Domain, GridCells, Key, OneWays, PatternTable, Sizes
+from cantle.trusted.keys import (
+    MOST_LISTED,
+    ChildSizes,
+    Classes,
+    Counted,
+    Domain,
+    GridCells,
+    Key,
+    OneWays,
+    PatternTable,
+    Sizes,
+)
+
+Nodes = TypeVar("Nodes", bound=Frontier | Partitions, contravariant=True)
 
 
 class Query(Protocol):
     """Counts for the discrete Laplace mechanism, every cell listed."""
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Counted:
         """The key that the engine counts."""
 
     def sensitivity(self, unit: Unit) -> int:
         """L1 bound for one unit."""
 
 
-class SparseQuery(Protocol):
+class SparseQuery(Protocol[Nodes]):
     """Counts of too many cells to list: only cells from a public threshold on are returned.
 
-    `kind` is the kind of data it is for. `everyone`: all records that the engine holds are counted, so only the
-    unsplit root may be asked, whose price every record pays.
+    `kind` is the kind of data it is for; domain and engine are those of this kind. `everyone`: all records that the
+    engine holds are counted, so only the unsplit root may be asked, whose price every record pays.
     """
 
     kind: ClassVar[str]
     everyone: ClassVar[bool]
 
-    def fits(self, nodes: Any, domain: Any) -> bool:
+    def fits(self, nodes: Nodes, domain: Any) -> bool:
         """Whether it can be asked about these regions of this domain; decided without records."""
 
-    def owners(self, nodes: Any) -> Ints:
+    def owners(self, nodes: Nodes) -> Ints:
         """Cells come in segments, each with a threshold of its own: the place of each segment's region (public)."""
 
-    def totals(self, nodes: Any) -> Ints:
+    def totals(self, nodes: Nodes) -> Ints:
         """The number of cells of each segment (public)."""
 
-    def occupied(self, engine: Any, positions: Ints, nodes: Any) -> tuple[Ints, Ints, Ints]:
+    def occupied(self, engine: Any, positions: Ints, nodes: Nodes) -> tuple[Ints, Ints, Ints]:
         """Exact counts of the occupied cells: those of segment i from starts[i] to starts[i + 1], cells ascending."""
 
     def sensitivity(self, unit: Unit) -> int:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes, Floats
 from cantle.errors import ParameterError
 from cantle.trusted.geometry.boxes import Ints
 
@@ -214,7 +214,7 @@ class HalfGini(Additive):
         return -(whole * (SCALE // 2) + rest * (SCALE // 2) // n)
 
 
-def _entropy_term(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _entropy_term(counts: Codes) -> Floats:
     """n log2 n, with 0 at 0."""
     x = counts.astype(np.float64)
     return x * np.log2(np.maximum(x, 1.0))

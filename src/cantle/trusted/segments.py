@@ -6,17 +6,20 @@ A segment is a region, or one of several parts of the root's cells, as the query
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.answers import NoisyCells
 from cantle.trusted.budget import NANO
-from cantle.trusted.geometry.boxes import Ints, is_int64_array
+from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
+from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Rate
 from cantle.trusted.queries import SparseQuery
 from cantle.trusted.set_queries import PairSupports, SetApart
+
+Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
 
 MOST_SPURIOUS = 10**7
 """Most empty cells that a question may list on average."""
@@ -35,7 +38,7 @@ class Segments:
     apart: SetApart | None
 
     @staticmethod
-    def of(query: SparseQuery, nodes: Any, cost: Ints, sensitivity: int, at_least: int | Ints) -> Segments:
+    def of(query: SparseQuery[Nodes], nodes: Nodes, cost: Ints, sensitivity: int, at_least: int | Ints) -> Segments:
         """The segments of a query about these regions, at a price per region."""
         total, owner = query.totals(nodes), query.owners(nodes)
         rate = Rate(cost[owner], sensitivity * NANO)

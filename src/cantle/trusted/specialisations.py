@@ -97,16 +97,22 @@ class _Specialisations:
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
 
-    def exact_scores(self, engine: ExactCounts, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:  # noqa: ARG002
+    def exact_scores(
+        self,
+        engine: ExactCounts,
+        positions: Ints,  # noqa: ARG002
+        nodes: Frontier,  # noqa: ARG002
+        quality: Quality,
+    ) -> Iterator[ScoredSplits]:
         yield self.score(engine, quality)
 
     def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
         raise NotImplementedError
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> list[Pick]:  # noqa: ARG002
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[ScoredSplits]]) -> list[Pick]:  # noqa: ARG002
         """One pick per selection: which value, and at which point."""
         [one] = chosen
-        scored: ScoredSplits = one.scored
+        scored = one.scored
         points = scored.point[one.place]
         points = np.where(points > 0, points + one.within, 0)
         values = scored.value[one.place].tolist()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class TableSets:
     penalties: Ints
     left: Ints
 
-    def fits(self, nodes: Frontier, domain: Domain, quality: Any) -> bool:
+    def fits(self, nodes: Frontier, domain: Domain, quality: Distance) -> bool:
         if type(quality) is not Distance or type(self.round) is not TableRound or not self.round.fits(nodes, domain):
             return False
         tables = self.round.tables
@@ -110,12 +110,12 @@ class TableSets:
             return False
         return bool(self.left[0] >= 0 and self.left[-1] < len(tables) and (np.diff(self.left) > 0).all())
 
-    def exact_scores(self, engine: CellEngine, positions: Ints, nodes: Frontier, quality: Any) -> Iterator[Scored]:  # noqa: ARG002
+    def exact_scores(self, engine: CellEngine, positions: Ints, nodes: Frontier, quality: Distance) -> Iterator[Scored]:  # noqa: ARG002
         exact_counts = engine.kept(self.round, lambda: counted(engine, self.round.key))
         exact_scores = quality.scores(exact_counts, self.models, self.penalties)[self.left]
         yield Scored(0, 1, exact_scores, np.array([0, len(self.left)], dtype=np.int64))
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> int:  # noqa: ARG002
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> int:  # noqa: ARG002
         return int(self.left[chosen[0].row[0]])
 
 
@@ -175,12 +175,18 @@ class HeavyValues:
     sizes: tuple[int, ...]
     none: int
 
-    def fits(self, nodes: Frontier, domain: Domain, quality: Any) -> bool:
+    def fits(self, nodes: Frontier, domain: Domain, quality: Heaviest) -> bool:
         known = is_whole(nodes, domain) and are_ints(self.sizes) and self.sizes == domain[0]
         scored = type(quality) is Heaviest and are_ints((self.none,)) and 0 <= self.none <= MOST_MODEL
         return known and scored and are_searches(self.searches, self.sizes)
 
-    def exact_scores(self, engine: CellEngine, positions: Ints, nodes: Frontier, quality: Any) -> Iterator[Scored]:  # noqa: ARG002
+    def exact_scores(
+        self,
+        engine: CellEngine,
+        positions: Ints,  # noqa: ARG002
+        nodes: Frontier,  # noqa: ARG002
+        quality: Heaviest,  # noqa: ARG002
+    ) -> Iterator[_ScoredValues]:
         first = np.array([[self.none], [1], [1], [-1], [-1], [-1]], dtype=np.int64)
         parts, taken, rows = [first], dict[int, Ints](), 1
         for place, search in enumerate(self.searches):
@@ -214,7 +220,7 @@ class HeavyValues:
                 ranks = np.sort(search.classes.rank(both, number))
                 yield number, size, exact_codes[mine], exact_counts[mine], ranks
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> tuple[int, int] | None:  # noqa: ARG002
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[_ScoredValues]]) -> tuple[int, int] | None:  # noqa: ARG002
         found, row, within = chosen[0].scored, int(chosen[0].row[0]), int(chosen[0].within[0])
         if found.search[row] < 0:
             return None
@@ -251,7 +257,7 @@ class Dependence:
         if n == 0:
             return 0
         # n x and x_j x_h are at most n^2, and the sum over a table at most 2 n^2: below 2^61 up to 2^30 records.
-        kind: Any = np.int64 if n < 1 << 30 else object
+        kind: type[np.int64 | np.object_] = np.int64 if n < 1 << 30 else np.object_
         total = 0
         for table in tables:
             x = table.astype(kind)
@@ -269,7 +275,7 @@ class Hubs:
     within: ColumnCells
     columns: tuple[int, ...]
 
-    def fits(self, nodes: Frontier, domain: Domain, quality: Any) -> bool:
+    def fits(self, nodes: Frontier, domain: Domain, quality: Dependence) -> bool:
         if not is_whole(nodes, domain) or type(quality) is not Dependence or type(self.within) is not ColumnCells:
             return False
         if not self.within.fits(domain[0]) or len(domain[0]) < 2 or not are_ints(self.columns) or not self.columns:
@@ -278,7 +284,13 @@ class Hubs:
         ascending = all(a < b for a, b in zip(self.columns, self.columns[1:], strict=False))
         return inside and ascending and all(are_tables(self._tables(h), self.within.sizes) for h in self.columns)
 
-    def exact_scores(self, engine: CellEngine, positions: Ints, nodes: Frontier, quality: Any) -> Iterator[Scored]:  # noqa: ARG002
+    def exact_scores(
+        self,
+        engine: CellEngine,
+        positions: Ints,  # noqa: ARG002
+        nodes: Frontier,  # noqa: ARG002
+        quality: Dependence,
+    ) -> Iterator[Scored]:
         scores = []
         for some in self._together():
             tables = tuple(table for hub in some for table in self._tables(hub))
@@ -289,7 +301,7 @@ class Hubs:
             scores += [quality.score(shaped[first : first + others]) for first in range(0, len(shaped), others)]
         yield Scored(0, 1, np.array(scores, dtype=np.int64), np.array([0, len(scores)], dtype=np.int64))
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen]) -> int:  # noqa: ARG002
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> int:  # noqa: ARG002
         return self.columns[int(chosen[0].row[0])]
 
     def _tables(self, hub: int) -> tuple[CrossTable, ...]:

@@ -40,7 +40,7 @@ def _head_of_the_data(original: Any) -> Any:
 
     def head_patterns(self: CuratorAsker, items: Ints, price: int) -> Noisy:
         _, held = inside(self.curator, "engine")._rows
-        number = np.bincount(held, minlength=int(self.curator.domain.size))
+        number = np.bincount(held, minlength=int(self.curator.root().tree.size))
         exact = np.flatnonzero(number == number.max()) if number.any() else items
         noisy: Noisy = original(self, exact, price)
         return noisy

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from cantle._arrays import Bools, Codes, Floats, Ints, Words
 from cantle._jit import compiled, inlined
+
+Int32s = NDArray[np.int32]
 
 _REFUSALS = 16  # pool.REFUSALS
 
 
 @inlined
-def mix(key: Any) -> Any:
+def mix(key: np.uint64) -> np.uint64:
     """`mixing.scramble` of one word."""
     word = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     word ^= word >> np.uint64(30)
@@ -24,13 +26,13 @@ def mix(key: Any) -> Any:
 
 
 @inlined
-def _unit(word: Any) -> Any:
+def _unit(word: np.uint64) -> float:
     """A number from 0 to below 1 from the upper 53 bits."""
     return np.float64(word >> np.uint64(11)) * 2.0**-53
 
 
 @compiled
-def _search(running: Any, at: float, first: int, last: int) -> int:
+def _search(running: Floats, at: float, first: int, last: int) -> int:
     """The first place from `first` to `last` - 1 whose running sum exceeds `at`, else the last place."""
     low, high = first, last - 1
     while low < high:
@@ -43,7 +45,7 @@ def _search(running: Any, at: float, first: int, last: int) -> int:
 
 
 @compiled
-def _guide(running: Any, parts: int) -> Any:
+def _guide(running: Floats, parts: int) -> Int32s:
     """For each of so many equal parts of the whole, the first place that may hold a point of it."""
     guide, place = np.empty(parts + 2, np.int32), 0
     for part in range(parts + 2):
@@ -55,9 +57,17 @@ def _guide(running: Any, parts: int) -> Any:
 
 @compiled
 def walk(
-    state: Any, starts: Any, items: Any, length: Any, rows: Any, partner: Any, mass: Any, follow: Any, running: Any,
-    head: Any,
-) -> None:  # fmt: skip
+    state: Words,
+    starts: Ints,
+    items: Codes,
+    length: Ints,
+    rows: Ints,
+    partner: Codes,
+    mass: Floats,
+    follow: Floats,
+    running: Floats,
+    head: Bools,
+) -> None:
     """`pool.plain_walk`, record by record."""
     parts = 4 * len(running)
     guide = _guide(running, parts)
@@ -96,7 +106,7 @@ def walk(
 
 
 @compiled
-def _next_free(item: int, record: Any, head: Any) -> int:
+def _next_free(item: np.int64, record: Codes, head: Bools) -> np.int64:
     """`pool._next_free`."""
     for step in range(len(head)):
         other = (item + step) % len(head)
@@ -105,12 +115,12 @@ def _next_free(item: int, record: Any, head: Any) -> int:
             for held in record:
                 there = there or held == other
             if not there:
-                return other
-    return -1
+                return np.int64(other)
+    return np.int64(-1)
 
 
 @compiled
-def _ascending(record: Any) -> None:
+def _ascending(record: Codes) -> None:
     """Sorts a record in place; most have few items."""
     if len(record) > 64:
         record.sort()
@@ -124,7 +134,7 @@ def _ascending(record: Any) -> None:
 
 
 @compiled
-def by_feature(feature: Any, rows: Any, ends: Any) -> Any:
+def by_feature(feature: Codes, rows: Int32s, ends: Ints) -> Int32s:
     """Rows sorted by feature, in order within a feature; `ends` begins as the start of each feature."""
     sorted_rows = np.empty(len(rows), rows.dtype)
     for k in range(len(rows)):
@@ -135,7 +145,15 @@ def by_feature(feature: Any, rows: Any, ends: Any) -> Any:
 
 @compiled
 def sweep(
-    weights: Any, starts: Any, rows: Any, target: Any, part: Any, smooth: float, low: float, high: float, cap: float
+    weights: Floats,
+    starts: Ints,
+    rows: Int32s,
+    target: Floats,
+    part: Floats,
+    smooth: float,
+    low: float,
+    high: float,
+    cap: float,
 ) -> None:
     """`rake.plain_sweep`."""
     for f in range(len(target)):
@@ -150,7 +168,7 @@ def sweep(
 
 
 @compiled
-def top_places(starts: Any, items: Any, place_of: Any, places: Any) -> Any:
+def top_places(starts: Ints, items: Codes, place_of: Codes, places: Codes) -> Ints:
     """The places of each record's top items, ascending, and where each record's begin."""
     begins, at = np.empty(len(starts), np.int64), 0
     for r in range(len(starts) - 1):
@@ -165,7 +183,7 @@ def top_places(starts: Any, items: Any, place_of: Any, places: Any) -> Any:
 
 
 @compiled
-def count_pairs(begins: Any, places: Any, number_of: Any, found: Any) -> None:
+def count_pairs(begins: Ints, places: Codes, number_of: Codes, found: Ints) -> None:
     """Adds up in `found` how many records hold each numbered pair of places (`number_of`: by cell, -1 for none)."""
     for r in range(len(begins) - 1):
         for b in range(begins[r] + 1, begins[r + 1]):
@@ -178,7 +196,7 @@ def count_pairs(begins: Any, places: Any, number_of: Any, found: Any) -> None:
 
 
 @compiled
-def list_pairs(begins: Any, places: Any, number_of: Any, ends: Any, rows: Any) -> None:
+def list_pairs(begins: Ints, places: Codes, number_of: Codes, ends: Ints, rows: Int32s) -> None:
     """Writes the records of each numbered pair; `ends` begins as the start of each pair's rows."""
     for r in range(len(begins) - 1):
         for b in range(begins[r] + 1, begins[r + 1]):

@@ -8,12 +8,12 @@ which a record of this size counts (set_parts.py). `smooth` keeps features below
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cantle import _fast
+from cantle._arrays import Codes
 from cantle.postprocess.baskets.pool import WORK
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
@@ -39,7 +39,7 @@ class Features:
         return np.bincount(owner, (weights * self.part)[self.rows], len(self.target)).astype(float)
 
 
-def postings(feature: npt.NDArray[Any], rows: npt.NDArray[np.int32], number: int) -> tuple[Ints, npt.NDArray[np.int32]]:
+def postings(feature: Codes, rows: npt.NDArray[np.int32], number: int) -> tuple[Ints, npt.NDArray[np.int32]]:
     """Occurrences (feature, row) as ragged rows by feature; rows stay in order."""
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(feature, minlength=number))])
     if _fast.worth_loading(len(feature)):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from cantle._arrays import Codes, Floats, Ints
 from cantle._jit import compiled
 
 
 @compiled
-def rake(rows: Any, index: Any, groups: Any, goals: Any, starts: Any, widths: Any, factors: Any, order: Any) -> None:
+def rake(
+    rows: Floats, index: Codes, groups: Codes, goals: Floats, starts: Ints, widths: Ints, factors: Floats, order: Ints
+) -> None:
     """See conditionals.rake."""
     records, refined = rows.shape
     mass = np.empty((factors.shape[1], refined))
@@ -49,7 +50,7 @@ def rake(rows: Any, index: Any, groups: Any, goals: Any, starts: Any, widths: An
 
 
 @compiled
-def _draw(first: Any, lead: Any, factors: Any, index: Any, uniforms: Any, drawn: Any) -> None:
+def _draw(first: Floats, lead: Codes, factors: Floats, index: Codes, uniforms: Floats, drawn: Codes) -> None:
     groups = first.shape[1]
     weights = np.empty(groups)
     for u in range(len(uniforms)):
@@ -68,15 +69,15 @@ def _draw(first: Any, lead: Any, factors: Any, index: Any, uniforms: Any, drawn:
         drawn[u] = at
 
 
-def draw(first: Any, lead: Any, factors: Any, index: Any, uniforms: Any) -> Any:
+def draw(first: Floats, lead: Codes, factors: Floats, index: Codes, uniforms: Floats) -> Codes:
     """See conditionals.draw."""
-    drawn = np.empty(len(uniforms), dtype=np.uint8 if first.shape[1] <= 256 else np.uint16)
+    drawn: Codes = np.empty(len(uniforms), dtype=np.min_scalar_type(first.shape[1] - 1))
     _draw(first, lead, factors, index, uniforms, drawn)
     return drawn
 
 
 @compiled
-def stratified(keys: Any, strata: int, shuffle: Any, jitter: Any) -> Any:
+def stratified(keys: Codes, strata: int, shuffle: Codes, jitter: Floats) -> Floats:
     """See conditionals.stratified."""
     sizes, ranks = np.zeros(strata, dtype=np.int64), np.zeros(strata, dtype=np.int64)
     for u in range(len(keys)):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from cantle._arrays import Codes, Floats
 from cantle._jit import compiled
 
 
 @compiled
-def gather(effects: Any, rows: Any) -> Any:
+def gather(effects: Floats, rows: Codes) -> Floats:
     """See label_fit.gather."""
     total = np.empty(rows.shape[1])
     for u in range(rows.shape[1]):
@@ -22,7 +21,7 @@ def gather(effects: Any, rows: Any) -> Any:
 
 
 @compiled
-def scatter(values: Any, rows: Any, cells: int) -> Any:
+def scatter(values: Floats, rows: Codes, cells: int) -> Floats:
     """See label_fit.scatter."""
     total = np.zeros(cells)
     for block in range(rows.shape[0]):

@@ -7,19 +7,16 @@ the definition edge by edge; tests/laws/test_projection.py compares the two arra
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle._arrays import Bools, Ints
 from cantle.trusted.bounding.graph_arrays import Ends
-from cantle.trusted.bounding.node_ids import Ints
-
-Bools = NDArray[np.bool_]
 
 
-def _scan(ends: Any, theta: Any, degrees: Any, kept: Any) -> None:
+def _scan(ends: Ends, theta: int, degrees: NDArray[np.int32], kept: Bools) -> None:
     for i in range(len(ends)):
         one, other = ends[i, 0], ends[i, 1]
         if degrees[one] < theta and degrees[other] < theta:

@@ -11,11 +11,11 @@ them, so the order of the records leaves no trace.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle._arrays import Codes
 from cantle.trusted.bounding.graph_arrays import Ends, Graph
 from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, number_keys, text_keys
 
@@ -55,7 +55,7 @@ class Declared:
     numbers: Ints | None = None
     texts: frozenset[bytes] = frozenset()
 
-    def has_numbers(self, numbers: NDArray[Any]) -> Bools:
+    def has_numbers(self, numbers: Codes) -> Bools:
         if self.numbers is None:
             return (numbers >= self.low) & (numbers <= self.high)
         return np.isin(numbers, self.numbers)
@@ -66,7 +66,7 @@ class Pairs:
 
     def __init__(self, *, titles: bool = False) -> None:
         """`titles`: a pair of usual column titles is no record."""
-        self._numbers: list[NDArray[Any]] = []
+        self._numbers: list[Codes] = []
         self._texts: list[tuple[Ints, Bools]] = []  # pairs with a text in them, and where
         self._known = _Numbered()
         self._titles = titles
@@ -103,7 +103,7 @@ class Pairs:
         del plain
         used, (text_ends,) = _numbered([mixed[is_text]])
         mixed[~is_text], mixed[is_text] = mixed_ends, text_ends + len(found)
-        parts: list[NDArray[Any]] = [plain_ends.reshape(-1, 2), mixed]
+        parts: list[Codes] = [plain_ends.reshape(-1, 2), mixed]
         ends = _edges(parts)
         keys = np.concatenate([number_keys(found), text_keys([texts[i] for i in used.tolist()])])
         if listed:
@@ -151,7 +151,7 @@ def _are_titles(pairs: Ints, other: Bools, rank: dict[bytes, int]) -> Bools:
     return found
 
 
-def _numbered(columns: list[NDArray[Any]]) -> tuple[Ints, list[NDArray[np.int32]]]:
+def _numbered(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:
     """The distinct values of all columns, ascending, and for each value its place among them."""
     some = [column for column in columns if len(column)]
     if not some:
@@ -162,7 +162,7 @@ def _numbered(columns: list[NDArray[Any]]) -> tuple[Ints, list[NDArray[np.int32]
     return _by_sorting(columns)
 
 
-def _by_table(columns: list[NDArray[Any]], low: int, high: int) -> tuple[Ints, list[NDArray[np.int32]]]:
+def _by_table(columns: list[Codes], low: int, high: int) -> tuple[Ints, list[NDArray[np.int32]]]:
     """Values that lie close together are looked up in a table."""
     seen = np.zeros(high - low + 1, dtype=np.bool_)
     for column in columns:
@@ -178,7 +178,7 @@ def _by_table(columns: list[NDArray[Any]], low: int, high: int) -> tuple[Ints, l
     return np.flatnonzero(seen) + low, made
 
 
-def _by_sorting(columns: list[NDArray[Any]]) -> tuple[Ints, list[NDArray[np.int32]]]:
+def _by_sorting(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:
     values = np.concatenate(columns).astype(np.int64, copy=False)
     places = np.argsort(values)
     values = values[places]
@@ -189,7 +189,7 @@ def _by_sorting(columns: list[NDArray[Any]]) -> tuple[Ints, list[NDArray[np.int3
     return values[first], np.split(out, np.cumsum([len(column) for column in columns])[:-1])
 
 
-def _between_listed(parts: list[NDArray[Any]], ends: Ends, keys: Keys) -> tuple[Ends, Keys]:
+def _between_listed(parts: list[Codes], ends: Ends, keys: Keys) -> tuple[Ends, Keys]:
     """If all nodes are listed, only those count, and only edges between them: a node known only from its edges would
     disappear with its last neighbour, so one node could change the number of nodes by any amount."""
     own = np.zeros(len(keys), dtype=np.bool_)
@@ -201,7 +201,7 @@ def _between_listed(parts: list[NDArray[Any]], ends: Ends, keys: Keys) -> tuple[
     return np.ascontiguousarray(place[ends[own[ends].all(axis=1)]]), keys[own]
 
 
-def _edges(parts: list[NDArray[Any]]) -> Ends:
+def _edges(parts: list[Codes]) -> Ends:
     """The edges of all pairs, each once, the smaller end first, ascending; loops are left out."""
     code = np.empty(sum(map(len, parts)), dtype=np.int64)
     at = 0

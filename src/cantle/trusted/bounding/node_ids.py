@@ -15,11 +15,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle._arrays import Codes
 from cantle.trusted.mixing import scramble
 
 Ints = NDArray[np.int64]
@@ -70,7 +70,7 @@ def _of_long_number(value: int) -> Identifier | None:
         return None
 
 
-def number_keys(numbers: NDArray[Any]) -> Keys:
+def number_keys(numbers: Codes) -> Keys:
     """The public hash of numbers: a bijection of 64-bit words."""
     return scramble(numbers.astype(np.int64).view(np.uint64) ^ _NUMBERS)
 

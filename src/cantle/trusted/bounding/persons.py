@@ -10,11 +10,11 @@ removing one of them would bring back records of the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.mixing import scramble
 
@@ -29,7 +29,7 @@ def person_numbers(ids: pl.Series) -> Ints:
     return ids.rank("dense").cast(int).fill_null(0).to_numpy().astype(np.int64) - 1
 
 
-def within_bound(person: Ints, columns: list[NDArray[Any]], max_records: int) -> Bools:
+def within_bound(person: Ints, columns: list[Codes], max_records: int) -> Bools:
     """Which records are used, given the person and the codes of each."""
     mark = np.full(len(person), KEY, dtype=np.uint64)
     for column in columns:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from cantle._arrays import Codes, Ints
 from cantle._jit import compiled
 
 
 @compiled
-def items(starts: Any, codes: Any, parts: Any, most: int, counts: Any) -> None:
+def items(starts: Ints, codes: Codes, parts: Ints, most: int, counts: Ints) -> None:
     """`basket_counts.plain_items`."""
     universe = len(counts) // 2
     for r in range(len(starts) - 1):
@@ -21,7 +20,7 @@ def items(starts: Any, codes: Any, parts: Any, most: int, counts: Any) -> None:
 
 
 @compiled
-def pairs(starts: Any, codes: Any, place_of: Any, parts: Any, counts: Any) -> None:
+def pairs(starts: Ints, codes: Codes, place_of: Codes, parts: Ints, counts: Ints) -> None:
     """`basket_counts.plain_pairs`."""
     mine = np.empty(len(parts), np.int64)
     for r in range(len(starts) - 1):

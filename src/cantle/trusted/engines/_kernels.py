@@ -6,10 +6,9 @@ and move; they never choose and never draw. Every one is checked against the pla
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from cantle._arrays import Codes, Ints, Words
 from cantle._jit import compiled
 
 _U = np.uint64
@@ -17,7 +16,7 @@ _LOW = 2**32 - 1
 
 
 @compiled
-def pack(codes: Any, classes: Any, sizes: Any, rows: Any) -> Any:
+def pack(codes: Codes, classes: Codes, sizes: Ints, rows: Codes) -> bool:
     """Writes codes and class of each record as a row; returns whether all are below their sizes.
 
     The other kernels use codes as positions in arrays, so they must be below their sizes, as the encoder's are.
@@ -33,7 +32,7 @@ def pack(codes: Any, classes: Any, sizes: Any, rows: Any) -> Any:
 
 
 @compiled
-def count_classes(rows: Any, label: Any, start: Any, end: Any, counts: Any) -> None:
+def count_classes(rows: Codes, label: int, start: Ints, end: Ints, counts: Ints) -> None:
     """counts[i, class] of region i; counts begin at 0."""
     for i in range(len(start)):
         for r in range(start[i], end[i]):
@@ -42,7 +41,7 @@ def count_classes(rows: Any, label: Any, start: Any, end: Any, counts: Any) -> N
 
 @compiled
 def count_one_ways(
-    rows: Any, label: Any, start: Any, end: Any, attributes: Any, offsets: Any, classes: Any, counts: Any
+    rows: Codes, label: int, start: Ints, end: Ints, attributes: Ints, offsets: Ints, classes: int, counts: Ints
 ) -> None:
     """counts[i, (offset of the table + code) * classes + class]; with one class the class is left out."""
     for i in range(len(start)):
@@ -53,7 +52,7 @@ def count_one_ways(
 
 
 @compiled
-def count_each(rows: Any, label: Any, start: Any, end: Any, attribute: Any, classes: Any, counts: Any) -> None:
+def count_each(rows: Codes, label: int, start: Ints, end: Ints, attribute: Ints, classes: int, counts: Ints) -> None:
     """counts[i, code * classes + class] of region i's own attribute."""
     for i in range(len(start)):
         for r in range(start[i], end[i]):
@@ -62,7 +61,7 @@ def count_each(rows: Any, label: Any, start: Any, end: Any, attribute: Any, clas
 
 
 @compiled
-def count_children(rows: Any, start: Any, end: Any, attribute: Any, point: Any, counts: Any) -> None:
+def count_children(rows: Codes, start: Ints, end: Ints, attribute: Ints, point: Ints, counts: Ints) -> None:
     """counts[i, child] of a cut of region i."""
     for i in range(len(start)):
         for r in range(start[i], end[i]):
@@ -70,7 +69,7 @@ def count_children(rows: Any, start: Any, end: Any, attribute: Any, point: Any, 
 
 
 @compiled
-def part(rows: Any, words: Any, start: Any, end: Any, attribute: Any, point: Any, middle: Any) -> None:
+def part(rows: Codes, words: Words, start: Ints, end: Ints, attribute: Ints, point: Ints, middle: Ints) -> None:
     """Moves the rows of each region so that those below its cut come first, up to middle[i].
 
     `words` are the same rows as 64-bit words. Row r is swapped with the first row known to be on the right (or with
@@ -89,7 +88,9 @@ def part(rows: Any, words: Any, start: Any, end: Any, attribute: Any, point: Any
 
 
 @compiled
-def _add_bytes(rows: Any, words: Any, label: Any, first: Any, last: Any, offset: Any, steps: Any, table: Any) -> None:
+def _add_bytes(
+    rows: Codes, words: Words, label: int, first: int, last: int, offset: Words, steps: Ints, table: Ints
+) -> None:
     """Adds the step of their class to table[offset of the column + code], for rows of one-byte codes, eight per word.
     Columns that are not needed have an offset too, beyond those that are."""
     for r in range(first, last):
@@ -102,7 +103,7 @@ def _add_bytes(rows: Any, words: Any, label: Any, first: Any, last: Any, offset:
 
 @compiled
 def _add_rows(
-    rows: Any, label: Any, first: Any, last: Any, open_: Any, offset: Any, bases: Any, steps: Any, table: Any
+    rows: Codes, label: int, first: int, last: int, open_: Ints, offset: Words, bases: Ints, steps: Ints, table: Ints
 ) -> None:
     """Adds the step of their class to table[base of the class + offset of the attribute + code], for the open ones."""
     for r in range(first, last):
@@ -113,7 +114,7 @@ def _add_rows(
 
 
 @compiled
-def _told_apart(left: Any, total: Any) -> Any:
+def _told_apart(left: Ints, total: Ints) -> int:
     """max over classes c != c' of left_c + right_c', by the two largest of each side; 0 when there is one class."""
     best_l, next_l, who_l, best_r, next_r, who_r = -1, -1, -1, -1, -1, -1
     for c in range(len(total)):
@@ -133,19 +134,19 @@ def _told_apart(left: Any, total: Any) -> Any:
 
 @compiled
 def score_cuts(
-    rows: Any,
-    words: Any,
-    label: Any,
-    start: Any,
-    end: Any,
-    lo: Any,
-    hi: Any,
-    only: Any,
-    even: Any,
-    apart: Any,
-    classes: Any,
-    sizes: Any,
-    scores: Any,
+    rows: Codes,
+    words: Words,
+    label: int,
+    start: Ints,
+    end: Ints,
+    lo: Ints,
+    hi: Ints,
+    only: Ints,
+    even: int,
+    apart: int,
+    classes: int,
+    sizes: Ints,
+    scores: Ints,
 ) -> None:
     """Scores even * min(sides) + apart * (records separated by class) of all cuts of each region, one after the other.
 
@@ -216,14 +217,14 @@ def score_cuts(
 
 
 @compiled
-def add_spans(entry: Any, column: Any, table: Any) -> None:
+def add_spans(entry: Codes, column: Codes, table: Codes) -> None:
     """Adds table[code] of an attribute to the entry of each record."""
     for r in range(len(entry)):
         entry[r] += table[column[r]]
 
 
 @compiled
-def count_bins(entry: Any, column: Any, bins: Any, width: Any, counts: Any) -> None:
+def count_bins(entry: Codes, column: Codes, bins: Codes, width: int, counts: Ints) -> None:
     """counts[entry * width + bin of the code]; counts begin at 0."""
     for r in range(len(entry)):
         counts[_U(entry[r]) * _U(width) + _U(bins[column[r]])] += 1

@@ -25,18 +25,34 @@ inside the curator call that asked. A miscount costs privacy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import Kept
-from cantle.trusted.keys import TABLE_KEYS, CodeTable, GridBins, GridCells
+from cantle.trusted.geometry.item_partitions import Kept, Partitions
+from cantle.trusted.keys import TABLE_KEYS, CodeTable, Domain, GridBins, GridCells, PublicDomain
 from cantle.trusted.table_keys import CELL_KEYS
 
 Chunk = tuple[int, int, Ints]
 
 Counted = tuple[Ints, Ints]
 """Counts of several tables, one after the other, and where each begins."""
+
+
+Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
+
+
+class Rule(Protocol[Nodes]):
+    """A public rule by which regions are split; every record goes to one child, or is dropped."""
+
+    def fits(self, nodes: Nodes) -> bool:
+        """Whether it is one for these regions."""
+
+    def times(self, nodes: Nodes) -> Ints:
+        """The number of children of each region."""
+
+    def children(self, nodes: Nodes, first_id: int) -> Nodes:
+        """The children, numbered from `first_id`."""
 
 
 class Engine(Protocol):
@@ -55,19 +71,32 @@ class Engine(Protocol):
         """Whether it counts with compiled kernels; the noise and the post-processing of its run then use them too."""
 
     @property
-    def domain(self) -> Any:
+    def domain(self) -> PublicDomain:
         """The public domain of the data."""
 
-    def root(self) -> Any:
+    def root(self) -> Frontier | Partitions:
         """All records as one region."""
 
-    def tally(self, positions: Ints, key: Any) -> Iterator[Chunk]: ...
+    def tally(self, positions: Ints, key: Any) -> Iterator[Chunk]:
+        """Exact counts by one of the `keys`; the curator asks for no other."""
 
     def close(self) -> None: ...
 
 
-class TableEngine(Engine, Protocol):
+class SplitEngine(Engine, Protocol):
+    """Records whose regions can be split."""
+
+    def split(self, positions: Ints, rule: Any, /) -> None:
+        """Moves on to the children of these regions under a rule for their kind of data."""
+
+
+class TableEngine(SplitEngine, Protocol):
     """Records of codes."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    def root(self) -> Frontier: ...
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -77,7 +106,7 @@ class TableEngine(Engine, Protocol):
     def classes(self) -> int:
         """Number of classes, 1 without a target (public)."""
 
-    def split(self, positions: Ints, cuts: Cuts) -> None: ...
+    def split(self, positions: Ints, cuts: Cuts, /) -> None: ...
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]: ...
 
@@ -105,7 +134,7 @@ class Fused(Protocol):
         attribute only[i] if `only` is given; classes = 1 leaves the class out. Scores hold until the next chunk."""
 
 
-class SetsEngine(Engine, Protocol):
+class SetsEngine(SplitEngine, Protocol):
     """Records that are sets of items."""
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
@@ -115,7 +144,7 @@ class SetsEngine(Engine, Protocol):
         """Cells of pairs of these items that occur, ascending, and their parts (set_queries.PairSupports); only before
         the first split."""
 
-    def split(self, positions: Ints, kept: Kept) -> None: ...
+    def split(self, positions: Ints, kept: Kept, /) -> None: ...
 
 
 class GraphsEngine(Engine, Protocol):
@@ -149,7 +178,7 @@ class Tables:
         return self._kept[1]
 
     @property
-    def domain(self) -> tuple[tuple[int, ...], int]:
+    def domain(self) -> Domain:
         return self.sizes, self.classes
 
     def root(self) -> Frontier:

@@ -9,16 +9,13 @@ The plain forms are the specification; for many records a compiled twin gives th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from cantle import _fast
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
 
-Codes = npt.NDArray[Any]
 _BLOCK = 1 << 20  # pairs listed at once by the plain form
 
 

@@ -6,11 +6,12 @@ Grid tables are counted in an array if the table is not much larger than the dat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import Layout
 from cantle.trusted.engines.table_counts import count_cells, count_key
@@ -30,8 +31,8 @@ class ColumnEngine(Tables):
 
     def __init__(
         self,
-        columns: list[npt.NDArray[Any]],
-        classes: npt.NDArray[Any],
+        columns: list[Codes],
+        classes: Codes,
         *,
         sizes: tuple[int, ...],
         class_count: int,
@@ -41,9 +42,9 @@ class ColumnEngine(Tables):
         self._columns, self._class = columns, classes
         self._grid: Grid | None = None
         self._cells = 0
-        self._entry: npt.NDArray[Any] = np.zeros(0, np.int64)
+        self._entry: Codes = np.zeros(0, np.int64)
         self._tables: dict[int, tuple[Ints, Ints]] = {}
-        self._located_in: tuple[ColumnCells, npt.NDArray[Any]] | None = None
+        self._located_in: tuple[ColumnCells, Codes] | None = None
         self._copy: Ints | None = None
         self.compiled = compiled
         if self.compiled and not all(map(_are_below, (*columns, classes), (*sizes, class_count))):
@@ -52,7 +53,7 @@ class ColumnEngine(Tables):
     def __repr__(self) -> str:
         return "ColumnEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
@@ -130,7 +131,7 @@ class ColumnEngine(Tables):
         """
         if self._grid is None or not self._grid.same(grid):
             self._grid, self._cells = grid.copy(), grid.cells
-            kind = np.int32 if self._cells * self.classes < 2**31 else np.int64
+            kind: type[np.integer] = np.int32 if self._cells * self.classes < 2**31 else np.int64
             self._entry = self._located(kind) if self.compiled else self._entries().astype(kind, copy=False)
 
     def _entries(self) -> Ints:
@@ -139,7 +140,7 @@ class ColumnEngine(Tables):
         cell = self._grid.locate(self._columns) if self._columns else np.zeros(len(self._class), dtype=np.int64)
         return cell * self.classes + self._class
 
-    def _located(self, kind: Any) -> npt.NDArray[Any]:
+    def _located(self, kind: type[np.integer]) -> Codes:
         """The same by kernels, attribute by attribute: a table holds what each code adds to the entry."""
         from cantle.trusted.engines import _kernels
 
@@ -155,7 +156,7 @@ class ColumnEngine(Tables):
         return entry
 
 
-def _are_below(column: npt.NDArray[Any], size: int) -> bool:
+def _are_below(column: Codes, size: int) -> bool:
     """Whether all codes are in the domain, as the encoder's are: kernels use them as positions in arrays."""
     return not len(column) or (int(column.max()) < size and int(column.min()) >= 0)
 
@@ -165,18 +166,18 @@ def _table(key: GridBins, size: int) -> npt.NDArray[np.int32]:
     return np.repeat(key.number.astype(np.int32), np.diff(key.starts, append=size))
 
 
-def _bins(key: GridBins, size: int, column: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+def _bins(key: GridBins, size: int, column: Codes) -> npt.NDArray[np.int32]:
     """The place of each record's code within its span, by a table of all codes where that is small."""
     if size <= LOOKED_UP:
         return np.take(_table(key, size), column, mode="clip")  # codes are below size; "clip" only saves the check
     return key.number[np.searchsorted(key.starts, column, side="right") - 1].astype(np.int32)
 
 
-def _occupied(entry: Ints, entries: int) -> tuple[Ints, Ints]:
+def _occupied(entry: Codes, entries: int) -> tuple[Ints, Ints]:
     if entries <= max(DENSE, 2 * len(entry)):
         counts = np.bincount(entry, minlength=entries)
         listed = np.flatnonzero(counts)
         return listed, counts[listed]
     entry = np.sort(entry)
     first = np.flatnonzero(np.diff(entry, prepend=-1))
-    return entry[first], np.diff(first, append=len(entry))
+    return entry[first].astype(np.int64, copy=False), np.diff(first, append=len(entry))

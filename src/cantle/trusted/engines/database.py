@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class DatabaseEngine(Tables):
     def __repr__(self) -> str:
         return "DatabaseEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:

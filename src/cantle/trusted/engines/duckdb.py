@@ -18,11 +18,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
@@ -45,7 +45,7 @@ MEMORY = 4 << 30
 """Bytes, where no limit is given."""
 
 
-Batch = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]]
+Batch = tuple[Sequence[Codes], Codes]
 """Codes by column, and classes."""
 
 
@@ -94,7 +94,7 @@ class DuckEngine(Tables):
     def __repr__(self) -> str:
         return "DuckEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:

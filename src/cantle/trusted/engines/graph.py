@@ -12,7 +12,7 @@ replaced replaces at most one of the n largest.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from cantle.trusted.degree_queries import (
     AtLeast,
     AtMost,
     DegreesAbove,
-    GraphDomain,
     KeptEdges,
     Nodes,
     SortedDegrees,
@@ -33,6 +32,7 @@ from cantle.trusted.degree_queries import (
 from cantle.trusted.engines.base import Chunk
 from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.keys import GraphDomain
 
 
 class GraphEngine:
@@ -53,7 +53,7 @@ class GraphEngine:
     def __repr__(self) -> str:
         return "GraphEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds a private graph and cannot be pickled")
 
     @property

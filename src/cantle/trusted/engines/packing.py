@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import ChildSizes, Classes, GridBins, Key, OneWayEach, OneWays, Sizes
@@ -24,7 +24,7 @@ Words = npt.NDArray[np.uint64]
 Cells = Callable[[Words, Ints, Ints], Ints]
 """A function from words, classes and region numbers to the cell in which each record is counted."""
 
-Sparse = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+Sparse = list[tuple[Codes, Codes]]
 """The positions of non-zero counts, and these counts, table by table: less to send."""
 
 SLICE = 1 << 16
@@ -51,7 +51,7 @@ class Layout:
         self.mask = np.array([(1 << width) - 1 for width in bits], dtype=np.uint64)
         self.words = last + 1
 
-    def pack(self, columns: Sequence[npt.NDArray[Any]], classes: npt.NDArray[Any]) -> Words:
+    def pack(self, columns: Sequence[Codes], classes: Codes) -> Words:
         """The words of records given as columns."""
         words = np.zeros((self.words, len(classes)), dtype=np.uint64)
         for column, word, shift in zip((*columns, classes), self.word, self.shift, strict=True):
@@ -82,7 +82,7 @@ class Layout:
         return cell * self.classes + self.column(words, -1)
 
 
-def split_words(layout: Layout, words: Words, node: Ints, number: Ints, cuts: Cuts) -> tuple[Words, Ints]:
+def split_words(layout: Layout, words: Words, node: Codes, number: Ints, cuts: Cuts) -> tuple[Words, Ints]:
     """The records of the regions that are split, and the number of each one's child.
 
     `number` gives for each region its place among the split ones, -1 for closed ones, whose records are dropped.

@@ -8,11 +8,11 @@ once would allocate gigabytes. `benchmarks/speed.py` measures whole runs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Bools, Codes
 from cantle.trusted.engines.base import Chunk, TableEngine, Tables
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
@@ -43,8 +43,8 @@ class MemoryEngine(Tables):
 
     def __init__(
         self,
-        codes: npt.NDArray[Any],
-        classes: npt.NDArray[Any],
+        codes: Codes,
+        classes: Codes,
         *,
         sizes: tuple[int, ...],
         class_count: int,
@@ -58,7 +58,7 @@ class MemoryEngine(Tables):
     def __repr__(self) -> str:
         return "MemoryEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class MemoryEngine(Tables):
             last = min(first + step, len(positions))
             yield first, last, self._count(positions[first:last], first, key)
 
-    def _rows(self, positions: Ints) -> tuple[Any, Ints]:
+    def _rows(self, positions: Ints) -> tuple[slice | Ints, Ints]:
         """Rows of the listed regions, and for each row its region's number within the list."""
         lengths = self._starts[positions + 1] - self._starts[positions]
         local = np.repeat(np.arange(len(positions)), lengths)
@@ -101,7 +101,7 @@ class MemoryEngine(Tables):
             case _:
                 raise NotImplementedError("sets are counted by the set engine")
 
-    def _joint(self, value: npt.NDArray[Any], rows: Any, classes: int) -> npt.NDArray[Any]:
+    def _joint(self, value: Codes, rows: slice | Ints, classes: int) -> Codes:
         """The cell (code, class) of each row; the code alone when the class is left out."""
         return value if classes == 1 else value.astype(np.int64) * classes + self._class[rows]
 
@@ -140,20 +140,18 @@ class MemoryEngine(Tables):
         self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _at(codes: npt.NDArray[Any], rows: Any) -> npt.NDArray[Any]:
+def _at(codes: Codes, rows: slice | Ints) -> Codes:
     """These rows; `take` moves whole rows, an index moves value by value."""
     return codes[rows] if isinstance(rows, slice) else codes.take(rows, axis=0)
 
 
-def _bincount(local: Ints, cell: npt.NDArray[Any], cells: int, nodes: int) -> Ints:
+def _bincount(local: Ints, cell: Codes | Bools, cells: int, nodes: int) -> Ints:
     """Counts (nodes, cells) of rows given by region and cell."""
     flat = local * cells + cell
     return np.bincount(flat, minlength=nodes * cells).reshape(nodes, cells)
 
 
-def open_rows(
-    codes: npt.NDArray[Any], classes: npt.NDArray[Any], *, sizes: tuple[int, ...], class_count: int, compiled: bool
-) -> TableEngine:
+def open_rows(codes: Codes, classes: Codes, *, sizes: tuple[int, ...], class_count: int, compiled: bool) -> TableEngine:
     """This engine, or the one with kernels."""
     if compiled:
         from cantle.trusted.engines.rows_compiled import CompiledEngine

@@ -7,11 +7,11 @@ in place; a region is the rows from its start to its end, and rows of closed reg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.engines import _kernels
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.geometry.boxes import Cuts, Ints
@@ -29,8 +29,8 @@ class CompiledEngine(Tables):
 
     def __init__(
         self,
-        codes: npt.NDArray[Any],
-        classes: npt.NDArray[Any],
+        codes: Codes,
+        classes: Codes,
         *,
         sizes: tuple[int, ...],
         class_count: int,
@@ -52,7 +52,7 @@ class CompiledEngine(Tables):
     def __repr__(self) -> str:
         return "CompiledEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.errors import ParameterError
 from cantle.trusted.engines.base import Chunk
 from cantle.trusted.engines.basket_counts import count_items, count_pairs, count_patterns, count_sizes
@@ -42,13 +42,13 @@ class SetEngine:
     keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
     compiled: bool = False
 
-    def __init__(self, starts: Ints, items: npt.NDArray[Any], *, tree: ItemTree, most: int) -> None:
+    def __init__(self, starts: Ints, items: Codes, *, tree: ItemTree, most: int) -> None:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
         self._tree, self._most = tree.copy(), most
         starts, items = _cut(starts, items, most, tree.size)
-        self._rows: tuple[Ints, npt.NDArray[Any]] = starts, items
-        self._touched: tuple[list[npt.NDArray[Any]], list[Ints]] | None = None
+        self._rows: tuple[Ints, Codes] = starts, items
+        self._touched: tuple[list[Codes], list[Codes]] | None = None
         self._records = np.arange(len(starts) - 1, dtype=np.int64)
         self._starts: Ints = np.array([0, len(starts) - 1], dtype=np.int64)
         self._parts = self.root()
@@ -57,7 +57,7 @@ class SetEngine:
     def __repr__(self) -> str:
         return "SetEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
@@ -131,13 +131,13 @@ class SetEngine:
             self._placed = positions.copy(), records, cells
         return self._placed[1:]
 
-    def _levels(self) -> tuple[list[npt.NDArray[Any]], list[Ints]]:
+    def _levels(self) -> tuple[list[Codes], list[Codes]]:
         """What all records touch, height by height."""
         if self._touched is None:
             self._touched = _levels(*self._rows, self._tree)
         return self._touched
 
-    def _mask(self, positions: Ints, records: Ints, starts: Ints) -> npt.NDArray[Any]:
+    def _mask(self, positions: Ints, records: Ints, starts: Ints) -> Codes:
         """The children of its partition's next node that each record touches."""
         masks, offsets = self._levels()
         heights, taken = self._parts.height[positions], self._parts.taken[positions]
@@ -161,10 +161,10 @@ class _Cells:
     cell: Ints
     bits: int
     total: int
-    masks: Ints | None
+    masks: Codes | None
 
     @staticmethod
-    def of(part: Ints, mask: npt.NDArray[Any], parts: int) -> _Cells:
+    def of(part: Ints, mask: Codes, parts: int) -> _Cells:
         masks = None
         width = int(mask.max(initial=0)).bit_length()
         if width > WIDE:
@@ -199,16 +199,16 @@ class _Cells:
         return np.where(wanted[near] == self.cell, known[near], -1)
 
 
-def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list[npt.NDArray[Any]], list[Ints]]:
+def _levels(starts: Ints, items: Codes, tree: ItemTree) -> tuple[list[Codes], list[Codes]]:
     """For each height from 1 on: masks of the children touched, by record and node, and where each record's masks
     begin. Codes ascend within a record without repeats, so a node's children are next to each other at every height."""
-    masks, offsets = [], []
-    child: npt.NDArray[Any] = np.asarray(items, dtype=np.int32)
-    begins: npt.NDArray[Any] = starts
+    masks, offsets = list[Codes](), list[Codes]()
+    child: Codes = np.asarray(items, dtype=np.int32)
+    begins: Codes = starts
     for edge in tree.edges:
         node_of = np.repeat(np.arange(len(edge) - 1, dtype=np.int32), np.diff(edge))
         small = int(np.diff(edge).max())
-        kind = np.uint16 if small <= 16 else np.uint32 if small <= 32 else np.int64
+        kind: type[np.integer] = np.uint16 if small <= 16 else np.uint32 if small <= 32 else np.int64
         bit_of = (np.ones(1, np.int64) << (np.arange(len(node_of)) - edge[node_of])).astype(kind)
         node = node_of[child]
         new = np.empty(len(child), dtype=np.bool_)
@@ -217,7 +217,7 @@ def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list
         new[begins[:-1]] = True
         first = np.flatnonzero(new)
         masks.append(_sums(bit_of[child], first))
-        before = np.zeros(len(child) + 1, dtype=np.int32 if len(child) < 1 << 31 else np.int64)
+        before: Codes = np.zeros(len(child) + 1, dtype=np.int32 if len(child) < 1 << 31 else np.int64)
         np.cumsum(new, out=before[1:])
         begins = before[begins]
         offsets.append(begins)
@@ -225,7 +225,7 @@ def _levels(starts: Ints, items: npt.NDArray[Any], tree: ItemTree) -> tuple[list
     return masks, offsets
 
 
-def _sums(values: npt.NDArray[Any], first: Ints) -> npt.NDArray[Any]:
+def _sums(values: Codes, first: Ints) -> Codes:
     """The sum of the values of each stretch that begins at `first`; for distinct bits this is their union. Running sums
     may overflow, but their differences are still right."""
     running = np.cumsum(values, dtype=values.dtype)[np.append(first[1:], len(values)) - 1] if len(first) else values
@@ -233,7 +233,7 @@ def _sums(values: npt.NDArray[Any], first: Ints) -> npt.NDArray[Any]:
     return running
 
 
-def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[Ints, npt.NDArray[Any]]:
+def _cut(starts: Ints, items: Codes, most: int, size: int) -> tuple[Ints, Codes]:
     """Records of more than `most` items cut to those of smallest hash; a public function of each record alone.
 
     A record's hash is the sum of its items' hashes (so their order does not matter); an item's mark is the hash of both
@@ -247,8 +247,9 @@ def _cut(starts: Ints, items: npt.NDArray[Any], most: int, size: int) -> tuple[I
         mark ^= scramble(mark.sum(axis=1, dtype=np.uint64))[:, None]
         mark *= _ODD
         digits = (length - 1).bit_length()
-        short = (mark >> np.uint64(32)).astype(np.uint32) if digits <= 12 else mark
-        short = (short >> short.dtype.type(digits) << short.dtype.type(digits)) | np.arange(length, dtype=short.dtype)
+        short: Codes = (mark >> np.uint64(32)).astype(np.uint32) if digits <= 12 else mark
+        step = short.dtype.type(digits)
+        short = (short >> step << step) | np.arange(length).astype(short.dtype)
         short.sort(axis=1)
         dropped = (short[:, most:] & short.dtype.type((1 << digits) - 1)).astype(np.int64)
         keep[(rows[:, None] + dropped).reshape(-1)] = False

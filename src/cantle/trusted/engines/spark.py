@@ -17,11 +17,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import (
@@ -51,10 +51,10 @@ CHUNK_CELLS = 1 << 18
 MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
 """Most cells that a worker counts in one job, and that all partitions may send: at most half a gigabyte."""
 
-Part = tuple[Words, npt.NDArray[Any]]
+Part = tuple[Words, Codes]
 """Words, and the number of each record's region."""
 
-Encode = Callable[[Any], tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]]]
+Encode = Callable[[Any], tuple[Sequence[Codes], Codes]]
 """An Arrow batch as columns of codes and classes; runs on the workers."""
 
 
@@ -82,7 +82,7 @@ class SparkEngine(Tables):
     def __repr__(self) -> str:
         return "SparkEngine()"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:

@@ -6,11 +6,10 @@ All engines that hold records as arrays, whole or in parts, count by these funct
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.engines.packing import SLICE, Layout, Words
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables
@@ -21,12 +20,12 @@ SLICES = 4 * SLICE
 """Records whose codes are taken out of their words together."""
 
 
-def count_key(key: TableCounts | LeafCounts, columns: Sequence[npt.NDArray[Any]]) -> Ints:
+def count_key(key: TableCounts | LeafCounts, columns: Sequence[Codes]) -> Ints:
     """All counts of a key over records given by their codes; a subset is the business of who calls."""
     return count_cells(key, key.within.locate(columns))
 
 
-def count_cells(key: TableCounts | LeafCounts, cells: npt.NDArray[Any]) -> Ints:
+def count_cells(key: TableCounts | LeafCounts, cells: Codes) -> Ints:
     """All counts of a key over records given by their cells, one row per column."""
     if isinstance(key, LeafCounts):
         entry = key.tree.locate(list(cells)) * key.classes + cells[key.target]
@@ -34,9 +33,7 @@ def count_cells(key: TableCounts | LeafCounts, cells: npt.NDArray[Any]) -> Ints:
     return count_tables(cells, key.tables)
 
 
-def count_words(
-    layout: Layout, key: TableCounts | LeafCounts, parts: Iterable[tuple[Words, npt.NDArray[Any] | None]]
-) -> Ints:
+def count_words(layout: Layout, key: TableCounts | LeafCounts, parts: Iterable[tuple[Words, Codes | None]]) -> Ints:
     """All counts of a key over parts of the records as words; with copy numbers, of the key's subset of them."""
     counts = np.zeros(key.cells, dtype=np.int64)
     for words, copy in parts:

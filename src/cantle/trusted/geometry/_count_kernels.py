@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cantle._arrays import Codes, Ints
 from cantle._jit import compiled
-from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import flatten
 from cantle.trusted.geometry.cross_tables import CrossTable
 
@@ -16,7 +16,9 @@ _BLOCK = 4096
 
 
 @compiled
-def _count(cells: Any, begins: Any, columns: Any, offsets: Any, starts: Any, counts: Any, most: int) -> None:
+def _count(
+    cells: Codes, begins: Ints, columns: Ints, offsets: NDArray[np.uint32], starts: Ints, counts: Ints, most: int
+) -> None:
     records = cells.shape[1]
     index = np.empty(_BLOCK, dtype=np.uint32)
     even, odd = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
@@ -43,7 +45,7 @@ def _count(cells: Any, begins: Any, columns: Any, offsets: Any, starts: Any, cou
             counts[base + cell] = even[cell] + odd[cell]
 
 
-def count_tables(cells: Any, tables: Sequence[CrossTable]) -> Ints:
+def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     """See count_tables.count_tables."""
     begins, columns, offsets, starts = flatten(tables)
     counts = np.zeros(starts[-1], dtype=np.int64)

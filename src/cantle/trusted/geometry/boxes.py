@@ -7,13 +7,13 @@ A level of the tree is a `Frontier`: parallel arrays, never one object per regio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from cantle._arrays import Bools as Bools
+from cantle._arrays import Codes, Index
+from cantle._arrays import Ints as Ints
 
 
 def is_int64_array(array: object, length: int) -> TypeGuard[Ints]:
@@ -46,7 +46,7 @@ class Frontier:
         """The same regions in arrays of their own."""
         return Frontier(self.ids.copy(), self.parent.copy(), self.depth, self.lo.copy(), self.hi.copy())
 
-    def take(self, which: Any) -> Frontier:
+    def take(self, which: Index) -> Frontier:
         """The regions picked by a mask, by ascending positions or by a slice."""
         if isinstance(which, slice):
             return Frontier(self.ids[which], self.parent[which], self.depth, self.lo[which], self.hi[which])
@@ -71,7 +71,7 @@ class Cuts:
     attribute: Ints
     point: Ints
 
-    def label(self, codes: npt.NDArray[Any], node: Ints) -> Bools:
+    def label(self, codes: Codes, node: Ints) -> Bools:
         """Which child each record falls into; `node` is the position of the record's region."""
         value = codes[np.arange(len(codes)), self.attribute[node]]
         return np.asarray(value >= self.point[node], dtype=np.bool_)

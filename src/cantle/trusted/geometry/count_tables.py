@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cantle import _fast
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
 
@@ -24,7 +24,7 @@ MANY = 32
 """So many tables are many."""
 
 
-def count_tables(cells: npt.NDArray[Any], tables: Sequence[CrossTable]) -> Ints:
+def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     """The counts of each table, one table after the other; `cells` has one row per column."""
     if tables and _pays(cells.shape[1], len(tables)):
         from cantle.trusted.geometry import _count_kernels
@@ -40,7 +40,7 @@ def _pays(records: int, tables: int) -> bool:
     return records >= COMPILED_FROM and tables >= MANY and find_spec("numba") is not None
 
 
-def count_tables_plainly(cells: npt.NDArray[Any], tables: Sequence[CrossTable]) -> Ints:
+def count_tables_plainly(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     """What `count_tables` is to give."""
     found = [np.zeros(0, dtype=np.int64)]
     for table in tables:

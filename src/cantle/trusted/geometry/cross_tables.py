@@ -13,12 +13,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.value_classes import ValueClasses
 
-Map = npt.NDArray[Any]
+Map = Codes
 """uint8 or uint16: the group of each cell."""
 
 MOST_CELLS = 1 << 16
@@ -66,7 +66,7 @@ class ColumnCells:
         """The type of cell numbers."""
         return np.uint8 if max(self.sizes) <= 256 else np.uint16
 
-    def locate(self, columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def locate(self, columns: Sequence[Codes]) -> Codes:
         """The cell of each record in each column, one row per column."""
         found = np.empty((len(columns), len(columns[0])), dtype=self.kind)
         for row, edge, codes in zip(found, self.edges, columns, strict=True):
@@ -172,7 +172,7 @@ class LabelTree:
                 return False
         return all(_is_rule(self.goes_left[v], sizes[self.column[v]]) for v in inner.tolist())
 
-    def locate(self, cells: Sequence[npt.NDArray[Any]]) -> Ints:
+    def locate(self, cells: Sequence[Codes]) -> Ints:
         """The leaf of each record, given its cells by column."""
         found = np.zeros(len(cells[0]), dtype=np.int64)
         waiting = [(0, np.arange(len(found)))]

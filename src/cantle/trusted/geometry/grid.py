@@ -6,13 +6,13 @@ is given by its edges. A cell is one span of each attribute; cells are numbered 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 MOST_CELLS = 1 << 60
@@ -78,7 +78,7 @@ class Grid:
         edge = self.edges[attribute].tolist()
         return list(zip(edge[:-1], edge[1:], strict=True))
 
-    def locate(self, columns: list[npt.NDArray[Any]]) -> Ints:
+    def locate(self, columns: Sequence[Codes]) -> Ints:
         """The cell of each record, given its codes by attribute."""
         cell = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
         for edge, column in zip(self.edges, columns, strict=True):

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.mixing import scramble
 
@@ -46,7 +46,7 @@ class Subset:
         )
         return [1 + int(word) % (PRIME - 1) for word in words]
 
-    def takes_part(self, columns: Sequence[npt.NDArray[Any]], copy: npt.NDArray[Any]) -> Bools:
+    def takes_part(self, columns: Sequence[Codes], copy: Codes) -> Bools:
         """Which records take part, given their codes by column and their copy numbers."""
         *multipliers, last, added = self.multipliers(len(columns))
         prime = np.uint64(PRIME)

@@ -6,10 +6,10 @@ Kernels get the random words, and report which draws they cannot decide; they dr
 from __future__ import annotations
 
 from math import frexp, ldexp, log
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Bools, Floats, Ints, Words
 from cantle._jit import compiled, contracted
 from cantle.trusted.noise.enclosure import _LN2_HIGH, _LN2_LOW, _LOG2_E, _TAYLOR, LARGEST
 
@@ -20,7 +20,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 @contracted
-def _exp_minus(x: Any) -> Any:
+def _exp_minus(x: float) -> tuple[float, np.int64]:
     """(y, k) with y * 2**-k as near to exp(-x) as Claim 15 states: the operations of `enclosure.exp_minus`, some of
     which round once instead of twice.
 
@@ -45,7 +45,7 @@ def _exp_minus(x: Any) -> Any:
 
 
 @compiled
-def tails(words: Any, speed: Any, two_sided: Any, margin: Any, sizes: Any, sure: Any) -> None:
+def tails(words: Words, speed: Floats, two_sided: bool, margin: float, sizes: Ints, sure: Bools) -> None:
     """The size that each word gives, and whether it is sure to: Sampler._tails has the proof.
 
     A logarithm that differs in its last digit can at worst guess another size, which is then not sure.
@@ -66,7 +66,7 @@ def tails(words: Any, speed: Any, two_sided: Any, margin: Any, sizes: Any, sure:
 
 
 @compiled
-def _powers(scores: Any, best: Any, speed: Any, weights: Any, bits: Any) -> None:
+def _powers(scores: Ints, best: int, speed: float, weights: Floats, bits: Ints) -> None:
     """exp_minus(speed * (best - score)): weights times the powers of two whose bits are given."""
     for i in range(len(scores)):
         weights[i], k = _exp_minus(np.float64(np.uint64(best) - np.uint64(scores[i])) * speed)
@@ -74,7 +74,7 @@ def _powers(scores: Any, best: Any, speed: Any, weights: Any, bits: Any) -> None
 
 
 @compiled
-def _sum(weights: Any) -> Any:
+def _sum(weights: Floats) -> float:
     """The sum, in eight independent strands; only its power of two matters."""
     whole = len(weights) - len(weights) % 8
     a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -93,7 +93,7 @@ def _sum(weights: Any) -> Any:
 
 
 @compiled
-def _multiply_high(a: Any, b: Any) -> Any:
+def _multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
     """floor(a * b / 2**64), as in samplers.py."""
     middle = (a >> _HALF) * (b & _LOW) + (((a & _LOW) * (b & _LOW)) >> _HALF)
     other = (a & _LOW) * (b >> _HALF) + (middle & _LOW)
@@ -102,7 +102,15 @@ def _multiply_high(a: Any, b: Any) -> Any:
 
 @compiled
 def exponential(
-    scores: Any, starts: Any, speed: Any, inverse: Any, times: Any, words: Any, shift: Any, chosen: Any, sure: Any
+    scores: Ints,
+    starts: Ints,
+    speed: Floats,
+    inverse: Ints,
+    times: Ints,
+    words: Words,
+    shift: int,
+    chosen: Ints,
+    sure: Bools,
 ) -> None:
     """chosen[s] of each segment, and whether the word is sure to give it: Sampler._exponential has the proof.
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cantle._arrays import Bools as Bools
+from cantle._arrays import Codes, Index
+from cantle._arrays import Floats as Floats
+from cantle._arrays import Ints as Ints
+from cantle._arrays import Words as Words
 from cantle.trusted.mixing import scramble as scramble
-
-Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Words: TypeAlias = NDArray[np.uint64]
-Bools: TypeAlias = NDArray[np.bool_]
-Index: TypeAlias = slice | NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,8 @@ class Lanes:
     """Which random numbers a call uses: the number of the curator's call, and one or two keys per element."""
 
     call: int
-    keys: NDArray[Any]
-    cells: NDArray[Any] | None = None
+    keys: Codes
+    cells: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -79,7 +77,7 @@ class Lanes:
     def take(self, index: Index) -> Lanes:
         return Lanes(self.call, self.keys[index], None if self.cells is None else self.cells[index])
 
-    def inner(self, owner: Ints, cells: NDArray[Any]) -> Lanes:
+    def inner(self, owner: Ints, cells: Codes) -> Lanes:
         """A lane for each cell of a lane; two keys are folded into one to make room for the cell."""
         keys = self.keys
         if self.cells is not None:
