@@ -26,11 +26,11 @@ from cantle.postprocess.sets_tree import KeptPartitions
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO
-from cantle.trusted.curator import MOST_SPURIOUS, Curator
+from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
-from cantle.trusted.queries import ChildSets, ItemSets
+from cantle.trusted.queries import MOST_SPURIOUS, ChildSets, ItemSets
 
 SMALL = 20
 """Largest universe for which all sets are counted at once."""

@@ -31,6 +31,9 @@ from cantle.trusted.keys import (
     Sizes,
 )
 
+MOST_SPURIOUS = 10**7
+"""Most empty cells that a question with thresholds may list on average."""
+
 Nodes = TypeVar("Nodes", bound=Frontier | Partitions, contravariant=True)
 
 

@@ -16,13 +16,10 @@ from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Rate
-from cantle.trusted.queries import SparseQuery
+from cantle.trusted.queries import MOST_SPURIOUS, SparseQuery
 from cantle.trusted.set_queries import PairSupports, SetApart
 
 Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
-
-MOST_SPURIOUS = 10**7
-"""Most empty cells that a question may list on average."""
 
 
 @dataclass(frozen=True, eq=False)
