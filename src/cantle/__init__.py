@@ -1,7 +1,8 @@
 """Publish private tables, sets and graphs under pure differential privacy.
 
 publish      make a private release of a file or a data frame
-Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`
+Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `table`
+Estimate     an answer with its interval
 Schema       what is public about the data: `Schema.load("schema.yaml")`
 Ledger       what each data set has spent, across releases
 RPS, DiffGen the methods for tables as scikit-learn estimators
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
     from cantle.estimators import RPS as RPS
     from cantle.estimators import DiffGen as DiffGen
     from cantle.release import Release as Release
+    from cantle.release.estimates import Estimate as Estimate
     from cantle.schema import Schema as Schema
     from cantle.trusted.ledger import Ledger as Ledger
 
 __version__: str
-__all__ = ["DiffGen", "Ledger", "RPS", "Release", "Schema", "publish"]
+__all__ = ["DiffGen", "Estimate", "Ledger", "RPS", "Release", "Schema", "publish"]
 
 _HOMES = {
     "DiffGen": "cantle.estimators",
+    "Estimate": "cantle.release.estimates",
     "Ledger": "cantle.trusted.ledger",
     "RPS": "cantle.estimators",
     "Release": "cantle.release",

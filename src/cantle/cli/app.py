@@ -18,6 +18,7 @@ from cantle.cli.internal import check_command
 from cantle.cli.lab import bench_command
 from cantle.cli.ledger import ledger_app
 from cantle.cli.output import Json, print_result, progress, speak_utf8, table
+from cantle.cli.query import query_command
 from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, raise_alone
 
@@ -306,6 +307,7 @@ def publish_command(
 app.command("check")(check_command)
 app.command("show")(show_command)
 app.command("verify")(verify_command)
+app.command("query")(query_command)
 app.command("sample")(sample_command)
 app.command("graph")(graph_command)
 app.command("apply")(apply_command)

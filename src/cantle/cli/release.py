@@ -85,8 +85,8 @@ def sample_command(
             f"sample writes CSV (sets: FIMI lines), not Parquet; choose another name than {output.name!r}"
         )
     release = Release.load(folder)
-    _warn_unless_private(release)
-    target = None if output is None else _marked(output, release)
+    warn_unless_private(release)
+    target = None if output is None else marked_file(output, release)
     records = release.sample(n, seed=seed)
     text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
     facts = {"records": drawn, "private": release.private, "guarantee": release.manifest.guarantee}
@@ -100,7 +100,7 @@ def sample_command(
     print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn} records"))
 
 
-def _marked(output: Path, release: Release) -> Path:
+def marked_file(output: Path, release: Release) -> Path:
     """The path of a file made from a release; marked NOT-PRIVATE if the release's own files are."""
     from cantle.errors import OutputError
     from cantle.release import mark_of
@@ -112,7 +112,7 @@ def _marked(output: Path, release: Release) -> Path:
     return target
 
 
-def _warn_unless_private(release: Release) -> None:
+def warn_unless_private(release: Release) -> None:
     """Warns on stderr that drawn records have no guarantee, because printed CSV lines cannot carry the mark."""
     if not release.private:
         print(f"{release.manifest.guarantee}; this holds for what is drawn from it too", file=sys.stderr)
@@ -138,8 +138,8 @@ def graph_command(
         raise ParameterError(
             "only a release by method degrees can be turned into a graph; this one was made by another method"
         )
-    target = _marked(output, release)
-    _warn_unless_private(release)
+    target = marked_file(output, release)
+    warn_unless_private(release)
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = regenerate(degrees, seed)
     try:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,6 +27,8 @@ from cantle.trusted.budget import NANO
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.release.asking import Asker
+    from cantle.release.estimates import Estimate
     from cantle.trusted.ledger import Ticket
 
 MARK = "NOT-PRIVATE."
@@ -74,7 +77,7 @@ class Release:
 
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self) | {"ticket": None, "folder": None}
-        for cached in ("records", "schema"):  # they follow from the rest
+        for cached in ("records", "schema", "_asker"):  # they follow from the rest
             state.pop(cached, None)
         return state
 
@@ -209,6 +212,85 @@ class Release:
         found = (file_problems(self.folder) if self.folder is not None else []) + problems(self)
         if found:
             raise VerifyError("; ".join(found))
+
+    # ---- questions ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _asker(self) -> Asker:
+        from cantle.release.asking import Asker
+
+        return Asker(self)
+
+    def count(self, question: str = "", *, confidence: float = 0.95) -> Estimate:
+        """How many records a question holds for, with an interval; from the release alone, so it uses no budget.
+
+        Parameters
+        ----------
+        question : str
+            Such as "age >= 65 and diabetes == 'yes'" (docs/reference.md, questions). Empty: all records.
+        confidence : float
+            How often such intervals hold the true number.
+
+        Returns
+        -------
+        Estimate
+            value, low, high, confidence, and what the interval covers.
+
+        Examples
+        --------
+        >>> import cantle, polars as pl
+        >>> schema = {"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}
+        >>> people = pl.DataFrame({"sex": ["F", "M", "M"] * 500})
+        >>> release = cantle.publish(people, schema, epsilon=5, insecure_seed=1)
+        >>> estimate = release.count("sex == 'M'")
+        >>> estimate.low <= 1000 <= estimate.high
+        True
+        """
+        asker = self._asker
+        return asker.count(asker.parse(question), confidence)
+
+    def mean(self, column: str, question: str = "", *, confidence: float = 0.95) -> Estimate:
+        """The mean of a column of numbers over the records that a question holds for; records without a value are
+        left out.
+
+        Parameters
+        ----------
+        column : str
+            A column of numbers.
+        question, confidence
+            As in `count`.
+
+        Returns
+        -------
+        Estimate
+            Its value is not a number if no released record has a value.
+        """
+        asker = self._asker
+        return asker.mean(column, asker.parse(question), confidence)
+
+    def table(
+        self, by: Sequence[str], question: str = "", *, mean: str | None = None, confidence: float = 0.95
+    ) -> pl.DataFrame:
+        """Counts (or means) by group: one row per combination of values of these columns.
+
+        Parameters
+        ----------
+        by : list of str
+            Columns of a table. Numbers with more than 64 values are put into ranges.
+        question, confidence
+            As in `count`.
+        mean : str, optional
+            A column of numbers whose mean is wanted instead of counts.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of `by`, then value, low, high, and what the interval covers.
+        """
+        asker = self._asker
+        return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), mean, confidence)
+
+    # ---- further records ----------------------------------------------------------------------------------
 
     def generalised(self) -> pl.DataFrame:
         """The generalised records: one label per attribute, the target, and the number of such records (diffgen)."""

@@ -19,6 +19,7 @@ from cantle.lab.papers import (
     degree_figures,
     diffgen_figures,
     diffpart_figures,
+    interval_coverage,
     report,
     rps_figures,
     setreport,
@@ -183,6 +184,7 @@ FIGURES: Mapping[str, Figure] = {
     ),
     "tables": Figure(table_figures.tables, (), table=table_figures.table, write=table_figures.files),
     "tables-more": Figure(table_figures.more, (), table=table_figures.table, write=table_figures.files),
+    "intervals": Figure(interval_coverage.intervals, ()),
 }
 
 

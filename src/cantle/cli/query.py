@@ -1,0 +1,114 @@
+"""The command query: counts, tables and means with error bars, from a release alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cantle.cli.output import Json, print_result, table
+from cantle.cli.release import ReleaseDir, marked_file, warn_unless_private
+from cantle.errors import OutputError, ParameterError, raise_alone
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release.estimates import Estimate
+
+NOISE_ONLY_NOTE = "the error of the released records was not measured: the interval covers the noise in the counts they"
+NOISE_ONLY_NOTE += " were made from, and no more"
+GRAPH_NOTE = "the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed"
+
+
+def query_command(
+    folder: ReleaseDir,
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="Such as \"age >= 65 and diabetes == 'yes'\". Default: all.")
+    ] = "",
+    by: Annotated[
+        list[str], typer.Option("--by", metavar="COLUMN", help="One row per value; may be repeated (tables only).")
+    ] = [],  # noqa: B006
+    mean: Annotated[
+        str | None, typer.Option("--mean", metavar="COLUMN", help="The mean of a column of numbers, not a count.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="How often such intervals hold the true value.")] = 0.95,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new CSV file. Default: print.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count records, or take means, with error bars. This reads the release alone and uses no privacy budget.
+
+    Comparisons (==, !=, <, <=, >, >=), in, between, is null, and, or, not; texts and odd names in quotes.
+
+    Example: cantle query release "age >= 65 and diabetes == 'yes'"
+
+    Example: cantle query release "employed" --by region --mean income -o income.csv
+
+    Example: cantle query baskets "contains 'bread' and not contains 'milk'"
+
+    Example: cantle query degrees "degree >= 10"
+    """
+    from cantle.release import Release
+
+    if output is not None and output.suffix.lower() != ".csv":
+        raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {output.name!r}")
+    release = Release.load(folder)
+    warn_unless_private(release)
+    target = None if output is None else marked_file(output, release)
+    facts: dict[str, Any] = {"question": question, "mean": mean, "confidence": confidence}
+    if by:
+        rows = release.table(by, question, mean=mean, confidence=confidence)
+        answer = facts | {"by": by, "rows": _plain(rows)}
+    else:
+        given = confidence
+        one = release.mean(mean, question, confidence=given) if mean else release.count(question, confidence=given)
+        rows = _frame(one)
+        answer = facts | one.to_dict()
+    if "noise only" in rows["covers"]:
+        print(f"note: {GRAPH_NOTE if release.manifest.kind == 'graph' else NOISE_ONLY_NOTE}", file=sys.stderr)
+    answer |= {"private": release.private, "guarantee": release.manifest.guarantee}
+    if target is not None:
+        _write(rows, target)
+        print_result(as_json, answer | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
+        return
+    print_result(as_json, answer, lambda: _show(rows, by, confidence) if by else print(one))
+
+
+def _frame(one: Estimate) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({name: [getattr(one, name)] for name in ("value", "low", "high", "covers")})
+
+
+def _plain(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON has them: dates as text, numbers that are not finite as null."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return rows.with_columns(cs.float().fill_nan(None), cs.temporal().cast(pl.String)).to_dicts()
+
+
+def _write(rows: pl.DataFrame, target: Path) -> None:
+    import polars.selectors as cs
+
+    try:
+        text = rows.with_columns(cs.float().fill_nan(None)).write_csv()
+        target.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+
+
+def _show(rows: pl.DataFrame, by: list[str], confidence: float) -> None:
+    from cantle.release.estimates import in_words
+    from cantle.release.words import printable
+
+    columns = (*by, "value", f"{100 * confidence:g} % from", "to")
+    lines = []
+    for row in rows.iter_rows(named=True):
+        width = row["high"] - row["low"]
+        words = ["null" if row[name] is None else printable(row[name]) for name in by]
+        lines.append((*words, *(in_words(row[name], width) for name in ("value", "low", "high"))))
+    table("", columns, lines)

@@ -1,0 +1,140 @@
+"""How often the intervals of `cantle query` hold the truth: random questions put to a release and to its data.
+
+Nothing here is private: it compares with the raw records. A question is drawn from the released records, as a user who
+looks at a release would: a category, a few of them, an interval between two released values, or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cantle.lab import demo_data
+from cantle.lab.papers import table_sets
+from cantle.lab.papers.harness import Row, Setting
+from cantle.lab.papers.table_sets import TableSet
+from cantle.release.asking import Asker, numbers_of
+from cantle.release.code_sets import CodeSet, OneColumn, Question, columns_of, holds, join
+from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
+from cantle.schema import Schema
+from cantle.schema.domain import Attribute
+from cantle.schema.scales import Steps
+
+FIGURE = "intervals"
+QUESTIONS, MEANS, QUICK = 2_000, 200, 400
+CONFIDENCE = 0.95
+SMALLEST, LARGEST = 0.005, 0.995
+"""Shares of the released records between which a question is put."""
+
+TRIES = 200
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One question: how many columns it is about, what its interval covers, whether it held, and its half width."""
+
+    columns: int
+    covers: str
+    held: bool
+    half_width: float
+
+
+def intervals(setting: Setting) -> Iterator[Row]:
+    """How many of 2,000 random counting questions, and of 200 means, have the truth in their 95 % interval."""
+    demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
+    found = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
+    for table in found:
+        for epsilon in setting.pick((0.3, 1, 3), (1,)):
+            for repeat in range(setting.repeats):
+                yield from _measure(setting, table, epsilon, repeat)
+
+
+def _measure(setting: Setting, table: TableSet, epsilon: float, repeat: int) -> Iterator[Row]:
+    release: Any = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
+    dice = np.random.default_rng(1 + repeat)
+    asker, truth = Asker(release), Truth(table)
+    counts = list(check_counts(asker, truth, QUICK if setting.quick else QUESTIONS, dice))
+    means = list(check_means(asker, truth, MEANS // 10 if setting.quick else MEANS, dice))
+    parts = {
+        "all counts": counts,
+        "one column": [one for one in counts if one.columns == 1],
+        "more columns": [one for one in counts if one.columns > 1],
+        "means": means,
+    } | {f"covers {word}": [one for one in counts if one.covers == word] for word in (NOISE, MEASURED, NOISE_ONLY)}
+    for name, part in parts.items():
+        if part:
+            held = float(np.mean([one.held for one in part]))
+            yield Row(FIGURE, f"{table.name}: share of intervals that hold the truth", name, epsilon, repeat, held)
+            if name != "means":
+                width = float(np.median([one.half_width for one in part]))
+                yield Row(FIGURE, f"{table.name}: half width in records (median)", name, epsilon, repeat, width)
+
+
+class Truth:
+    """The private records in codes; those that the schema drops are not there."""
+
+    def __init__(self, table: TableSet) -> None:
+        schema: Any = Schema.from_dict(table.schema)
+        domain = schema.domain().with_target_as_column()
+        columns, _ = domain.encode_columns(table.frame)
+        names = [attribute.name for attribute in domain.attributes]
+        self._codes = dict(zip(names, columns, strict=True))
+        self.records = len(columns[0])
+
+    def inside(self, question: Question) -> Any:
+        return np.broadcast_to(holds(question, lambda key: self._codes[str(key)]), self.records)
+
+    def mean(self, attribute: Attribute, question: Question) -> float:
+        codes = self._codes[attribute.name]
+        inside = self.inside(question) & (codes < attribute.grid)
+        return float(numbers_of(attribute, codes[inside]).mean()) if inside.any() else float("nan")
+
+
+def check_counts(asker: Asker, truth: Truth, number: int, dice: np.random.Generator) -> Iterator[Checked]:
+    """Half of the questions are about one column, the others about two or three."""
+    for at in range(number):
+        question = random_question(asker, 1 if at % 2 else int(dice.integers(2, 4)), dice)
+        if question is None:
+            continue
+        estimate, exact = asker.count(question, CONFIDENCE), int(truth.inside(question).sum())
+        half = (estimate.high - estimate.low) / 2
+        yield Checked(len(columns_of(question)), estimate.covers, estimate.low <= exact <= estimate.high, half)
+
+
+def check_means(asker: Asker, truth: Truth, number: int, dice: np.random.Generator) -> Iterator[Checked]:
+    """Means of a column of numbers over the records of a random question about one other column."""
+    able = [one for one in asker.attributes.values() if one.scale.type in ("integer", "number")]
+    for _ in range(number if able else 0):
+        attribute = able[int(dice.integers(len(able)))]
+        question = random_question(asker, 1, dice, without=attribute.name)
+        if question is None:
+            continue
+        estimate, exact = asker.mean(attribute.name, question, CONFIDENCE), truth.mean(attribute, question)
+        half = (estimate.high - estimate.low) / 2
+        yield Checked(2, estimate.covers, estimate.low <= exact <= estimate.high, half)
+
+
+def random_question(asker: Asker, columns: int, dice: np.random.Generator, without: str = "") -> Question | None:
+    """A question about so many columns that holds for some of the released records, but not for nearly all."""
+    names = [name for name in asker.attributes if name != without]
+    for _ in range(TRIES):
+        chosen: Sequence[str] = dice.choice(names, min(columns, len(names)), replace=False).tolist()
+        question = join(True, (_condition(asker, name, dice) for name in chosen))
+        if SMALLEST <= float(asker.inside(question).mean()) <= LARGEST:
+            return question
+    return None
+
+
+def _condition(asker: Asker, name: str, dice: np.random.Generator) -> OneColumn:
+    attribute, codes = asker.attributes[name], asker.codes(name)
+    size, drawn = attribute.size, np.sort(dice.choice(codes, 2))
+    if drawn[0] >= attribute.grid or (attribute.nullable and dice.random() < 0.1):
+        return OneColumn(name, CodeSet.span(attribute.grid, size, size))
+    if isinstance(attribute.scale, Steps):
+        end = min(int(drawn[1]) + 1, attribute.grid)
+        return OneColumn(name, CodeSet.span(int(drawn[0]), end, size))
+    few = dice.choice(codes, int(dice.integers(1, 4)))
+    return OneColumn(name, CodeSet.of(few.tolist(), size))

@@ -1,0 +1,262 @@
+"""Answers to questions, with error bars, from a release alone.
+
+The value is the number of released records, or, if noisy tables answer the question by themselves, what these say. The
+interval of the first is the measured error of questions about that many columns, that of the second the noise, whose
+law is known exactly; the narrower one is taken. A release that did not measure its own error can only say how much
+noise is in the counts behind its records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.errors import ParameterError, raise_alone
+from cantle.release.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
+from cantle.release.data_file import as_polars
+from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
+from cantle.release.noise_behind import SetCodes, noise_behind
+from cantle.release.noisy_tables import Tables, tables_of
+from cantle.release.question_columns import Misfit, Vocabulary, vocabulary_of
+from cantle.release.questions import parse
+from cantle.release.sets import list_frame
+from cantle.schema.domain import Attribute
+from cantle.schema.scales import Labels, Steps
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release import Release
+
+MOST_VALUES = 64
+"""Values of a column of numbers up to which a table has one row for each."""
+
+RANGES = 16
+MOST_ROWS = 100_000
+DOUBT = log(5)
+"""Scales of the noise in a measured error that are added to it: it is larger than that in one case of ten."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of one column in a table: what they are called, and the codes at which they start."""
+
+    column: str
+    labels: pl.Series
+    edges: Any
+
+
+class Asker:
+    """Answers questions about one release; keeps the codes of the columns that were asked for."""
+
+    def __init__(self, release: Release) -> None:
+        if release.manifest.parameters.get("values") == "set":
+            raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
+        self._release, self._kept = release, dict[Key, Any]()
+        self.vocabulary: Vocabulary = vocabulary_of(release.schema)
+
+    # ---- the release --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        return as_polars(self._release.records, self._release.manifest)
+
+    @cached_property
+    def _read(self) -> Callable[[Key], Any]:
+        manifest = self._release.manifest
+        if manifest.kind == "sets":
+            return SetCodes(list_frame(self._frame, manifest)["items"], self._release.schema.universe)
+        if manifest.kind == "graph":
+            return lambda _: self._frame["degree"].to_numpy()
+        return lambda key: self.attributes[str(key)].encode(self._frame[str(key)])
+
+    @cached_property
+    def attributes(self) -> dict[str, Attribute]:
+        """The columns of a table by name."""
+        domain = self._release.schema.domain().with_target_as_column()
+        return {attribute.name: attribute for attribute in domain.attributes}
+
+    @cached_property
+    def records(self) -> int:
+        """The number of released records."""
+        return int(self._release.manifest.summary["records"])
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return tables_of(self._release)
+
+    def codes(self, key: Key) -> Any:
+        """The codes of the released records in one column."""
+        if key not in self._kept:
+            self._kept[key] = self._read(key)
+        return self._kept[key]
+
+    def inside(self, question: Question) -> Any:
+        """For each released record whether the question holds."""
+        return np.broadcast_to(holds(question, self.codes), self.records)
+
+    def parse(self, question: str) -> Question:
+        return parse(question, self.vocabulary)
+
+    # ---- counts -------------------------------------------------------------------------------------------
+
+    def count(self, question: Question, confidence: float) -> Estimate:
+        """How many records a question holds for."""
+        check_confidence(confidence)
+        return self._estimate(question, int(self.inside(question).sum()), confidence)
+
+    def _estimate(self, question: Question, released: int, confidence: float) -> Estimate:
+        measured = self.measured_error(len(columns_of(question)), confidence)
+        direct = self._tables.answer(question)
+        if direct is not None:
+            margin = direct.noise.margin(confidence)
+            if measured is None or margin < measured:
+                return _around(direct.value, margin, confidence, NOISE)
+        if measured is not None:
+            return _around(released, measured, confidence, MEASURED)
+        return _around(released, self._noise_margin(question, confidence), confidence, NOISE_ONLY)
+
+    def measured_error(self, columns: int, confidence: float) -> float | None:
+        """How far questions about so many columns are off, as measured privately; None if it was not measured."""
+        accuracy = self._release.accuracy
+        if accuracy is None or not accuracy.bought:
+            return None
+        kinds = [accuracy.one_column, accuracy.more_columns]
+        mine = kinds[columns > 1] or kinds[columns <= 1]
+        if mine is None:
+            return None
+        scale = mine.rate[1] / max(1, mine.rate[0])
+        return float((max(0, mine.records) + DOUBT * scale) * rescaled(confidence))
+
+    def _noise_margin(self, question: Question, confidence: float) -> float:
+        mine = self.inside(question)
+
+        def share(box: dict[Key, CodeSet]) -> float:
+            around = self.inside(join(True, (OneColumn(key, codes) for key, codes in box.items())))
+            return float(mine.sum() / max(1, around.sum()))
+
+        return noise_behind(self._release, question, share).margin(confidence)
+
+    # ---- means --------------------------------------------------------------------------------------------
+
+    def mean(self, column: str, question: Question, confidence: float) -> Estimate:
+        """The mean of a column of numbers over the records that a question holds for and that have a value.
+
+        The mean is a sum over thresholds t of the share of values of at least t. Each share is off by at most what
+        counting questions are off by, and its error is taken to be no larger than twice the smaller side of t.
+        """
+        check_confidence(confidence)
+        attribute = self._numbers(column)
+        there = CodeSet.span(0, attribute.grid, attribute.size)
+        asked = join(True, (question, OneColumn(column, there)))
+        return self._mean(attribute, asked, self.inside(asked), confidence)
+
+    def _mean(self, attribute: Attribute, asked: Question, inside: Any, confidence: float) -> Estimate:
+        covers = MEASURED
+        error = self.measured_error(len(columns_of(asked)), confidence)
+        if error is None:
+            error, covers = self._noise_margin(asked, confidence), NOISE_ONLY
+        ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
+        values, times = np.unique(numbers_of(attribute, self.codes(attribute.name)[inside]), return_counts=True)
+        if not len(values):
+            return Estimate(nan, float(ends.min()), float(ends.max()), confidence, covers)
+        total = int(times.sum())
+        below = np.cumsum(times)[:-1]
+        side = np.minimum(np.minimum(below, total - below) * 2.0, error)
+        margin = float((np.diff(values) * side).sum() / total)
+        value = float(values @ times / total)
+        low, high = max(float(ends.min()), value - margin), min(float(ends.max()), value + margin)
+        return Estimate(value, low, high, confidence, covers)
+
+    def _numbers(self, name: str) -> Attribute:
+        attribute = self.attributes.get(name) if self._release.manifest.kind == "table" else None
+        if attribute is None or attribute.scale.type not in ("integer", "number"):
+            able = [one for one, a in self._of_table().items() if a.scale.type in ("integer", "number")]
+            known = f"columns of numbers: {', '.join(able)}" if able else "this release has no column of numbers"
+            raise ParameterError(f"there is no column of numbers {name!r} to take the mean of; {known}")
+        return attribute
+
+    def _of_table(self) -> dict[str, Attribute]:
+        return self.attributes if self._release.manifest.kind == "table" else {}
+
+    # ---- tables -------------------------------------------------------------------------------------------
+
+    def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:
+        """One row per combination of groups of these columns: the groups, value, low, high, covers."""
+        import polars as pl
+
+        check_confidence(confidence)
+        groups = [self.groups(name) for name in by]
+        shape = [len(one.labels) for one in groups]
+        if np.prod(shape, dtype=float) > MOST_ROWS:
+            raise ParameterError(f"this table has more than {MOST_ROWS:,} rows; name fewer columns after --by")
+        inside = self.inside(question)
+        place = np.zeros(int(inside.sum()), dtype=np.int64)
+        for one, size in zip(groups, shape, strict=True):
+            here = np.searchsorted(one.edges, self.codes(one.column)[inside], side="right") - 1
+            place = place * size + here
+        counts = np.bincount(place, minlength=int(np.prod(shape)))
+        rows = np.array(np.unravel_index(np.arange(len(counts)), shape)).T
+        made = []
+        for row, released in zip(rows.tolist(), counts.tolist(), strict=True):
+            parts = (_group(one, at, self.attributes[one.column].size) for one, at in zip(groups, row, strict=True))
+            asked = join(True, (question, *parts))
+            known = self._estimate(asked, released, confidence) if mean is None else None
+            made.append(known or self.mean(str(mean), asked, confidence))
+        labels = [one.labels.gather(rows[:, j]).alias(one.column) for j, one in enumerate(groups)]
+        return pl.DataFrame(labels).with_columns(
+            *(pl.Series(name, [getattr(one, name) for one in made]) for name in ("value", "low", "high", "covers"))
+        )
+
+    def groups(self, name: str) -> Groups:
+        """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
+        import polars as pl
+
+        if self._release.manifest.kind != "table":
+            raise ParameterError("only releases of tables have columns to group by")
+        try:
+            self.vocabulary.column(name)
+        except Misfit as why:
+            raise_alone(ParameterError(str(why)))
+        attribute = self.attributes[name]
+        if isinstance(attribute.scale, Labels) or attribute.grid <= MOST_VALUES:
+            labels = attribute.values(np.arange(attribute.size))
+            return Groups(name, labels, np.arange(attribute.size))
+        edges = self._ranges(attribute)
+        spans = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+        words = [None if first >= attribute.grid else attribute.describe(first, end) for first, end in spans]
+        return Groups(name, pl.Series(words, dtype=pl.String), edges[:-1])
+
+    def _ranges(self, attribute: Attribute) -> Any:
+        cells = self._release.manifest.structure.get("cells", {})
+        if self._release.manifest.method == "mosaic" and attribute.name in cells:
+            return np.array(cells[attribute.name], dtype=np.int64)
+        within = np.unique(np.arange(RANGES + 1) * attribute.grid // RANGES)
+        return np.append(within, attribute.size) if attribute.nullable else within
+
+
+def _group(groups: Groups, at: int, size: int) -> OneColumn:
+    end = int(groups.edges[at + 1]) if at + 1 < len(groups.edges) else size
+    return OneColumn(groups.column, CodeSet.span(int(groups.edges[at]), end, size))
+
+
+def numbers_of(attribute: Attribute, codes: Any) -> Any:
+    """The numbers that codes stand for; null is not one of them."""
+    if isinstance(attribute.scale, Steps):
+        return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
+    return np.array(attribute.scale.labels, dtype=float)[codes]
+
+
+def _around(value: float, margin: float, confidence: float, covers: str) -> Estimate:
+    return Estimate(float(value), value - margin, value + margin, confidence, covers).at_least_zero()
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuses a confidence that no interval can have."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0.5 <= confidence <= 0.999:
+        raise ParameterError(f"the confidence must be a number from 0.5 to 0.999, got {confidence!r}")

@@ -1,0 +1,172 @@
+"""Sets of codes, and questions made of them: conditions on one column each, joined by `and` and `or`.
+
+A question speaks of codes alone, so it can be held against released records, against the cells of a noisy table, and
+(in the lab) against private records, by the same few lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+Key = str | int
+"""A column by its name; of sets, an item by its code (with the codes 0, absent, and 1, present)."""
+
+
+@dataclass(frozen=True)
+class CodeSet:
+    """Some of the codes 0 .. size - 1, as ascending spans: first[0], end[0], first[1], end[1], …
+
+    >>> CodeSet.span(2, 5, 10).complement().edges
+    (0, 2, 5, 10)
+    """
+
+    edges: tuple[int, ...]
+    size: int
+
+    @staticmethod
+    def span(first: int, end: int, size: int) -> CodeSet:
+        """The codes from `first` to below `end`, cut at 0 and size."""
+        first, end = max(0, first), min(size, end)
+        return CodeSet((first, end) if first < end else (), size)
+
+    @staticmethod
+    def of(codes: Iterable[int], size: int) -> CodeSet:
+        """The listed codes."""
+        edges: list[int] = []
+        for code in sorted(set(codes)):
+            if edges and edges[-1] == code:
+                edges[-1] = code + 1
+            else:
+                edges += [code, code + 1]
+        return CodeSet(tuple(edges), size)
+
+    def complement(self) -> CodeSet:
+        """All other codes."""
+        ends = [0, *self.edges, self.size]
+        pairs = zip(ends[::2], ends[1::2], strict=True)
+        return CodeSet(tuple(edge for first, end in pairs if first < end for edge in (first, end)), self.size)
+
+    def union(self, other: CodeSet) -> CodeSet:
+        merged: list[int] = []
+        for first, end in sorted([*self.spans(), *other.spans()]):
+            if merged and first <= merged[-1]:
+                merged[-1] = max(merged[-1], end)
+            else:
+                merged += [first, end]
+        return CodeSet(tuple(merged), self.size)
+
+    def intersection(self, other: CodeSet) -> CodeSet:
+        return self.complement().union(other.complement()).complement()
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        return zip(self.edges[::2], self.edges[1::2], strict=True)
+
+    def __len__(self) -> int:
+        return sum(end - first for first, end in self.spans())
+
+    def holds(self, codes: Any) -> Any:
+        """For each code whether it belongs to the set."""
+        return np.searchsorted(self._edges, codes, side="right") % 2 == 1
+
+    @cached_property
+    def _edges(self) -> Any:
+        return np.array(self.edges, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class OneColumn:
+    """The records whose code of one column is in a set."""
+
+    key: Key
+    codes: CodeSet
+
+
+@dataclass(frozen=True)
+class Joined:
+    """All of the parts hold (`every`), or at least one of them does. No parts: everything, or nothing."""
+
+    every: bool
+    parts: tuple[Question, ...]
+
+
+Question = OneColumn | Joined
+EVERYTHING = Joined(True, ())
+
+
+def join(every: bool, parts: Iterable[Question]) -> Question:
+    """The parts joined; conditions on the same column become one."""
+    columns: dict[Key, CodeSet] = {}
+    others: list[Question] = []
+    for part in parts:
+        inner = part.parts if isinstance(part, Joined) and part.every == every else (part,)
+        for one in inner:
+            if isinstance(one, OneColumn):
+                before = columns.get(one.key)
+                merge = CodeSet.intersection if every else CodeSet.union
+                columns[one.key] = one.codes if before is None else merge(before, one.codes)
+            else:
+                others.append(one)
+    made = (*(OneColumn(key, codes) for key, codes in columns.items()), *others)
+    return made[0] if len(made) == 1 else Joined(every, made)
+
+
+def negated(question: Question) -> Question:
+    """The records for which a question does not hold."""
+    if isinstance(question, OneColumn):
+        return OneColumn(question.key, question.codes.complement())
+    return Joined(not question.every, tuple(negated(part) for part in question.parts))
+
+
+def columns_of(question: Question) -> list[Key]:
+    """The columns that a question is about, each once."""
+    if isinstance(question, OneColumn):
+        return [question.key]
+    return list(dict.fromkeys(key for part in question.parts for key in columns_of(part)))
+
+
+def holds(question: Question, codes: Callable[[Key], Any]) -> Any:
+    """For each record whether the question holds, given the codes of its columns (arrays that broadcast)."""
+    if isinstance(question, OneColumn):
+        return question.codes.holds(codes(question.key))
+    made: Any = np.bool_(question.every)
+    for part in question.parts:
+        made = made & holds(part, codes) if question.every else made | holds(part, codes)
+    return made
+
+
+def edges_of(question: Question, key: Key) -> set[int]:
+    """All edges of the sets of codes of one column, the ends of the column left out."""
+    if isinstance(question, OneColumn):
+        return set(question.codes.edges) - {0, question.codes.size} if question.key == key else set()
+    return {edge for part in question.parts for edge in edges_of(part, key)}
+
+
+def hull(question: Question) -> dict[Key, CodeSet]:
+    """For some columns the codes outside of which the question cannot hold; exact if it joins columns by `and`."""
+    if isinstance(question, OneColumn):
+        return {question.key: question.codes}
+    inner = [hull(part) for part in question.parts]
+    keys = dict.fromkeys(key for part in inner for key in part)
+    if question.every:
+        return {key: _all_of([part[key] for part in inner if key in part]) for key in keys}
+    everywhere = [key for key in keys if all(key in part for part in inner)]
+    return {key: _any_of([part[key] for part in inner]) for key in everywhere}
+
+
+def _all_of(sets: list[CodeSet]) -> CodeSet:
+    made = sets[0]
+    for other in sets[1:]:
+        made = made.intersection(other)
+    return made
+
+
+def _any_of(sets: list[CodeSet]) -> CodeSet:
+    made = sets[0]
+    for other in sets[1:]:
+        made = made.union(other)
+    return made

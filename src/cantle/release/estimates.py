@@ -1,0 +1,104 @@
+"""An estimate with its interval, and how wide an interval must be for noise whose law is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log, sqrt
+from statistics import NormalDist
+from typing import Any
+
+MEASURED = "measured"
+NOISE = "noise"
+NOISE_ONLY = "noise only"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An answer to a question, read from a release alone.
+
+    Attributes
+    ----------
+    value : float
+        The best estimate; not a number for the mean of no records.
+    low, high : float
+        The ends of the interval.
+    confidence : float
+        How often such intervals hold the true value.
+    covers : str
+        "noise": the answer is read off noisy counts, and the interval covers their noise, which is all its error.
+        "measured": it is read off the released records, and the interval follows from their error as it was measured.
+        "noise only": it is read off the released records, whose error was not measured; the interval covers the noise
+        in the counts they were drawn from, but not what drawing records from them adds.
+
+    Examples
+    --------
+    >>> print(Estimate(1200.0, 1100.0, 1300.0, 0.95, "noise"))
+    1,200 (95 % interval 1,100 to 1,300)
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    covers: str = MEASURED
+
+    def __str__(self) -> str:
+        value, low, high = (in_words(number, self.high - self.low) for number in (self.value, self.low, self.high))
+        return f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields; numbers that are not finite, which JSON does not have, are null."""
+        return {name: None if value != value else value for name, value in vars(self).items()}
+
+    def at_least_zero(self) -> Estimate:
+        """The estimate of a count, which is never below 0."""
+        return replace(self, value=max(0.0, self.value), low=max(0.0, self.low), high=max(0.0, self.high))
+
+
+def in_words(number: float, width: float) -> str:
+    """A number to as many digits as the width of its interval deserves."""
+    if number != number:
+        return "unknown"
+    digits = 0 if not width or width >= 20 else 1 if width >= 2 else 2 if width >= 0.2 else 4
+    return f"{number:,.{digits}f}"
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The law of a sum of independent Laplace noises, by its variance and fourth cumulant."""
+
+    variance: float
+    fourth: float
+
+    @staticmethod
+    def of(variance: float, coefficient: float = 1.0, times: float = 1.0) -> Noise:
+        """`times` noises of this variance, each multiplied by a coefficient (Laplace: fourth cumulant 3 variance^2)."""
+        own = coefficient**2 * variance
+        return Noise(times * own, times * 3 * own**2)
+
+    def __add__(self, other: Noise) -> Noise:
+        return Noise(self.variance + other.variance, self.fourth + other.fourth)
+
+    def scaled(self, factor: float) -> Noise:
+        return Noise(factor**2 * self.variance, factor**4 * self.fourth)
+
+    def margin(self, confidence: float) -> float:
+        """The noise is within plus or minus this much, with at least this probability (nearly).
+
+        Cornish and Fisher's correction of the normal quantile by the kurtosis, at most the quantile of one Laplace
+        noise, which has the heaviest tails of all that are summed.
+        """
+        if not self.variance:
+            return 0.0
+        normal = NormalDist().inv_cdf((1 + confidence) / 2)
+        corrected = normal + self.fourth / self.variance**2 * (normal**3 - 3 * normal) / 24
+        laplace = log(1 / (1 - confidence)) / sqrt(2)
+        return sqrt(self.variance) * max(normal, min(corrected, laplace))
+
+
+def rescaled(confidence: float) -> float:
+    """By what the 95 % quantile of errors is multiplied for another confidence: the larger of what normal and Laplace
+    errors would need."""
+    normal = NormalDist()
+    bell = normal.inv_cdf((1 + confidence) / 2) / normal.inv_cdf(0.975)
+    return max(bell, log(1 / (1 - confidence)) / log(20))

@@ -1,0 +1,226 @@
+"""The noise in the counts that released records were drawn from, as far as a question rests on them.
+
+It is what an interval covers if the release did not measure its own error: drawing records from noisy counts adds an
+error that follows from no noise, and that is not in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.postprocess.counts import variance
+from cantle.postprocess.from_baskets import LONG, SHORT
+from cantle.postprocess.group_frames import column_of, leaves_from
+from cantle.release.code_sets import CodeSet, Key, Question, columns_of, holds, hull
+from cantle.release.estimates import Noise
+from cantle.release.load import domain_of, grid_and_domain
+from cantle.release.noisy_tables import tables_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release import Release
+    from cantle.schema.items import Universe
+
+Share = Callable[[dict[Key, CodeSet]], float]
+"""Which share of the released records in a box (codes per column) a question holds for."""
+
+
+def noise_behind(release: Release, question: Question, share: Share) -> Noise:
+    """The noise in an answer that is read off the released records."""
+    return _METHODS[release.manifest.method](release, question, share)
+
+
+def sum_of(noises: Iterable[Noise]) -> Noise:
+    total = Noise(0.0, 0.0)
+    for noise in noises:
+        total += noise
+    return total
+
+
+# ------------------------------------------------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Boxes of codes with a noisy count each: spans first .. end per column, and the variance of the noise."""
+
+    columns: Sequence[str]
+    first: Any
+    end: Any
+    variance: Any
+
+    def noise(self, question: Question) -> Noise:
+        """Each count weighs as much as the part of its box that the question holds for."""
+        weight = np.ones(len(self.variance))
+        for key, codes in hull(question).items():
+            if key in self.columns:
+                at = self.columns.index(str(key))
+                weight *= _overlap(self.first[:, at], self.end[:, at], codes)
+        spread = weight**2 * self.variance
+        return Noise(float(spread.sum()), float(3 * (spread**2).sum()))
+
+
+def _overlap(first: Any, end: Any, codes: CodeSet) -> Any:
+    """Which part of each span is in the set of codes."""
+    inside = np.zeros(len(first))
+    for low, high in codes.spans():
+        inside += np.clip(np.minimum(end, high) - np.maximum(first, low), 0, None)
+    return inside / np.maximum(1, end - first)
+
+
+def _rps_regions(release: Release) -> Regions:
+    domain = domain_of(release.manifest)
+    leaves = leaves_from(domain, release.groups)
+    first, end = (np.stack([_fine(a, part[:, j]) for j, a in enumerate(domain.attributes)], axis=1)
+                  for part in (leaves.lo, leaves.hi))  # fmt: skip
+    names = [attribute.name for attribute in domain.attributes]
+    rate = leaves.rate_num / leaves.rate_den if len(leaves.rate_num) else np.full(len(first), np.inf)
+    spread = np.where(np.isinf(rate), 0.0, variance(np.where(np.isinf(rate), 1.0, rate)))
+    if domain.target is None:
+        return Regions(names, first, end, spread)
+    classes = domain.target.size
+    label = np.tile(np.arange(classes), len(first))[:, None]
+    first, end = (np.repeat(part, classes, axis=0) for part in (first, end))
+    joined = np.hstack([first, label]), np.hstack([end, label + 1])
+    return Regions([*names, domain.target.name], *joined, np.repeat(spread, classes))
+
+
+def _fine(attribute: Any, codes: Any) -> Any:
+    """The first code of the schema in each bin; null stays the last one."""
+    return np.where(codes > attribute.bins, attribute.grid + 1, np.minimum(codes * attribute.width, attribute.grid))
+
+
+def _diffgen_regions(release: Release) -> Regions:
+    domain, grid = grid_and_domain(release)
+    place = grid.unravel(release.groups["leaf"].to_numpy().astype(np.int64))
+    edges = [np.asarray(edge) for edge in grid.edges]
+    first = np.stack([edge[place[:, j]] for j, edge in enumerate(edges)], axis=1)
+    end = np.stack([edge[place[:, j] + 1] for j, edge in enumerate(edges)], axis=1)
+    names = [attribute.name for attribute in domain.attributes]
+    if domain.target is not None:
+        label = domain.target.encode(release.groups[column_of(domain.target.name)]).astype(np.int64)[:, None]
+        first, end, names = np.hstack([first, label]), np.hstack([end, label + 1]), [*names, domain.target.name]
+    return Regions(names, first, end, _variances(release.groups))
+
+
+def _variances(groups: pl.DataFrame) -> Any:
+    return variance(groups["rate_num"].to_numpy() / groups["rate_den"].to_numpy())
+
+
+# --------------------------------------------------------------------------------------------------------- sets
+
+
+class SetCodes:
+    """Sets of items as codes of columns: per item 0 or 1, and the size."""
+
+    def __init__(self, sets: pl.Series, universe: Universe) -> None:
+        sizes = sets.list.len().to_numpy().astype(np.int64)
+        self._sizes = sizes
+        self._owner = np.repeat(np.arange(len(sizes)), sizes)
+        self._items = universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
+
+    def __call__(self, key: Key) -> Any:
+        if key == "size":
+            return self._sizes
+        held = np.zeros(len(self._sizes), dtype=np.int64)
+        held[self._owner[self._items == key]] = 1
+        return held
+
+    @cached_property
+    def supports(self) -> Any:
+        """How many sets hold each item, by its code."""
+        return np.bincount(self._items)
+
+
+def _diffpart(release: Release, question: Question, share: Share) -> Noise:  # noqa: ARG001
+    """The noise of all counted sets for which the question holds."""
+    inside = holds(question, SetCodes(release.groups["items"], release.schema.universe))
+    inside = np.broadcast_to(inside, len(release.groups))
+    return sum_of(Noise.of(float(one)) for one in _variances(release.groups)[inside])
+
+
+def _baskets(release: Release, question: Question, share: Share) -> Noise:
+    """The largest noise of the items and sizes that the question names, as far as it holds for their records."""
+    groups, worst = release.groups, Noise(0.0, 0.0)
+    for key in columns_of(question):
+        codes = hull(question).get(key)
+        if codes is None:
+            continue
+        mine = _size_noise(groups, codes) if key == "size" else _item_noise(release, int(key))
+        worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
+    return worst
+
+
+def _size_noise(groups: pl.DataFrame, codes: CodeSet) -> Noise:
+    """The noise of the bins of sizes that the question touches; the last bin has no end."""
+    rows = groups.filter(groups["question"] == "sizes")
+    first = rows["size"].to_numpy()
+    end = np.append(first[1:], codes.size)
+    touched = _overlap(first, end, codes) > 0
+    return sum_of(Noise.of(float(one)) for one in _variances(rows)[touched])
+
+
+def _item_noise(release: Release, code: int) -> Noise:
+    """The noise of an item's count in records; records are cut to some items, and counts enlarged to make up for it."""
+    groups, item = release.groups, release.schema.universe.label(code)
+    rows = groups.filter(groups["question"].is_in([SHORT, LONG, "items"]))
+    mine = rows.filter(rows["items"].list.first() == item)
+    total = float((rows["noisy"] / rows["parts"]).sum())
+    enlarged = max(1.0, float(rows["estimate"].sum()) / total) if total > 0 else 1.0
+    spread, parts = _variances(mine), mine["parts"].to_numpy()
+    return sum_of(Noise.of(float(v), enlarged / float(p)) for v, p in zip(spread, parts, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------------ degrees
+
+
+def _degrees(release: Release, question: Question, share: Share) -> Noise:  # noqa: ARG001
+    codes = hull(question).get("degree")
+    groups = release.groups
+    if "question" not in groups.columns:  # ranges of degrees, counted by rps
+        first, end = (groups[f"degree.{end}"].to_numpy().astype(np.int64)[:, None] for end in ("lo", "hi"))
+        return Regions(["degree"], first, end, _variances(groups)).noise(question)
+    edges = [] if codes is None else [edge for edge in codes.edges if 0 < edge < codes.size]
+    return sum_of(_edge_noise(release, edge) for edge in edges) if edges else _node_noise(release)
+
+
+def _edge_noise(release: Release, edge: int) -> Noise:
+    """The noise in the number of nodes of degree at least `edge`."""
+    groups = release.groups
+    least = groups.filter((groups["question"] == "at least") & (groups["k"] == edge))
+    most = groups.filter((groups["question"] == "at most") & (groups["k"] == edge - 1))
+    for rows in (least, most):
+        if len(rows):
+            return Noise.of(float(_variances(rows)[0]))
+    rows = groups.filter(groups["question"] == "sorted")
+    if not len(rows):
+        return Noise(0.0, 0.0)
+    degrees, spread = np.sort(rows["estimate"].to_numpy()), float(_variances(rows)[0]) ** 0.5
+    near = np.searchsorted(degrees, [edge - spread, edge + spread])
+    return Noise.of(float(near[1] - near[0]) ** 2 / 4)
+
+
+def _node_noise(release: Release) -> Noise:
+    """The noise in the number of nodes, where that is private: asked by itself, or as those of degree 1 and more."""
+    groups = release.groups
+    if release.schema.unit != "node":
+        return Noise(0.0, 0.0)
+    asked = [groups.filter(groups["question"] == name) for name in ("nodes", "at most", "at least")]
+    rows = next(rows for rows in asked if len(rows))
+    return Noise.of(float(_variances(rows)[0]))
+
+
+_METHODS: dict[str, Callable[[Release, Question, Share], Noise]] = {
+    "mosaic": lambda release, question, share: tables_of(release).noise_behind(question, share),
+    "rps": lambda release, question, _: _rps_regions(release).noise(question),
+    "diffgen": lambda release, question, _: _diffgen_regions(release).noise(question),
+    "diffpart": _diffpart,
+    "baskets": _baskets,
+    "degrees": _degrees,
+}

@@ -1,0 +1,192 @@
+"""Noisy tables of a release, and questions that can be answered from them directly, with noise of a known law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cantle.postprocess.counts import variance
+from cantle.release.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull
+from cantle.release.estimates import Noise
+from cantle.release.load import domain_of
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """A table of noisy counts. The cells of a column are spans of its codes, given by their edges."""
+
+    columns: tuple[str, ...]
+    edges: tuple[Any, ...]
+    counts: Any
+    variance: float
+
+    def answers(self, question: Question) -> bool:
+        """Whether every cell lies inside or outside of the question."""
+        asked = columns_of(question)
+        return set(asked) <= set(self.columns) and all(
+            edges_of(question, key) <= self._edge_sets[self.columns.index(str(key))] for key in asked
+        )
+
+    def cells(self, question: Question) -> Any:
+        """For each cell whether it lies inside the question."""
+        inside = holds(question, self._first_codes)
+        return np.broadcast_to(inside, self.counts.shape)
+
+    def _first_codes(self, key: Key) -> Any:
+        """The first code of each cell, along the axis of the column."""
+        axis = self.columns.index(str(key))
+        shape = [1] * len(self.columns)
+        shape[axis] = -1
+        return self.edges[axis][:-1].reshape(shape)
+
+    @cached_property
+    def _edge_sets(self) -> list[set[int]]:
+        return [set(edges.tolist()) for edges in self.edges]
+
+    def touched(self, column: str, codes: CodeSet) -> float:
+        """The number of cells of a column that a set of codes touches, if they were all inside."""
+        edges = self.edges[self.columns.index(column)]
+        found = np.zeros(len(edges) - 1, dtype=bool)
+        for first, end in codes.spans():
+            found |= (edges[:-1] < end) & (edges[1:] > first)
+        return float(found.sum())
+
+
+@dataclass(frozen=True)
+class DirectAnswer:
+    """A count read off noisy tables, without bias, and its noise."""
+
+    value: float
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All noisy tables of a release; `size` is the noisy number of records by itself, if it was asked for."""
+
+    tables: Sequence[NoisyTable]
+    size: NoisyTable | None
+
+    def answer(self, question: Question) -> DirectAnswer | None:
+        """The mean of what all tables say that answer the question, weighted by precision; None if none does.
+
+        Every table is first adjusted to the noisy number of records, N. With a share a = m v / (M v + v_N) of the
+        difference going to the m of its M cells inside, the answer is (1 - a) inside - a outside + a N.
+        """
+        able = [table for table in self.tables if table.answers(question)]
+        parts = [_Part.of(table, question, self.size) for table in able]
+        if self.size is not None and not columns_of(question) and self._asks_all(question):
+            parts.append(_Part(float(self.size.counts), Noise.of(self.size.variance), 0.0))
+        if not parts:
+            return None
+        precision = [1 / max(part.own.variance, 1e-12) for part in parts]
+        weights = [one / sum(precision) for one in precision]
+        value = sum(w * part.value for w, part in zip(weights, parts, strict=True))
+        noise = Noise(0.0, 0.0)
+        for w, part in zip(weights, parts, strict=True):
+            noise += part.own.scaled(w)
+        common = sum(w * part.common for w, part in zip(weights, parts, strict=True))
+        return DirectAnswer(value, noise + (Noise.of(self.size.variance, common) if self.size else Noise(0.0, 0.0)))
+
+    @staticmethod
+    def _asks_all(question: Question) -> bool:
+        return bool(holds(question, lambda _: 0))
+
+    def noise_behind(self, question: Question, share: Callable[[dict[Key, CodeSet]], float]) -> Noise:
+        """The noise in the tables that the records of a question were drawn from.
+
+        `share` says which share of the released records in a box (codes per column) the question holds for. For each
+        column the table is taken that knows most of the question's columns; the largest noise counts.
+        """
+        box = hull(question)
+        worst = Noise(0.0, 0.0)
+        for key in columns_of(question):
+            known = [table for table in self.tables if key in table.columns]
+            found = [_noise_in(table, box, share) for table in known]
+            if found:
+                most = max(number for number, _ in found)
+                mine = min((noise for number, noise in found if number == most), key=lambda one: one.variance)
+                worst = max(worst, mine, key=lambda one: one.variance)
+        return worst
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one table says: a number, its own noise, and how much of the noise of N is in it."""
+
+    value: float
+    own: Noise
+    common: float
+
+    @staticmethod
+    def of(table: NoisyTable, question: Question, size: NoisyTable | None) -> _Part:
+        inside = table.cells(question)
+        m, every, v = float(inside.sum()), float(inside.size), table.variance
+        total, part = float(table.counts.sum()), float(table.counts[inside].sum())
+        if size is None:
+            return _Part(part, Noise.of(v, times=m), 0.0)
+        a = m * v / max(every * v + size.variance, 1e-300)
+        own = Noise.of(v, 1 - a, m) + Noise.of(v, a, every - m)
+        return _Part(part + a * (float(size.counts) - total), own, a)
+
+
+def _noise_in(
+    table: NoisyTable, box: dict[Key, CodeSet], share: Callable[[dict[Key, CodeSet]], float]
+) -> tuple[int, Noise]:
+    """How many of the box's columns a table knows, and the noise it brings into a count of the question."""
+    mine: dict[Key, CodeSet] = {key: codes for key, codes in box.items() if key in table.columns}
+    cells = 1.0
+    for column, edges in zip(table.columns, table.edges, strict=True):
+        cells *= table.touched(column, mine[column]) if column in mine else len(edges) - 1
+    return len(mine), Noise.of(table.variance, times=cells).scaled(share(mine))
+
+
+def tables_of(release: Release) -> Tables:
+    """The noisy tables of a release of a table."""
+    make = _MAKERS.get(release.manifest.method)
+    return Tables([], None) if make is None else make(release)
+
+
+def _mosaic(release: Release) -> Tables:
+    """Every table over cells of columns; the first one, over no column, is the number of records."""
+    frame = release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
+    found, size = list[NoisyTable](), None
+    for number, stated in enumerate(release.manifest.structure["tables"]):
+        rows = frame.get((number,))
+        if rows is None or "columns" not in stated:
+            continue
+        edges = tuple(np.array(edge, dtype=np.int64) for edge in stated["edges"])
+        counts = rows["noisy"].to_numpy().astype(float).reshape([len(edge) - 1 for edge in edges])
+        spread = float(variance(rows["rate_num"][0] / rows["rate_den"][0]))
+        table = NoisyTable(tuple(stated["columns"]), edges, counts, spread)
+        if edges:
+            found.append(table)
+        else:
+            size = table
+    return Tables(found, size)
+
+
+def _rps(release: Release) -> Tables:
+    """The one-way tables, in bins; not if their order was drawn at random."""
+    marginals = release.frames.get("marginals")
+    if marginals is None or release.manifest.parameters.get("order") == "random":
+        return Tables([], None)
+    found, at = [], 0
+    spread = float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
+    for attribute in domain_of(release.manifest).attributes:
+        counts = marginals["noisy"][at : at + attribute.size].to_numpy().astype(float)
+        at += attribute.size
+        starts = attribute.rooms[0]  # of the bins, and of null after them
+        edges = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
+        found.append(NoisyTable((attribute.name,), (edges,), counts, spread))
+    return Tables(found, None)
+
+
+_MAKERS: dict[str, Callable[[Release], Tables]] = {"mosaic": _mosaic, "rps": _rps}

@@ -1,0 +1,273 @@
+"""What a question may name: the columns of a table, the items of sets, degrees; and which codes a comparison means.
+
+A missing value satisfies no comparison, not even `!=`; `is null` asks for it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, Protocol
+
+import polars as pl
+
+from cantle.release.code_sets import CodeSet, Key
+from cantle.release.question_tokens import Token
+from cantle.release.words import printable
+from cantle.schema import Schema
+from cantle.schema.domain import Attribute
+from cantle.schema.fields import Field
+from cantle.schema.graph import GraphSchema
+from cantle.schema.items import Universe
+from cantle.schema.scales import EPOCH, Labels, Steps
+from cantle.schema.sets import SetSchema
+from cantle.schema.table import TableSchema
+
+MOST_COUNTED = 2**53
+"""Sizes of sets, and degrees, are below this."""
+
+SHOWN = 12
+
+
+class Misfit(Exception):  # noqa: N818 - a message on its way to the parser, which knows the place
+    """Why a value does not go with a column."""
+
+
+class Column(Protocol):
+    """A column that a question may name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def key(self) -> Key: ...
+
+    @property
+    def size(self) -> int:
+        """Number of codes, null included."""
+
+    @property
+    def values(self) -> int:
+        """Number of codes, null left out."""
+
+    def codes(self, sign: str, value: Token) -> CodeSet:
+        """The codes that satisfy a comparison with a value; raises Misfit."""
+
+    def truth(self) -> CodeSet | None:
+        """The codes that the bare name of the column means: true, if it is a column of truth values."""
+
+
+class Points:
+    """Numbers, dates and times on a grid."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        assert isinstance(attribute.scale, Steps)
+        self.name = self.key = attribute.name
+        self._scale, self.size, self.values = attribute.scale, attribute.size, attribute.grid
+
+    def codes(self, sign: str, value: Token) -> CodeSet:
+        place = (self._exact(value) * self._scale.scale - self._scale.first) / self._scale.step
+        if sign in ("==", "!=") and not (place.denominator == 1 and 0 <= place < self.values):
+            raise Misfit(f"{self.name} has no value {value.text}; {self._range()}")
+        return _compared(sign, place, self.values, self.size)
+
+    def truth(self) -> CodeSet | None:
+        return None
+
+    def _range(self) -> str:
+        step = Fraction(self._scale.step, self._scale.scale)
+        unit = {"date": " days", "datetime": " seconds"}.get(self._scale.type, "")
+        first, last = self._scale.text(0), self._scale.text(self.values - 1)
+        return f"its values go from {first} to {last} in steps of {float(step):g}{unit}"
+
+    def _exact(self, value: Token) -> Fraction:
+        """The value as a whole number of days or seconds since 1970, or as a number."""
+        if self._scale.type in ("date", "datetime"):
+            return self._moment(value)
+        number = _number(value.text)
+        if number is None:
+            raise Misfit(f"{self.name} holds numbers, and {value.text!r} is none; {self._range()}")
+        return number
+
+    def _moment(self, value: Token) -> Fraction:
+        moment = None
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(value.text) if value.kind != "number" else None
+        if moment is None:
+            raise Misfit(f"{self.name} holds dates, and {value.text!r} is none; write 2024-12-31; {self._range()}")
+        moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+        seconds = Fraction(int((moment - EPOCH).total_seconds()))
+        return seconds / 86_400 if self._scale.type == "date" else seconds
+
+
+def _number(text: str) -> Fraction | None:
+    """The number that a text is, if it is one that a float could hold: 1e999999999 would fill the memory."""
+    with suppress(ValueError, ArithmeticError):
+        number = Decimal(text)
+        if len(text) <= 100 and number.is_finite() and abs(number.adjusted()) <= 400:
+            return Fraction(number)
+    return None
+
+
+def _compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
+    """The codes below `values` that compare so with a place on the grid; null, the last code, never does."""
+    match sign:
+        case "<":
+            made = CodeSet.span(0, ceil(place), size)
+        case "<=":
+            made = CodeSet.span(0, floor(place) + 1, size)
+        case ">":
+            made = CodeSet.span(floor(place) + 1, values, size)
+        case ">=":
+            made = CodeSet.span(ceil(place), values, size)
+        case "==":
+            made = CodeSet.span(int(place), int(place) + 1, size)
+        case _:
+            made = CodeSet.span(int(place), int(place) + 1, size).complement()
+    return made.intersection(CodeSet.span(0, values, size))
+
+
+class Categories:
+    """Categories and truth values. Only an ordered list, or one of integers, has smaller and larger ones."""
+
+    def __init__(self, attribute: Attribute, order: Sequence[Any] | None) -> None:
+        """`order` lists the categories from the smallest on, if they have an order."""
+        assert isinstance(attribute.scale, Labels)
+        self.name = self.key = attribute.name
+        self._attribute, self._labels = attribute, attribute.scale
+        self.size, self.values = attribute.size, attribute.grid
+        rank = {label: number for number, label in enumerate(order or ())}
+        self._ranks = None if order is None else [rank[label] for label in self._labels.labels]
+
+    def codes(self, sign: str, value: Token) -> CodeSet:
+        within = CodeSet.span(0, self.values, self.size)
+        if sign in ("==", "!="):
+            named = self._named(value)
+            return named if sign == "==" else named.complement().intersection(within)
+        if self._labels.type == "integer":
+            return self._by_number(sign, value)
+        if self._ranks is None:
+            raise Misfit(f"the categories of {self.name} have no order; use ==, != or in")
+        named, ranks = self._named(value), self._ranks
+        if len(named) != 1:
+            raise Misfit(f"{value.text!r} is a group of categories of {self.name}; compare with one of them")
+        rank = ranks[named.edges[0]]
+        return CodeSet.of((k for k in range(self.values) if _holds(sign, ranks[k], rank)), self.size)
+
+    def truth(self) -> CodeSet | None:
+        return CodeSet.of([1], self.size) if self._labels.type == "boolean" else None
+
+    def _named(self, value: Token) -> CodeSet:
+        """The codes of a category, or of all categories below a name in the hierarchy."""
+        text = value.text
+        if text in self._labels.texts:
+            return CodeSet.of([self._labels.texts[text]], self.size)
+        if text.lower() in ("true", "false") and self._labels.type == "boolean":
+            return CodeSet.of([int(text.lower() == "true")], self.size)
+        found = self._node(text)
+        if found is not None:
+            return CodeSet.span(*found, self.size)
+        raise Misfit(unknown(f"category of {self.name}", text, self._texts(), "categories"))
+
+    def _node(self, text: str) -> tuple[int, int] | None:
+        tree = self._attribute.taxonomy
+        waiting = [tree.root] if tree is not None else []
+        while tree is not None and waiting:
+            span = waiting.pop()
+            if tree.name(*span) == text:
+                return span
+            if span[1] - span[0] > 1:
+                waiting += tree.children(*span)
+        return None
+
+    def _texts(self) -> list[str]:
+        return [self._labels.text(k) for k in range(self.values)]
+
+    def _by_number(self, sign: str, value: Token) -> CodeSet:
+        number = _number(value.text)
+        if number is None:
+            raise Misfit(f"the categories of {self.name} are integers, and {value.text!r} is none")
+        labels = enumerate(self._labels.labels)
+        return CodeSet.of((k for k, label in labels if _holds(sign, label, number)), self.size)
+
+
+def _holds(sign: str, left: Any, right: Any) -> bool:
+    return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign])
+
+
+class Counted:
+    """Whole numbers from 0 on: the size of a set, the degree of a node."""
+
+    size = values = MOST_COUNTED
+
+    def __init__(self, name: str) -> None:
+        self.name = self.key = name
+
+    def codes(self, sign: str, value: Token) -> CodeSet:
+        place = _number(value.text)
+        if place is None:
+            raise Misfit(f"{self.name} is a whole number, and {value.text!r} is none")
+        if sign in ("==", "!=") and (place.denominator != 1 or not 0 <= place < self.values):
+            raise Misfit(f"{self.name} is a whole number from 0 on, so it is never {value.text}")
+        return _compared(sign, place, self.values, self.size)
+
+    def truth(self) -> CodeSet | None:
+        return None
+
+
+class Vocabulary:
+    """All that a question about one release may name."""
+
+    def __init__(self, columns: Iterable[Column], universe: Universe | None = None) -> None:
+        self.columns = {column.name: column for column in columns}
+        self._universe = universe
+
+    @property
+    def has_items(self) -> bool:
+        return self._universe is not None
+
+    def column(self, name: str) -> Column:
+        if name not in self.columns:
+            raise Misfit(unknown("column", name, list(self.columns), "columns"))
+        return self.columns[name]
+
+    def item(self, value: Token) -> int:
+        """The code of an item of sets."""
+        assert self._universe is not None
+        code = int(self._universe.encode(pl.Series([value.text]))[0])
+        if code < 0:
+            labels = [str(self._universe.label(k)) for k in range(min(self._universe.size, 10_000))]
+            raise Misfit(unknown("item", value.text, labels, "items"))
+        return code
+
+
+def unknown(what: str, given: str, known: Sequence[str], plural: str) -> str:
+    """That a name is not declared, with the one that may be meant and the first declared ones."""
+    near = difflib.get_close_matches(given, known, 1, 0.6)
+    shown = ", ".join(printable(name) for name in known[:SHOWN])
+    more = f", … ({len(known):,} in all)" if len(known) > SHOWN else ""
+    hint = f"did you mean {printable(near[0])}? " if near else ""
+    return f"there is no {what} {given!r}; {hint}The {plural} are: {shown}{more}"
+
+
+def vocabulary_of(schema: Schema) -> Vocabulary:
+    """The columns that questions about releases with this schema may name."""
+    if isinstance(schema, SetSchema):
+        return Vocabulary([Counted("size")], schema.universe)
+    if isinstance(schema, GraphSchema):
+        return Vocabulary([Counted("degree")])
+    assert isinstance(schema, TableSchema)
+    fields = {field.name: field for field in schema.fields}
+    domain = schema.domain().with_target_as_column()
+    return Vocabulary(_column(attribute, fields[attribute.name]) for attribute in domain.attributes)
+
+
+def _column(attribute: Attribute, field: Field) -> Column:
+    if isinstance(attribute.scale, Steps):
+        return Points(attribute)
+    return Categories(attribute, field.categories if field.ordered else None)

@@ -1,0 +1,66 @@
+"""The words of a question, each with its place, and errors that point at a place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+from cantle.errors import ParameterError
+
+LONGEST = 20_000
+_SHAPES = {
+    "blank": r"\s+",
+    "date": r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?(?![\w.])",
+    "number": r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])",
+    "text": r"'(?:[^']|'')*'" + r'|"(?:[^"]|"")*"' + r"|`(?:[^`]|``)*`",
+    "sign": r"==|!=|<>|<=|>=|[=<>()\[\],]",
+    "word": r"[^\W\d][\w.\-]*",
+}
+_TOKEN = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES.items()))
+
+
+@dataclass(frozen=True)
+class Token:
+    """One word of a question: date, number, text (in quotes), sign, word, or end."""
+
+    kind: str
+    text: str
+    at: int
+
+    def says(self, *words: str) -> bool:
+        """Whether it is one of these signs or words, in capital letters or not."""
+        return self.kind in ("sign", "word") and self.text.lower() in words
+
+
+def refuse(question: str, at: int, message: str) -> NoReturn:
+    """Refuses a question and points at the place: a long one is shown around it."""
+    start, end = max(0, at - 60), at + 60
+    shown = "".join(" " if one.isspace() else one for one in question[start:end])
+    raise ParameterError(f"{message}\n  {shown}\n  {' ' * (at - start)}^")
+
+
+def tokens_of(question: str) -> list[Token]:
+    """The words of a question, and an end."""
+    if len(question) > LONGEST:
+        raise ParameterError(f"a question has at most {LONGEST:,} characters, this one {len(question):,}; ask in parts")
+    found, at = list[Token](), 0
+    while at < len(question):
+        match = _TOKEN.match(question, at)
+        if match is None:
+            _refuse_character(question, at)
+        kind, text = str(match.lastgroup), match.group()
+        if kind == "text":
+            text = text[1:-1].replace(text[0] * 2, text[0])
+        if kind != "blank":
+            found.append(Token(kind, text, at))
+        at = match.end()
+    return [*found, Token("end", "", len(question))]
+
+
+def _refuse_character(question: str, at: int) -> NoReturn:
+    if question[at] in "'\"`":
+        refuse(question, at, f"the quote at character {at + 1} is not closed; add another {question[at]}")
+    if question[at].isdigit() or question[at] in "+-.":
+        refuse(question, at, f"what starts at character {at + 1} is not a number or a date; write 12.5 or 2024-12-31")
+    refuse(question, at, f"character {at + 1} ({question[at]!r}) has no meaning here; put names and texts in quotes")

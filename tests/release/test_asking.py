@@ -1,0 +1,231 @@
+"""Answers with error bars: what they are read from, what their intervals cover, and how often they hold the truth."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import ParameterError
+from cantle.lab import demo_data
+from cantle.lab.papers.interval_coverage import Truth, check_counts, check_means
+from cantle.lab.papers.table_sets import TableSet
+from cantle.postprocess.accuracy import Accuracy, QuestionError
+from cantle.release import Release
+from cantle.release.asking import Asker
+from cantle.release.estimates import Estimate, Noise, rescaled
+from tests.release.kinds import EDGE, GRAPH, NUMBERS, baskets, edges
+from tests.release.people import SCHEMA, people
+
+TABLE_METHODS = ("mosaic", "rps", "diffgen")
+
+
+def released(method: str = "mosaic", epsilon: float = 2, seed: int = 1, n: int = 3_000) -> Release:
+    return cantle.publish(people(n), SCHEMA, epsilon=epsilon, method=method, insecure_seed=seed)  # type: ignore[arg-type]
+
+
+def with_error(release: Release, one: int, more: int, scale: int = 1) -> Release:
+    """The release as if its error had been measured so."""
+    kinds = [QuestionError(q=500, records=records, rate=(1, scale)) for records in (one, more)]
+    measured = Accuracy(
+        bought=True, share=Fraction(1, 25), noisy_records=3_000, one_column=kinds[0], more_columns=kinds[1]
+    )
+    return replace(release, manifest=replace(release.manifest, accuracy=measured))
+
+
+@pytest.mark.parametrize("method", TABLE_METHODS)
+def test_counts_of_records_are_counts_of_records(method: str) -> None:
+    release = released(method)
+    frame = release.records
+    question, meant = "age > 50 and (weight < 80 or member)", (pl.col("weight") < 80) | pl.col("member")
+    inside = frame.filter((pl.col("age") > 50) & meant)
+    estimate = release.count(question)
+    assert (estimate.value, estimate.covers) == (len(inside), "noise only")
+    assert estimate.low < estimate.value < estimate.high
+    assert release.mean("weight", question).value == pytest.approx(inside["weight"].mean())
+
+
+def test_a_measured_error_is_the_interval() -> None:
+    release = with_error(released(), one=200, more=300, scale=10)
+    estimate = release.count("age > 50 and weight < 80.5")
+    assert estimate.covers == "measured"
+    assert estimate.high - estimate.value == pytest.approx(300 + 10 * np.log(5))
+    wide = release.count("age > 50 and weight < 80.5", confidence=0.99)
+    assert wide.high - wide.value == pytest.approx((300 + 10 * np.log(5)) * rescaled(0.99))
+    assert rescaled(0.95) == pytest.approx(1)
+    assert rescaled(0.8) < 1 < rescaled(0.99)
+
+
+def test_a_measured_question_is_read_off_the_noisy_tables() -> None:
+    """The target alone is in every first table; all of them together know it better than one."""
+    release = with_error(released(), one=10_000, more=10_000)
+    estimate = release.count("ill == 'yes'")
+    assert estimate.covers == "noise"
+    stated = release.manifest.structure["tables"]
+    numbers = [i for i, table in enumerate(stated) if table["why"] == "first tables"]
+    tables = release.frames["tables"].partition_by("table", as_dict=True)
+    one = tables[(numbers[0],)]
+    assert stated[numbers[0]]["columns"][1] == "ill"
+    alone = Noise.of(2 * (one["rate_den"][0] / one["rate_num"][0]) ** 2, times=len(one) / 2).margin(0.95)
+    assert 0 < estimate.high - estimate.value < alone
+    exact = int((people(3_000)["ill"] == "yes").sum())
+    assert abs(estimate.value - exact) < 4 * (estimate.high - estimate.value)
+
+
+def test_a_narrow_measured_error_beats_wide_noise() -> None:
+    release = with_error(released(), one=0, more=0)
+    assert release.count("ill == 'yes'").covers == "measured"
+
+
+@pytest.mark.parametrize("times", [1, 2, 5, 40])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_margins_of_noise_hold_as_often_as_they_say(times: int, confidence: float) -> None:
+    dice = np.random.default_rng(times)
+    drawn = np.abs(dice.laplace(0, 3, (200_000, times)).sum(axis=1))
+    held = float((drawn <= Noise.of(18.0, times=times).margin(confidence)).mean())
+    assert confidence - 0.004 <= held <= confidence + (0.02 if confidence >= 0.95 else 0.04)
+
+
+def test_intervals_read_off_tables_hold_the_truth() -> None:
+    """Over many releases, because the answers of one release share their noise."""
+    private = people(2_000)
+    truth = [int((private["grade"] == "mid").sum()), int((private["member"] & (private["ill"] == "no")).sum()), 2_000]
+    questions = ["grade == 'mid'", "member and ill == 'no'", ""]
+    schema = {"fields": [one for one in SCHEMA["fields"] if one["name"] in ("grade", "member", "ill", "town")]}
+    held = []
+    for seed in range(60):
+        release = cantle.publish(private, schema, epsilon=1, method="mosaic", insecure_seed=seed)
+        for question, exact in zip(questions, truth, strict=True):
+            estimate = release.count(question)
+            assert estimate.covers == "noise"
+            held.append(estimate.low <= exact <= estimate.high)
+    assert np.mean(held) >= 0.9  # of 180 intervals at 95 %, dependent within a release
+    assert np.mean(held) < 1
+
+
+def test_intervals_with_a_measured_error_hold_the_truth() -> None:
+    """Random questions about the demo, whose error is measured here without noise."""
+    table = TableSet("demo", demo_data.population(people=6_000), demo_data.SCHEMA)
+    release = cantle.publish(table.frame, table.schema, epsilon=2, method="mosaic", insecure_seed=1)
+    truth, dice = Truth(table), np.random.default_rng(1)
+    asked = _errors(release, truth)
+    checked = list(check_counts(Asker(with_error(release, *asked)), truth, 300, dice))
+    assert len(checked) == 300
+    assert {one.covers for one in checked} == {"noise", "measured"}
+    assert np.mean([one.held for one in checked]) >= 0.93
+    means = list(check_means(Asker(release), truth, 40, dice))
+    assert np.mean([one.held for one in means]) >= 0.93
+
+
+def _errors(release: Release, truth: Truth) -> tuple[int, int]:
+    from cantle.lab.papers.interval_coverage import random_question
+
+    asker, dice, found = Asker(release), np.random.default_rng(2), []
+    for columns in (1, 2):
+        drawn = [random_question(asker, columns, dice) for _ in range(150)]
+        errors = [abs(int(truth.inside(q).sum()) - int(asker.inside(q).sum())) for q in drawn if q is not None]
+        found.append(int(np.quantile(errors, 0.95)))
+    return found[0], found[1]
+
+
+def test_a_table_has_one_row_per_group_and_adds_up() -> None:
+    release = released()
+    table = release.table(["town", "member"], "age > 20")
+    assert table.columns == ["town", "member", "value", "low", "high", "covers"]
+    assert table.shape[0] == 5 * 3
+    assert table["town"].null_count() == 3
+    assert table["value"].sum() == release.count("age > 20 and age is not null").value
+    one = table.filter((pl.col("town") == "Ash") & pl.col("member"))
+    estimate = release.count("age > 20 and town == 'Ash' and member")
+    assert one.row(0)[2:] == (estimate.value, estimate.low, estimate.high, estimate.covers)
+
+
+@pytest.mark.parametrize("method", TABLE_METHODS)
+def test_numbers_and_dates_are_grouped_by_ranges(method: str) -> None:
+    release = released(method)
+    ages = release.table(["age"], "weight > 0")
+    assert ages["age"][0].startswith("[0, ")
+    assert ages["value"].sum() == pytest.approx(len(release.records), rel=0.2)
+    assert release.table(["joined"]).height > 4
+    means = release.table(["ill"], mean="weight")
+    assert ((means["low"] <= means["value"]) & (means["value"] <= means["high"])).all()
+
+
+def test_the_mean_of_nothing_is_unknown() -> None:
+    release = released()
+    estimate = release.mean("weight", "age > 98 and age < 98")
+    assert np.isnan(estimate.value)
+    assert (estimate.low, estimate.high) == (30, 150)
+    assert estimate.to_dict()["value"] is None
+    assert "unknown" in str(estimate)
+
+
+def test_counts_are_never_below_zero() -> None:
+    estimate = Estimate(-3.0, -9.0, 3.0, 0.95, "noise").at_least_zero()
+    assert (estimate.value, estimate.low, estimate.high) == (0, 0, 3)
+    for value in released(epsilon=0.1).table(["town", "grade", "ill"]).select("value", "low", "high").rows():
+        assert 0 <= value[1] <= value[0] <= value[2]
+
+
+@pytest.mark.parametrize("method", ["baskets", "diffpart"])
+def test_sets_are_asked_for_items_and_sizes(method: Any) -> None:
+    release = cantle.publish(baskets(NUMBERS, 2_000), NUMBERS, epsilon=2, method=method, insecure_seed=1)
+    sets = [set(one) for one in release.records["items"].to_list()]
+    estimate = release.count("contains 1 and not contains 2 and size <= 3")
+    assert estimate.value == sum(1 in one and 2 not in one and len(one) <= 3 for one in sets)
+    assert estimate.low < estimate.value < estimate.high
+    assert release.count().value == len(sets)
+    with pytest.raises(ParameterError, match="no item '31'"):
+        release.count("contains 31")
+    with pytest.raises(ParameterError, match="only releases of tables"):
+        release.table(["size"])
+
+
+@pytest.mark.parametrize(("schema", "mode"), [(GRAPH, "counts"), (GRAPH, "rps"), (EDGE, "counts")])
+def test_graphs_are_asked_for_degrees(schema: dict[str, Any], mode: str) -> None:
+    frame = pl.DataFrame(edges(), schema=["a", "b"], orient="row")
+    release = cantle.publish(frame, schema, epsilon=2, insecure_seed=1, mode=mode)
+    degrees = release.records["degree"]
+    estimate = release.count("degree >= 3 and degree < 9")
+    assert estimate.value == degrees.is_between(3, 8).sum()
+    assert estimate.covers == "noise only"
+    assert estimate.low <= estimate.value <= estimate.high
+    assert release.count().value == len(degrees)
+
+
+def test_a_saved_release_answers_alike(tmp_path: Path) -> None:
+    for method in TABLE_METHODS:
+        release = released(method)
+        loaded = Release.load(release.save(tmp_path / method))
+        for question in ("age > 50 and member", "town == 'Ash'", "ill == 'no' or joined is null"):
+            assert loaded.count(question) == release.count(question)
+        assert loaded.mean("age").value == release.mean("age").value
+        again = pickle.loads(pickle.dumps(release))
+        assert again.count("age > 50") == release.count("age > 50")
+
+
+def test_what_cannot_be_asked_is_refused() -> None:
+    release = released()
+    for wrong in (0.2, 1, "high", True):
+        with pytest.raises(ParameterError, match="confidence"):
+            release.count(confidence=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="columns of numbers: age, weight"):
+        release.mean("town")
+    with pytest.raises(ParameterError, match="did you mean town"):
+        release.table(["twon"])
+    with pytest.raises(ParameterError, match="a question is a text"):
+        release.count(3)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="rows"):
+        release.table(["age", "weight", "joined", "seen", "town"])
+    paper = cantle.publish(
+        people(200), SCHEMA, epsilon=2, method="rps", preset="paper", insecure_seed=1, values="set", depth=3
+    )
+    with pytest.raises(ParameterError, match="ranges"):
+        paper.count()
