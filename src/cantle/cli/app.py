@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from cantle.cli.audit import audit_command
-from cantle.cli.internal import check_command
+from cantle.cli.internal import check_command, evaluate_command
 from cantle.cli.lab import bench_command
 from cantle.cli.ledger import ledger_app
 from cantle.cli.output import Json, print_result, progress, speak_utf8, table
@@ -311,6 +311,7 @@ app.command("query")(query_command)
 app.command("sample")(sample_command)
 app.command("graph")(graph_command)
 app.command("apply")(apply_command)
+app.command("evaluate")(evaluate_command)
 
 
 @app.command("reproduce")

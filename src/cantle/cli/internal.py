@@ -1,4 +1,4 @@
-"""The commands for the curator's own eyes, which show private facts: check."""
+"""The commands for the curator's own eyes, which show private facts: check, evaluate."""
 
 from __future__ import annotations
 
@@ -58,6 +58,31 @@ def check_command(
     print_result(as_json, facts, show)
     if not good:
         raise typer.Exit(1)
+
+
+def evaluate_command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The file that was published.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder.")],
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare a release with the data it was made from. INTERNAL: do not publish what it prints.
+
+    Columns, pairs of columns, the error of 200 random counting questions beside the error that the release predicts,
+    and, for a table with a target, a classifier trained on the release and tested on private records.
+
+    Example: cantle evaluate adult.csv release
+    """
+    from cantle.internal import WARNING
+    from cantle.internal.evaluate import evaluate
+    from cantle.release import Release
+
+    warn()
+    comparison = evaluate(data, Release.load(folder), nodes)
+    facts = {"internal": WARNING, "release": str(folder), **comparison.to_dict()}
+    print_result(as_json, facts, lambda: print("\n".join(comparison.lines())))
 
 
 def warn() -> None:

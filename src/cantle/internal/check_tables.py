@@ -117,9 +117,9 @@ class _Tally:
     def _unknown(self, missing: str) -> str:
         """What becomes of an undeclared category."""
         scale = self.attribute.scale
-        if not isinstance(scale, Labels) or scale.unknown in (MISSING, DROP):
-            return "record dropped" if isinstance(scale, Labels) and scale.unknown == DROP else missing
-        return str(scale.unknown[1])
+        if isinstance(scale, Labels) and isinstance(scale.unknown, tuple):
+            return str(scale.unknown[1])
+        return "record dropped" if isinstance(scale, Labels) and scale.unknown == DROP else missing
 
 
 _ARTICLES = {"integer": "an"}
@@ -146,7 +146,8 @@ def _outside(series: pl.Series, scale: Steps) -> tuple[Mask, Mask]:
     values: NDArray[Any]
     if scale.type == "number":
         values = floats(series, scale.marks)
-        return values < scale.value(0), values >= scale.value(scale.grid)
+        end = scale.first + scale.grid * scale.step
+        return values < scale.first / scale.scale, values >= end / scale.scale
     values, missing = WHOLE[scale.type](series, scale.marks, scale.format)
     end = scale.first + scale.grid * scale.step
     return ~missing & (values < scale.first), ~missing & (values > end - 1)

@@ -1,0 +1,87 @@
+"""Released sets beside their data: sizes, items, pairs of items, and random questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from cantle.data.sets import read_baskets
+from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
+from cantle.internal.questions import QUESTIONS, Asked, predicted_error
+from cantle.postprocess.counts import public_dice
+from cantle.release import Release
+from cantle.report.groupings import Ints
+from cantle.report.set_view import SetView, holding, pair_counts
+from cantle.schema.sets import SetSchema
+
+Patterns = tuple[Ints, Ints]
+SHOWN = 20
+"""Items and sizes shown one by one."""
+
+
+def compare_sets(path: Path, release: Release) -> Comparison:
+    schema = release.schema
+    assert isinstance(schema, SetSchema)
+    baskets = read_baskets(path, schema)
+    raw = SetView(baskets.starts, baskets.items.astype(np.int64), schema.universe)
+    released = SetView.of(release)
+    facts = (
+        Fact("sets", raw.records, released.records),
+        Fact("items per set", _mean_size(raw), _mean_size(released)),
+        Fact("items that occur", int((raw.supports > 0).sum()), int((released.supports > 0).sum())),
+    )
+    top = released.top()
+    patterns = raw.patterns(top), released.patterns(top)
+    distributions = (
+        _sizes(raw.sizes, released.sizes),
+        Distribution(
+            "most frequent items",
+            tuple(released.label(code) for code in top[:SHOWN]),
+            raw.supports[top[:SHOWN]],
+            released.supports[top[:SHOWN]],
+        ),
+    )
+    asked = _ask(released, top, patterns, release)
+    return Comparison("sets", facts, distributions, _matrices(released, top[:SHOWN], patterns, raw), tuple(asked))
+
+
+def _mean_size(view: SetView) -> float:
+    return len(view.items) / max(1, view.records)
+
+
+def _sizes(private: Ints, released: Ints) -> Distribution:
+    """The first sizes from 1, and all larger ones together."""
+    most = min(SHOWN, max(len(private), len(released)) - 1)
+    labels = (*map(str, range(1, most + 1)), f"{most + 1} or more")
+    padded = [np.pad(one, (0, max(0, most + 2 - len(one)))) for one in (private, released)]
+    counts = [np.append(one[1 : most + 1], one[most + 1 :].sum()) for one in padded]
+    return Distribution("sizes of sets", labels, counts[0], counts[1], numeric=True)
+
+
+def _matrices(released: SetView, top: Ints, patterns: tuple[Patterns, Patterns], raw: SetView) -> Matrices:
+    """The share of sets that hold each pair of items."""
+    shares = [
+        pair_counts(one, len(top)) / max(1, view.records) for one, view in zip(patterns, (raw, released), strict=True)
+    ]
+    names = tuple(released.label(code) for code in top)
+    return Matrices(names, shares[0], shares[1], np.abs(shares[0] - shares[1]))
+
+
+def _ask(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], release: Release) -> list[Asked]:
+    """How many sets hold each frequent item, and random pairs and triples that occur in released sets."""
+    dice, made, (masks, counts) = public_dice(0), [], patterns[1]
+    wanted = [1 << place for place in range(len(top))]
+    several = np.bitwise_count(masks) > 1
+    if several.any():
+        chances = counts[several] / counts[several].sum()
+        for mask in dice.choice(masks[several], QUESTIONS // 2, p=chances).tolist():
+            bits = [1 << place for place in range(len(top)) if mask >> place & 1]
+            size = min(len(bits), int(dice.integers(2, 4)))
+            wanted.append(sum(dice.choice(bits, size, replace=False).tolist()))
+    for pattern in dict.fromkeys(wanted):
+        names = [view.label(top[place]) for place in range(len(top)) if pattern >> place & 1]
+        true, released = (holding(one, pattern) for one in patterns)
+        predicted = predicted_error(release.accuracy, len(names))
+        made.append(Asked(" and ".join(names), len(names), true, released, predicted))
+    return made

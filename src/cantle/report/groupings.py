@@ -1,0 +1,210 @@
+"""A column put into a few groups that people can read: round intervals, months or years, the largest categories.
+
+Which groups depends on the schema and on released values only. Codes are those of the schema's domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.schema.domain import Attribute, Labels, Steps
+from cantle.schema.values import Codes
+
+Ints = NDArray[np.int64]
+
+_NICE = (1, 2, 5)
+_ENOUGH = 200  # more cuts are never shown
+_DAY = 86_400
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of a column's codes, one label each; null is a group of its own, the last.
+
+    `starts` are the first codes of groups that are intervals, and `table` gives the group of each code otherwise.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    nullable: bool
+    starts: Ints | None = None
+    table: Ints | None = None
+    numeric: bool = False
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    def of(self, codes: Codes) -> Ints:
+        """The group of each code."""
+        if self.table is not None:
+            return self.table[codes]
+        assert self.starts is not None
+        return np.searchsorted(self.starts, codes.astype(np.int64), side="right") - 1
+
+    def counts(self, codes: Codes) -> Ints:
+        """The number of codes in each group."""
+        return np.bincount(self.of(codes), minlength=self.size)
+
+
+def group(attribute: Attribute, codes: Codes, most: int) -> Grouping:
+    """At most `most` groups and null; `codes` are the released ones, by which large and small values are known."""
+    if isinstance(attribute.scale, Steps):
+        return _intervals(attribute, codes, most)
+    if attribute.bins <= most or attribute.scale.ordered:
+        return _in_order(attribute, most)
+    return _largest(attribute, codes, most)
+
+
+def _with_null(attribute: Attribute, labels: list[str]) -> tuple[str, ...]:
+    return (*labels, "missing") if attribute.nullable else tuple(labels)
+
+
+def _in_order(attribute: Attribute, most: int) -> Grouping:
+    """Each value by itself, or neighbours together if there are too many."""
+    pieces = min(most, attribute.bins)
+    edges = np.linspace(0, attribute.bins, pieces + 1).round().astype(np.int64)
+    labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    return _by_starts(attribute, edges, labels, numeric=False)
+
+
+def _largest(attribute: Attribute, codes: Codes, most: int) -> Grouping:
+    """The most frequent categories, and all others together."""
+    count = np.bincount(codes, minlength=attribute.size)[: attribute.bins]
+    first = np.sort(np.argsort(-count, kind="stable")[: most - 1])
+    table = np.full(attribute.size, len(first), dtype=np.int64)
+    table[first] = np.arange(len(first))
+    if attribute.nullable:
+        table[attribute.bins] = len(first) + 1
+    labels = [attribute.describe(int(code), int(code) + 1) for code in first]
+    labels.append(f"{attribute.bins - len(first)} others")
+    return Grouping(attribute.name, _with_null(attribute, labels), attribute.nullable, table=table)
+
+
+def _by_starts(attribute: Attribute, edges: Ints, labels: list[str], *, numeric: bool) -> Grouping:
+    starts = edges if attribute.nullable else edges[:-1]  # the last edge is the code of null
+    return Grouping(attribute.name, _with_null(attribute, labels), attribute.nullable, starts=starts, numeric=numeric)
+
+
+# -------------------------------------------------------------------------------------------------- intervals
+
+
+def _intervals(attribute: Attribute, codes: Codes, most: int) -> Grouping:
+    """Round intervals over the range in which all but a few released values lie, with an open one at each end."""
+    scale, bins = attribute.scale, attribute.bins
+    assert isinstance(scale, Steps)
+    if bins <= most and attribute.width == 1:
+        labels = [scale.text(k) for k in range(bins)]
+        return _by_starts(attribute, np.arange(bins + 1), labels, numeric=True)
+    known = np.sort(codes[codes < bins].astype(np.int64))
+    low, high = (0, bins) if not len(known) else (int(known[len(known) // 100]), int(known[-1 - len(known) // 100]))
+    if high - low < 2:
+        low, high = 0, bins
+    for cuts in _cuts(scale, low, high):
+        inner = [cut for cut in cuts if 0 < cut < bins]
+        if len(inner) < most:
+            break
+    else:
+        inner = np.linspace(0, bins, most + 1).round().astype(np.int64)[1:-1].tolist()
+    edges = np.array([0, *sorted(set(inner)), bins], dtype=np.int64)
+    labels = [_span(scale, int(lo), int(hi), bins) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    return _by_starts(attribute, edges, labels, numeric=True)
+
+
+def _cuts(scale: Steps, low: int, high: int) -> Iterator[list[int]]:
+    """Places to cut between two codes, ever fewer."""
+    if scale.type == "date":
+        yield from _calendar(scale, low, high, 1)
+    elif scale.type == "datetime":
+        yield from _calendar(scale, low, high, _DAY)
+    else:
+        yield from _round_numbers(scale, low, high)
+
+
+def _round_numbers(scale: Steps, low: int, high: int) -> Iterator[list[int]]:
+    """Multiples of 1, 2, 5, 10, 20, … declared steps."""
+    first, last, power = scale.first + low * scale.step, scale.first + high * scale.step, 1
+    while power <= 10 * (high - low):
+        for wide in (nice * power * scale.step for nice in _NICE):
+            marks = range(-(-first // wide) * wide, last + 1, wide)
+            if len(marks) < _ENOUGH:
+                yield [-(-(mark - scale.first) // scale.step) for mark in marks]
+        power *= 10
+
+
+def _calendar(scale: Steps, low: int, high: int, unit: int) -> Iterator[list[int]]:
+    """The first days of weeks, months, quarters, years or decades."""
+    first = _EPOCH + timedelta(days=(scale.first + low * scale.step) // unit)
+    last = _EPOCH + timedelta(days=(scale.first + high * scale.step) // unit)
+    if (last - first).days < 60:
+        days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+        yield [_place(scale, day, unit) for day in days]
+        yield [_place(scale, day, unit) for day in days if day.weekday() == 0]
+    for months in (1, 3, 6, 12, 24, 60, 120, 240, 1200):
+        begins = []
+        year, month = first.year, 1
+        while (year, month) <= (last.year, last.month):
+            if date(year, month, 1) >= first.replace(day=1):
+                begins.append(_place(scale, date(year, month, 1), unit))
+            month += months
+            year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+            if year > 9000:
+                break
+        yield begins
+
+
+def _place(scale: Steps, day: date, unit: int) -> int:
+    return -(-((day - _EPOCH).days * unit - scale.first) // scale.step)
+
+
+def _span(scale: Steps, lo: int, hi: int, bins: int) -> str:
+    """The values from lo to hi - 1 as people write an interval."""
+    first, last = _number_text(scale, lo), _number_text(scale, hi - 1)
+    if hi - lo == 1:
+        return first
+    if hi == bins:
+        return f"{first} or more" if scale.type in ("integer", "number") else f"from {first}"
+    if scale.type == "date" and (whole := _whole_period(scale, lo, hi)):
+        return whole
+    return f"up to {last}" if lo == 0 else f"{first} to {last}"
+
+
+def _number_text(scale: Steps, k: int) -> str:
+    value = scale.value(k)
+    if isinstance(value, int) and abs(value) >= 10_000:
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.10g}"
+    return scale.text(k).replace("T", " ")
+
+
+def _whole_period(scale: Steps, lo: int, hi: int) -> str:
+    """A month, quarter or year by its name, if the days are exactly that."""
+    first, end = scale.value(lo), scale.value(hi)
+    if not isinstance(first, date) or not isinstance(end, date) or first.day != 1 or end.day != 1:
+        return ""
+    months = (end.year - first.year) * 12 + end.month - first.month
+    if months == 1:
+        return f"{first:%b %Y}"
+    if months == 3 and first.month % 3 == 1:
+        return f"Q{first.month // 3 + 1} {first.year}"
+    return f"{first.year}" if months == 12 and first.month == 1 else ""
+
+
+def middle_of(attribute: Attribute) -> Callable[[Codes], float] | None:
+    """How to take the mean of a column of numbers; None for what has no mean."""
+    scale = attribute.scale
+    if isinstance(scale, Labels) or scale.type not in ("integer", "number"):
+        return None
+
+    def mean(codes: Codes) -> float:
+        known = codes[codes < attribute.bins].astype(np.float64)
+        return float((scale.first + known.mean() * scale.step) / scale.scale) if len(known) else float("nan")
+
+    return mean

@@ -1,0 +1,56 @@
+"""The released records of a table as codes, and their columns in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cantle.release import Release
+from cantle.release.data_file import as_polars
+from cantle.report.groupings import Grouping, Ints, group
+from cantle.schema.domain import Attribute
+from cantle.schema.table import TableSchema
+from cantle.schema.values import Codes
+
+FINE, COARSE = 20, 16
+"""Groups of a column shown by itself, and of one shown with another."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableView:
+    """Attributes and codes of all released columns, in the order of the schema."""
+
+    attributes: Sequence[Attribute]
+    codes: Sequence[Codes]
+
+    @staticmethod
+    def of(release: Release) -> TableView | None:
+        """None if values are sets of values, which have no place on a scale (preset paper of rps)."""
+        if release.manifest.parameters.get("values") == "set":
+            return None
+        schema = release.schema
+        assert isinstance(schema, TableSchema)
+        domain = schema.domain().with_target_as_column()
+        codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
+        return TableView(domain.attributes, codes)
+
+    @property
+    def records(self) -> int:
+        return len(self.codes[0]) if self.codes else 0
+
+    @cached_property
+    def fine(self) -> list[Grouping]:
+        return self.groups(FINE)
+
+    @cached_property
+    def coarse(self) -> list[Grouping]:
+        return self.groups(COARSE)
+
+    def groups(self, most: int) -> list[Grouping]:
+        """Each column in at most `most` groups and null."""
+        return [group(one, codes, most) for one, codes in zip(self.attributes, self.codes, strict=True)]
+
+    def grouped(self, groupings: Sequence[Grouping]) -> list[Ints]:
+        """The group of each record, by column."""
+        return [grouping.of(codes) for grouping, codes in zip(groupings, self.codes, strict=True)]
