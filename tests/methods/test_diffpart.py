@@ -16,13 +16,14 @@ import cantle
 from cantle._open import open_data
 from cantle._publish import run
 from cantle.errors import ParameterError
-from cantle.methods.diffpart import SMALL, DiffPart, _affordable, _inner_nodes, _largest
+from cantle.methods.diffpart import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes, _largest
 from cantle.postprocess.counts import public_dice
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import MOST, NANO, Unit
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.ledger import Ledger
 from cantle.trusted.noise import Lanes, Rate, Seeded
+from cantle.trusted.segments import MOST_SPURIOUS
 
 
 def schema(size: int) -> SetSchema:
@@ -208,6 +209,10 @@ def test_no_round_has_more_partitions_than_the_cap() -> None:
     capped, _ = ran(baskets(60, 2000), 60, fanout=5, epsilon_nano=5 * NANO, max_cells=4)
     assert max(map(len, free.kept_partitions.rounds)) > 4
     assert max(map(len, capped.kept_partitions.rounds)) == 4
+
+
+def test_the_bound_on_listed_cells_is_the_curators() -> None:
+    assert MOST_LISTED <= MOST_SPURIOUS
 
 
 def test_the_largest_go_on_as_long_as_what_empty_ones_may_cost_fits() -> None:

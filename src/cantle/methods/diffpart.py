@@ -32,6 +32,9 @@ from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
 from cantle.trusted.queries import MOST_SPURIOUS, ChildSets, ItemSets
 
+MOST_LISTED = 10**7
+"""Most empty cells that one question lists on average; the curator refuses more."""
+
 SMALL = 20
 """Largest universe for which all sets are counted at once."""
 
@@ -131,7 +134,7 @@ class DiffPart:
         rows, mask, value, paid = rows[order], mask[order], value[order], paid[order]
         keep = _largest(value, paid > 0, self.settings.max_cells)
         likely = self._next_empty(Kept(rows[keep], mask[keep]), nodes, curator, leaf_budget)
-        keep = keep[_affordable(value[keep], paid[keep] > 0, likely, min(self.settings.max_cells, MOST_SPURIOUS))]
+        keep = keep[_affordable(value[keep], paid[keep] > 0, likely, min(self.settings.max_cells, MOST_LISTED))]
         children = curator.split(nodes, Kept(rows[keep], mask[keep]))
         rate_den = NANO * curator.unit.max_records
         self.kept_partitions.add_round(children, mask[keep], value[keep], paid[keep], rate_den)
