@@ -13,7 +13,7 @@ Each of them is imported when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cantle._publish import publish as publish
@@ -42,7 +42,7 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__", "errors"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Imported when first used, so that `cantle --help` does not wait for numpy and polars.
     if name in _HOMES:
         from importlib import import_module

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Form
 from cantle.data.openers import OPENERS, choose_engine
@@ -34,12 +33,12 @@ class Account:
 class Order:
     """A release that was asked for and passed every check that needs no data."""
 
-    data: Any
+    data: object
     schema: Schema
     epsilon_nano: int
     method: Method
     choice: EngineChoice
-    nodes: Any
+    nodes: object
     insecure_seed: int | None
     account: Account | None
 
@@ -61,8 +60,8 @@ class Order:
 
 
 def preflight(
-    data: Any,
-    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    data: object,
+    schema: Schema | Mapping[str, object] | str | os.PathLike[str],
     *,
     epsilon: float | str | Fraction,
     method: str = "auto",
@@ -72,7 +71,7 @@ def preflight(
     table: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
-    nodes: Any = None,
+    nodes: object = None,
     insecure_seed: int | None = None,
     parameters: Mapping[str, object] | None = None,
     output: Path | None = None,
@@ -84,7 +83,7 @@ def preflight(
     """
     if output is not None:
         check_writable(check_free(output))
-    nano, public = nano_of(epsilon), _schema(schema)
+    nano, public = nano_of(epsilon), as_schema(schema)
     require_storable(public, stored_as)
     choice = choose_engine(public, engine, memory, table)
     plan = make_method(public, method, preset, parameters or {})
@@ -97,13 +96,14 @@ def preflight(
 
 
 def open_data(
-    data: Any, schema: Schema, method: Method, nodes: Any = None, choice: EngineChoice = IN_MEMORY
+    data: object, schema: Schema, method: Method, nodes: object = None, choice: EngineChoice = IN_MEMORY
 ) -> tuple[Form, Engine]:
     """The data behind an engine, and the form it came in; `nodes` is the private node list of a graph."""
     return OPENERS[schema.kind].open_engine(data, schema, method, choice, nodes)
 
 
-def _schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
+def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str]) -> Schema:
+    """The schema in a dictionary or a file; a schema is left as it is."""
     if isinstance(schema, Schema):
         return schema
     return Schema.from_dict(schema) if isinstance(schema, Mapping) else load_schema(schema)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -38,8 +38,8 @@ PresetName = Literal["default", "paper"]
 
 
 def publish(
-    data: Any,
-    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    data: object,
+    schema: Schema | Mapping[str, object] | str | os.PathLike[str],
     *,
     epsilon: float | str | Fraction,
     method: MethodName = "auto",
@@ -49,7 +49,7 @@ def publish(
     table: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
-    nodes: Any = None,
+    nodes: object = None,
     insecure_seed: int | None = None,
     **parameters: object,
 ) -> Release:

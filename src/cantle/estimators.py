@@ -9,37 +9,46 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
 
-from cantle._publish import MethodName, publish
+from cantle._open import as_schema, preflight
+from cantle._publish import EngineName, MethodName, PresetName, carry_out
+from cantle.data.frames import as_frame
 from cantle.errors import ParameterError
 from cantle.release import Release
+from cantle.release.load import table_schema_of
+from cantle.schema import Schema
+from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import polars as pl
+    from sklearn.utils import Tags
 
+    from cantle.data.frames import NativeFrame
     from cantle.trusted.ledger import Ledger
 
-    Epsilon = float | str | Fraction
-    SchemaLike = dict[str, Any] | str | os.PathLike[str] | Any
-    Place = Ledger | str | os.PathLike[str] | None
 
-_ALWAYS = ("schema", "epsilon", "preset")
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class Publisher:
     """What the estimators share: parameters as scikit-learn wants them, `fit` and `sample`."""
 
     method: ClassVar[MethodName]
-    schema: Any
-    epsilon: Any
-    release_: Release
+    schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = field(default=None, kw_only=False)
+    epsilon: float | str | Fraction = 1.0
+    preset: PresetName = "default"
+    engine: EngineName = "memory"
+    ledger: Ledger | str | os.PathLike[str] | None = None
+    dataset: str | None = None
+    insecure_seed: int | None = None
+    release_: Release = field(init=False)
 
-    def fit(self, X: Any, y: Any = None) -> Publisher:
+    def fit(self, X: object, y: Iterable[object] | None = None) -> Self:
         """Publishes the table; spends epsilon every time it is called.
 
         Parameters
@@ -55,27 +64,32 @@ class Publisher:
         """
         if self.schema is None:
             raise ParameterError(f"{type(self).__name__} needs a schema: {type(self).__name__}(schema=...)")
-        schema = _as_schema(self.schema)
-        given = {name: value for name, value in self.get_params().items() if name not in _ALWAYS and value is not None}
-        self.release_ = publish(
+        schema, shared = as_schema(self.schema), Publisher._names()
+        given = {name: value for name, value in self.get_params().items() if name not in shared and value is not None}
+        order = preflight(
             _with_target(X, y, _target_of(schema)),
             schema,
             epsilon=self.epsilon,
             method=self.method,
-            preset=self.get_params()["preset"],
-            **given,
+            preset=self.preset,
+            engine=self.engine,
+            ledger=self.ledger,
+            dataset=self.dataset,
+            insecure_seed=self.insecure_seed,
+            parameters=given,
         )
+        self.release_ = carry_out(order)
         return self
 
-    def sample(self, n: int, *, seed: int | None = None) -> Any:
+    def sample(self, n: int, *, seed: int | None = None) -> pl.DataFrame:
         """Draws n more synthetic records from the release. Sampling does not use any privacy budget."""
         return self._fitted().sample(n, seed=seed)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002
         """Every parameter by name, as it was given."""
         return {name: getattr(self, name) for name in self._names()}
 
-    def set_params(self, **given: Any) -> Publisher:
+    def set_params(self, **given: object) -> Self:
         """Changes parameters; unknown ones are refused."""
         for name in given:
             if name not in self._names():
@@ -94,7 +108,7 @@ class Publisher:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -114,6 +128,7 @@ class Publisher:
         return list(inspect.signature(cls).parameters)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RPS(Publisher):
     """Publishes a table by recursive partitioning (Qardaji and Li 2012).
 
@@ -146,34 +161,13 @@ class RPS(Publisher):
 
     method: ClassVar[MethodName] = "rps"
 
-    def __init__(
-        self,
-        schema: SchemaLike = None,
-        *,
-        epsilon: Epsilon = 1.0,
-        preset: str = "default",
-        depth: int | None = None,
-        bins: int | None = None,
-        values: str | None = None,
-        records: int | None = None,
-        engine: str = "memory",
-        ledger: Place = None,
-        dataset: str | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.schema = schema
-        self.epsilon = epsilon
-        self.preset = preset
-        self.depth = depth
-        self.bins = bins
-        self.values = values
-        self.records = records
-        self.engine = engine
-        self.ledger = ledger
-        self.dataset = dataset
-        self.insecure_seed = insecure_seed
+    depth: int | None = None
+    bins: int | None = None
+    values: str | None = None
+    records: int | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DiffGen(Publisher):
     """Publishes a table whose generalised records train classifiers (Mohammed et al. 2011); a transformer.
 
@@ -213,38 +207,15 @@ class DiffGen(Publisher):
     (2, ['age'])
     """
 
-    method = "diffgen"
+    method: ClassVar[MethodName] = "diffgen"
 
-    def __init__(
-        self,
-        schema: SchemaLike = None,
-        *,
-        epsilon: Epsilon = 1.0,
-        preset: str = "default",
-        rounds: int | None = None,
-        cells: int | None = None,
-        score: str | None = None,
-        objective: str | None = None,
-        records: int | None = None,
-        engine: str = "memory",
-        ledger: Place = None,
-        dataset: str | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.schema = schema
-        self.epsilon = epsilon
-        self.preset = preset
-        self.rounds = rounds
-        self.cells = cells
-        self.score = score
-        self.objective = objective
-        self.records = records
-        self.engine = engine
-        self.ledger = ledger
-        self.dataset = dataset
-        self.insecure_seed = insecure_seed
+    rounds: int | None = None
+    cells: int | None = None
+    score: str | None = None
+    objective: str | None = None
+    records: int | None = None
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: object) -> NativeFrame:
         """The table with every value replaced by the label of its group; NOT PRIVATE.
 
         Parameters
@@ -259,33 +230,26 @@ class DiffGen(Publisher):
         """
         return self._fitted().generalise(X, target=False)
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:  # noqa: ARG002
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:  # noqa: ARG002
         """The names of the columns that `transform` gives."""
-        attributes = self._fitted().schema.domain().attributes
+        attributes = table_schema_of(self._fitted().manifest).domain().attributes
         return np.array([attribute.name for attribute in attributes], dtype=object)
 
 
-def _as_schema(schema: Any) -> Any:
-    """The schema in a dictionary or a file; a schema is left as it is."""
-    from cantle import Schema
-
-    if isinstance(schema, Mapping):
-        return Schema.from_dict(schema)
-    return Schema.load(schema) if isinstance(schema, str | os.PathLike) else schema
-
-
-def _target_of(schema: Any) -> str | None:
+def _target_of(schema: Schema) -> str | None:
     """The name of the target that a schema declares."""
-    return next((field.name for field in getattr(schema, "fields", ()) if field.role == "target"), None)
+    fields = schema.fields if isinstance(schema, TableSchema) else ()
+    return next((one.name for one in fields if one.role == "target"), None)
 
 
-def _with_target(X: Any, y: Iterable[Any] | None, target: str | None) -> Any:
+def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> object:
     """The table with its target, which scikit-learn hands over by itself."""
     if y is None or target is None:
         return X
     if isinstance(X, str | os.PathLike):
         raise ParameterError("y is given, but X is a path; a file holds its target itself")
-    frame = nw.from_native(X, eager_only=True)
+    frame = as_frame(X)
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     if target in frame.columns:
         raise ParameterError(f"the target {target!r} is given twice: as y and as a column of X; leave one out")
     series = nw.new_series(target, list(y), backend=nw.get_native_namespace(frame))

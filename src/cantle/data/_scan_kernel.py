@@ -8,11 +8,14 @@ again by those two. Lines hold no quotes and no carriage returns.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from cantle._jit import compiled, ends64, inlined, load8, lowest
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
 
 SKIP, WHOLE, TEXT = 0, 1, 2
 PLACE, LEAST, MOST, STEP, EMPTY, OTHER, BASE, MASK, MARKS, MARKED = range(10)
@@ -40,14 +43,14 @@ _K, _L, _HASH_SHIFT = _U(MULTIPLIER), _U(OTHER_MULTIPLIER), _U(40)
 
 
 @inlined
-def _word(data: Any, i: Any, left: Any) -> Any:
+def _word(data: Bytes, i: np.uint64, left: np.uint64) -> np.uint64:
     """The next eight bytes of a text with this many bytes left, zeros after its end."""
     bits = min(left, _U(8)) << _U(3)
     return load8(data, i) & (~_U(0) >> (_U(64) - bits)) if left > _U(0) else _U(0)
 
 
 @inlined
-def _whole(data: Any, i: Any, word: Any, length: Any) -> Any:
+def _whole(data: Bytes, i: np.uint64, word: np.uint64, length: np.uint64) -> tuple[np.int64 | int, bool]:
     """The whole number (1 to 18 digits, perhaps with a minus) of a field, and whether it is one."""
     if length <= _U(8):
         # Eight digits at once: with zeros in front, neighbouring digits are joined to twos, fours and eight.
@@ -71,7 +74,7 @@ def _whole(data: Any, i: Any, word: Any, length: Any) -> Any:
 
 
 @inlined
-def _listed(data: Any, i: Any, length: Any, info: Any, places: Any, pool: Any) -> Any:
+def _listed(data: Bytes, i: np.uint64, length: np.uint64, info: Ints, places: Words, pool: Words) -> np.int64 | int:
     """The code of a text that is listed, DOUBT if it is not.
 
     `places` are (length, two words, code, where in the pool the other words are); a length of 0 is none.
@@ -100,7 +103,7 @@ def _listed(data: Any, i: Any, length: Any, info: Any, places: Any, pool: Any) -
 
 
 @inlined
-def _is_odd(data: Any, i: Any, length: Any) -> Any:
+def _is_odd(data: Bytes, i: np.uint64, length: np.uint64) -> bool:
     """Whether a text must be decoded first: bytes beyond ASCII may be no text."""
     odd = False
     for k in range(length):
@@ -109,8 +112,8 @@ def _is_odd(data: Any, i: Any, length: Any) -> Any:
 
 
 @compiled
-def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, places: Any, pool: Any, marks: Any,
-         codes: Any, doubts: Any) -> Any:  # fmt: skip
+def scan(data: Bytes, at: int, size: int, signs: Ints, kind: Ints, infos: Ints, places: Words, pool: Words, marks: Ints,
+         codes: NDArray[np.signedinteger], doubts: Ints) -> tuple[int, int, int]:  # fmt: skip
     """Codes (records, columns) of the lines from `at` on, as many as there is room for; -1 for a record to be dropped.
 
     `data` ends its lines with a line end and has 64 bytes more than `size`. `signs` are the separator and whether
@@ -164,4 +167,4 @@ def scan(data: Any, at: Any, size: Any, signs: Any, kind: Any, infos: Any, place
             doubts[doubtful, 0], doubts[doubtful, 1], doubts[doubtful, 2] = begin, i, record
             doubtful += 1
         record += 1
-    return record, doubtful, i
+    return record, doubtful, int(i)

@@ -11,19 +11,24 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
-from datetime import MAXYEAR, MINYEAR
+from datetime import MAXYEAR, MINYEAR, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cantle.data.tables import PARQUET, column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import plain
 from cantle.schema.table import BLANK, Dialect, Field, TableSchema
 
 if TYPE_CHECKING:
     import polars as pl
+    from polars.datatypes import DataTypeClass
 
-Column = tuple[str, str | None, dict[str, Any]]  # name, type, what is known of it
+Known = dict[str, JSON]
+"""What is known of a column: its role, categories, step, minimum and maximum, if any."""
+Column = tuple[str, str | None, Known]  # name, type, what is known of it
 
 _INTRO = f"""\
 # A schema says what is public about a table. Fill in every {BLANK} from what could occur
@@ -81,7 +86,7 @@ def draft(path: str | os.PathLike[str], *, header: bool | None = None, infer: bo
     return "\n".join(parts)
 
 
-def _entry(name: str, kind: str | None, known: dict[str, Any]) -> str:
+def _entry(name: str, kind: str | None, known: Known) -> str:
     """One field as YAML."""
     lines = [f"  - name: {_json(name)}"]
     if known.get("role"):
@@ -95,7 +100,7 @@ def _entry(name: str, kind: str | None, known: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _details(kind: str, known: dict[str, Any]) -> list[str]:
+def _details(kind: str, known: Known) -> list[str]:
     def line(key: str, hint: str) -> str:
         return f"{key}: {_json(known[key]) if key in known else f'{BLANK}  # {_HINTS[hint]}'}"
 
@@ -107,7 +112,7 @@ def _details(kind: str, known: dict[str, Any]) -> list[str]:
     return [*step, "    constraints:", *(f"      {line(key, key)}" for key in ("minimum", "maximum"))]
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """JSON on one line that is YAML too: characters YAML does not allow in a file are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
@@ -149,13 +154,13 @@ def _check_names(path: Path, names: list[str]) -> None:
         raise DataError(f"the header of {path.name!r} {problem}; {fix}.")
 
 
-def _kind(dtype: Any) -> str | None:
+def _kind(dtype: pl.DataType) -> str | None:
     """The schema type for a column's declared type; None where there is none."""
     import polars as pl
 
     if dtype.is_integer() or dtype.is_float() or dtype.is_decimal():
         return "integer" if dtype.is_integer() else "number"
-    kinds: dict[Any, str] = {pl.Boolean: "boolean", pl.Date: "date", pl.Datetime: "datetime"}
+    kinds: dict[DataTypeClass, str] = {pl.Boolean: "boolean", pl.Date: "date", pl.Datetime: "datetime"}
     kinds |= {pl.String: "string", pl.Categorical: "string", pl.Enum: "string"}
     return kinds.get(dtype.base_type())
 
@@ -163,7 +168,7 @@ def _kind(dtype: Any) -> str | None:
 # -------------------------------------------------------------------- what the values say (no guarantee left)
 
 
-def _inferred(path: Any, names: list[str], dialect: Dialect) -> tuple[list[Column], list[str]]:
+def _inferred(path: str | os.PathLike[str], names: list[str], dialect: Dialect) -> tuple[list[Column], list[str]]:
     """Types and every blank filled from the values, and the missing-value marks that occur."""
     import polars as pl
 
@@ -174,7 +179,7 @@ def _inferred(path: Any, names: list[str], dialect: Dialect) -> tuple[list[Colum
     return [(series.name, *_guess(series, marks)) for series in frame], marks
 
 
-def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, dict[str, Any]]:
+def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, Known]:
     """Type and bounds or categories of one column: the narrowest type that reads every value."""
     import polars as pl
 
@@ -192,7 +197,7 @@ def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, dict[str, A
     return next(filled for filled in tried if filled)
 
 
-def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, dict[str, Any]] | None:
+def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] | None:
     """The column read as `kind`, or None where a value cannot be."""
     import polars as pl
 
@@ -215,9 +220,8 @@ def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, dict[str
     return None if made.null_count() else _filled(made, kind)
 
 
-def _filled(values: pl.Series, kind: str) -> tuple[str | None, dict[str, Any]]:
-    low: Any = values.min()
-    high: Any = values.max()
+def _filled(values: pl.Series, kind: str) -> tuple[str | None, Known]:
+    low, high = values.min(), values.max()
     if kind == "boolean":
         return kind, {}
     if kind == "string":
@@ -230,12 +234,10 @@ def _filled(values: pl.Series, kind: str) -> tuple[str | None, dict[str, Any]]:
             "minimum": float((Decimal(str(low)) / step).to_integral_value(ROUND_FLOOR) * step),
             "maximum": float((Decimal(str(high)) / step).to_integral_value(ROUND_CEILING) * step),
         }
-    if kind == "datetime":
-        low, high = (moment.replace(microsecond=0, tzinfo=None) for moment in (low, high))
-        return kind, {"step": "1s", "minimum": low.isoformat(), "maximum": high.isoformat()}
-    return kind, {
-        key: one if kind == "integer" else one.isoformat() for key, one in (("minimum", low), ("maximum", high))
-    }
+    if isinstance(low, datetime) and isinstance(high, datetime):
+        first, last = (moment.replace(microsecond=0, tzinfo=None) for moment in (low, high))
+        return kind, {"step": "1s", "minimum": first.isoformat(), "maximum": last.isoformat()}
+    return kind, {"minimum": plain(low), "maximum": plain(high)}
 
 
 def _decimal_step(values: pl.Series) -> Decimal:

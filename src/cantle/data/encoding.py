@@ -11,18 +11,19 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cantle import _fast
 from cantle.data.tables import CSV, Lines, read_batches, read_lines
-from cantle.schema.domain import MISSING, Attribute, Domain, Labels, unsigned
+from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Layout, unsigned
 from cantle.schema.table import TableSchema
+from cantle.schema.values import Codes
 
-Codes = npt.NDArray[Any]
+if TYPE_CHECKING:
+    from cantle.data._scan_kernel import Ints, Words
 
 BYTES = 100
 """Rough size of a CSV record in bytes; decides from which file size on loading the kernels is worthwhile."""
@@ -35,13 +36,23 @@ _PIECE = 1 << 18  # bytes read together: they stay in the cache
 _ROWS = 1 << 12  # records whose codes stay in the cache
 
 
-def read_codes(source: Any, schema: TableSchema, domain: Domain, layout: str) -> Iterator[tuple[str, Any, Codes]]:
+@overload
+def read_codes(
+    source: object, schema: TableSchema, domain: Domain, layout: Literal["columns"]
+) -> Iterator[tuple[str, list[Codes], Codes]]: ...
+@overload
+def read_codes(
+    source: object, schema: TableSchema, domain: Domain, layout: Literal["rows"]
+) -> Iterator[tuple[str, Codes, Codes]]: ...
+def read_codes(
+    source: object, schema: TableSchema, domain: Domain, layout: Layout
+) -> Iterator[tuple[str, list[Codes] | Codes, Codes]]:
     """Batches of (kind of frame, codes, classes), dropped records left out.
 
     Codes are one array per attribute in layout "columns", otherwise one array (records, attributes).
     """
     general = domain.encode_columns if layout == "columns" else domain.encode
-    if not _is_large_csv(source):
+    if not isinstance(source, str | os.PathLike) or not _is_large_csv(Path(source)):
         for batch in read_batches(source, schema):
             yield batch.kind, *general(batch.frame)
         return
@@ -56,10 +67,7 @@ def read_codes(source: Any, schema: TableSchema, domain: Domain, layout: str) ->
                 yield "polars", codes, classes
 
 
-def _is_large_csv(source: Any) -> bool:
-    if not isinstance(source, str | os.PathLike):
-        return False
-    path = Path(source)
+def _is_large_csv(path: Path) -> bool:
     return path.suffix.lower() in CSV and os.path.isfile(path) and _fast.worth_loading(path.stat().st_size // BYTES)
 
 
@@ -85,7 +93,7 @@ class _Scanner:
         self._room = np.zeros((_ROWS, len(sizes)), dtype=np.int32 if max(sizes) < 2**31 else np.int64)
         self._doubts = np.empty((_ROWS, 3), dtype=np.int64)
 
-    def encode(self, lines: Lines, layout: str) -> Iterator[tuple[Any, Codes]]:
+    def encode(self, lines: Lines, layout: Layout) -> Iterator[tuple[list[Codes] | Codes, Codes]]:
         """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` return them."""
         others, number = self._read_others(lines), 0
         for text, size in _with_room_behind(lines.text):
@@ -102,7 +110,7 @@ class _Scanner:
                 yield self._narrow(found, layout)
                 number += records
 
-    def _narrow(self, found: Codes, layout: str) -> tuple[Any, Codes]:
+    def _narrow(self, found: Codes, layout: Layout) -> tuple[list[Codes] | Codes, Codes]:
         """The codes in the types and the layout of the domain."""
         number = len(self._domain.attributes)
         if self._domain.target:
@@ -151,7 +159,7 @@ class _Tables:
         self._marks: list[int] = []
         self.plain: set[int] = set()
 
-    def arrays(self) -> tuple[Codes, Codes, Codes, Codes, Codes, Codes]:
+    def arrays(self) -> tuple[Ints, Ints, Ints, Words, Words, Ints]:
         signs, kinds, infos = (np.array(one, dtype=np.int64) for one in (self._signs, self._kinds, self._infos))
         places = np.array(self._places, dtype=np.uint64).reshape(-1, 5)
         pool = np.array([*self._pool, 0], dtype=np.uint64)

@@ -7,7 +7,6 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cantle.data.sql_encoding import load_ibis
 from cantle.data.tables import CSV, PARQUET
@@ -18,6 +17,9 @@ from cantle.trusted.engines.base import Engine
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
 IN_MEMORY_ONLY = ("memory",)
 LEAST_MEMORY = 1 << 30
+
+Paths = str | os.PathLike[str] | list["Paths"] | tuple["Paths", ...]
+"""A path, a pattern, a folder, or a list of them."""
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _UNITS["TIB"] = 2**40
@@ -48,7 +50,7 @@ class EngineChoice:
             load_ibis()
         return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
 
-    def require(self, data: Any) -> None:
+    def require(self, data: object) -> None:
         """Refuses files that are not there; what a cluster or a database holds shows when it is opened."""
         if self.engine in ("memory", "duckdb") and isinstance(data, str | os.PathLike | list | tuple):
             for path in files(data) if self.engine == "duckdb" else [data]:
@@ -84,7 +86,7 @@ def refuse_nodes(nodes: object) -> None:
         raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
 
 
-def files(data: Any) -> list[Path]:
+def files(data: Paths) -> list[Path]:
     """The files meant by a path, a pattern, a folder or a list of them, in the order of their names."""
     if isinstance(data, list | tuple):
         return [path for one in data for path in files(one)]

@@ -11,14 +11,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cantle import _fast
-from cantle.data.encoding import Codes, read_codes
+from cantle.data.encoding import read_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, files, refuse_nodes
 from cantle.data.spark_files import read_path, require_readable
 from cantle.data.sql_encoding import code_table, load_ibis
@@ -26,11 +25,18 @@ from cantle.data.tables import PARQUET, as_ids, read_batches
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Layout
 from cantle.schema.table import TableSchema
+from cantle.schema.values import Codes
 from cantle.trusted.bounding.persons import person_numbers, within_bound
 from cantle.trusted.engines import database, duckdb, spark
 from cantle.trusted.engines.base import Engine, TableEngine
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.rows import open_rows
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from cantle.data.spark_files import DataFrame, SparkSession
+    from cantle.data.sql_encoding import Table
 
 ENGINES = EVERY_ENGINE
 DUCKDB = (".duckdb", ".ddb", ".db")
@@ -64,7 +70,7 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
     refuse_nodes(nodes)
 
 
-def open_engine(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
+def open_engine(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """The table behind an engine, and the kind of frame it came in."""
     if schema.person is not None:
         return _persons(data, schema, method)
@@ -79,18 +85,17 @@ def _wanted(schema: TableSchema) -> list[str]:
 # ---- memory ---------------------------------------------------------------------------------------------------
 
 
-def _open_memory(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+def _open_memory(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     """Codes in the layout the method asks about."""
-    frame, parts = "", []
-    for frame, *part in read_codes(data, schema, method.domain, method.layout):  # noqa: B007 - the same in all batches
-        parts.append(part)
-    codes, classes = [part[0] for part in parts], np.concatenate([part[1] for part in parts])
     if method.layout == "columns":
-        return {"frame": frame}, _columns([np.concatenate(one) for one in zip(*codes, strict=True)], classes, method)
-    return {"frame": frame}, _rows(np.concatenate(codes), classes, method)
+        frames, columns, labels = zip(*read_codes(data, schema, method.domain, "columns"), strict=True)
+        joined = [np.concatenate(one) for one in zip(*columns, strict=True)]
+        return {"frame": frames[0]}, _columns(joined, np.concatenate(labels), method)
+    frames, rows, labels = zip(*read_codes(data, schema, method.domain, "rows"), strict=True)
+    return {"frame": frames[0]}, _rows(np.concatenate(rows), np.concatenate(labels), method)
 
 
-def _persons(data: Any, schema: TableSchema, method: AsksTable) -> Opened:
+def _persons(data: object, schema: TableSchema, method: AsksTable) -> Opened:
     """The same, with the records of each person bounded (cantle.trusted.bounding.persons)."""
     frame, parts, ids = "", [], []
     domain, person = method.domain, str(schema.person)
@@ -109,7 +114,9 @@ def _persons(data: Any, schema: TableSchema, method: AsksTable) -> Opened:
     if method.layout == "columns":
         return {"frame": frame}, _columns(columns, classes, method)
     width = np.min_scalar_type(max([1, *method.sizes]))
-    rows = np.stack([column.astype(width) for column in columns], axis=1) if columns else np.zeros((len(classes), 0))
+    rows = np.zeros((len(classes), len(columns)), width)
+    for j, column in enumerate(columns):
+        rows[:, j] = column
     return {"frame": frame}, _rows(rows, classes, method)
 
 
@@ -128,10 +135,10 @@ def _rows(codes: Codes, classes: Codes, method: AsksTable) -> Engine:
 # ---- DuckDB ---------------------------------------------------------------------------------------------------
 
 
-def _open_duckdb(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
+def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
     memory, total = duckdb.MEMORY if choice.memory is None else choice.memory, 0
 
-    def batches() -> Iterator[tuple[Any, Any]]:
+    def batches() -> Iterator[tuple[list[Codes], Codes]]:
         nonlocal total
         for _, codes, classes in _batches(data, schema, method.domain, choice):
             total += len(classes)
@@ -142,7 +149,9 @@ def _open_duckdb(data: Any, schema: TableSchema, method: AsksTable, choice: Engi
     return POLARS, engine
 
 
-def _batches(data: Any, schema: TableSchema, domain: Domain, choice: EngineChoice) -> Iterator[tuple[str, Any, Any]]:
+def _batches(
+    data: object, schema: TableSchema, domain: Domain, choice: EngineChoice
+) -> Iterator[tuple[str, list[Codes], Codes]]:
     """Batches of codes, from a frame, from CSV and Parquet files, or from a DuckDB database."""
     if not isinstance(data, str | os.PathLike | list | tuple):
         yield from read_codes(data, schema, domain, "columns")
@@ -161,7 +170,7 @@ def _batches(data: Any, schema: TableSchema, domain: Domain, choice: EngineChoic
             yield from read_codes(_polars(batch), schema, domain, "columns")
 
 
-def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
+def _parquet(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.RecordBatch]:
     """The columns of a Parquet file in Arrow batches."""
     import pyarrow
     import pyarrow.parquet
@@ -180,7 +189,7 @@ def _parquet(path: Path, wanted: list[str]) -> Iterator[Any]:
         raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
-def _polars(batch: Any) -> pl.DataFrame:
+def _polars(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
     """An Arrow batch as polars; unsupported columns are recognised by their type, never by a value."""
     made = None
     with suppress(Exception, pl.exceptions.PanicException):
@@ -194,7 +203,7 @@ def _polars(batch: Any) -> pl.DataFrame:
 # ---- Spark ----------------------------------------------------------------------------------------------------
 
 
-def _open_spark(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     own = not hasattr(data, "sparkSession") and not spark.is_running()
     frame = data if hasattr(data, "sparkSession") else _spark_frame(spark.session(), data, schema)
     try:
@@ -208,11 +217,11 @@ def _open_spark(data: Any, schema: TableSchema, method: AsksTable, choice: Engin
         raise
 
 
-def _encoder(domain: Domain) -> Callable[[Any], tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]]:
+def _encoder(domain: Domain) -> Callable[[pyarrow.RecordBatch], tuple[list[Codes], Codes]]:
     return lambda batch: domain.encode_columns(_polars(batch))
 
 
-def _spark_frame(session: Any, data: Any, schema: TableSchema) -> Any:
+def _spark_frame(session: SparkSession, data: object, schema: TableSchema) -> DataFrame:
     """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
@@ -226,7 +235,7 @@ def _spark_frame(session: Any, data: Any, schema: TableSchema) -> Any:
 # ---- databases ------------------------------------------------------------------------------------------------
 
 
-def _open_database(data: Any, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+def _open_database(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     if hasattr(data, "get_backend"):
         return POLARS, _database(data, method, own=False)
     if not isinstance(data, str) or "://" not in data:
@@ -249,6 +258,6 @@ def _open_database(data: Any, schema: TableSchema, method: AsksTable, choice: En
         )
 
 
-def _database(table: Any, method: AsksTable, *, own: bool) -> TableEngine:
+def _database(table: Table, method: AsksTable, *, own: bool) -> TableEngine:
     codes = code_table(table, method.domain)
     return database.DatabaseEngine(codes, sizes=method.sizes, class_count=method.classes, own=own)

@@ -21,7 +21,7 @@ import os
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, SupportsIndex, TypeGuard, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from cantle import _fast
 from cantle.data.engine_choice import IN_MEMORY_ONLY, POLARS, EngineChoice, Opened
+from cantle.data.frames import as_frame, frame_or_series
 from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
@@ -41,6 +42,14 @@ from cantle.trusted.bounding.graph_pairs import Declared, Pairs
 from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
 from cantle.trusted.engines.graph import GraphEngine
 
+if TYPE_CHECKING:
+    from cantle.data.frames import Series
+
+Array = NDArray[Any]
+"""An array of whatever type the private data came in."""
+Identifiers = Array | list[object]
+"""A column of identifiers, one per record."""
+
 ENGINES = IN_MEMORY_ONLY
 COMPILED_FROM = 1_000_000
 """Edges from which on projecting with compiled kernels repays loading them."""
@@ -49,6 +58,18 @@ PARQUET = (".parquet", ".pq")
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 _MISSING_TEXTS = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
 _FLOATS = "identifiers of nodes are declared as floats, which round large numbers; store them as integers or text."
+
+
+@runtime_checkable
+class Network(Protocol):
+    """A networkx graph, or what looks like one."""
+
+    @property
+    def nodes(self) -> Iterable[object]: ...
+
+    def edges(self) -> Iterable[object]: ...
+
+    def is_directed(self) -> bool: ...
 
 
 def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
@@ -62,14 +83,14 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
         raise DataError(f"there is no file {os.path.basename(nodes)!r}; check the path.")
 
 
-def open_engine(data: Any, schema: GraphSchema, method: object, choice: EngineChoice, nodes: Any) -> Opened:  # noqa: ARG001
+def open_engine(data: object, schema: GraphSchema, method: object, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """The graph behind an engine; degrees are given back as a polars frame, whatever the edges came in."""
     graph = read_graph(data, schema, nodes)
     compiled = isinstance(graph, Graph) and _fast.worth_loading(len(graph.ends), COMPILED_FROM)
     return POLARS, GraphEngine(graph, nodes=schema.node_count, compiled=compiled)
 
 
-def read_graph(data: Any, schema: GraphSchema, nodes: Any = None) -> Graph | Degrees:
+def read_graph(data: object, schema: GraphSchema, nodes: object = None) -> Graph | Degrees:
     """The graph in a file, frame, array or networkx graph; for `form: degrees`, the degrees.
 
     `nodes` is a private list of all nodes: a file with one identifier per line, or the identifiers themselves.
@@ -100,13 +121,13 @@ def declared_nodes(schema: GraphSchema) -> Declared | None:
 # ------------------------------------------------------------------------------------------------------- edges
 
 
-def _add_edges(pairs: Pairs, data: Any, form: str | None) -> bool:
+def _add_edges(pairs: Pairs, data: object, form: str | None) -> bool:
     """Adds the edges of any input; returns whether the input also names nodes without edges."""
     if _is_path(data):
         return _add_file(pairs, Path(data), form)
     if form == "matrix-market":
         raise DataError("`form: matrix-market` is for files; give a path, or leave `form` out.")
-    if _is_network(data):
+    if isinstance(data, Network):
         pairs.add([_identifiers(one) for one in _two_columns(data.edges())])
         _add_nodes(pairs, list(data.nodes))
         return True
@@ -135,7 +156,7 @@ def edge_columns(path: Path, form: str | None) -> tuple[int | None, Iterable[lis
     return None, read_fields(pieces(path), 2)
 
 
-def _add_nodes(pairs: Pairs, nodes: Any) -> None:
+def _add_nodes(pairs: Pairs, nodes: object) -> None:
     if _is_path(nodes):
         for columns in read_fields(pieces(nodes), 1):
             pairs.add(columns)
@@ -145,23 +166,18 @@ def _add_nodes(pairs: Pairs, nodes: Any) -> None:
     pairs.add([_identifiers(_node_column(nodes))])
 
 
-def _node_column(nodes: Any) -> NDArray[Any] | list[Any]:
+def _node_column(nodes: Iterable[object]) -> Identifiers:
     """Listed nodes as a column: arrays and series by their type, anything else value by value."""
     import narwhals as nw
 
     if isinstance(nodes, np.ndarray) and nodes.ndim == 1:
         return _declared_array(nodes)
-    series = nw.from_native(nodes, pass_through=True, allow_series=True)
+    series = frame_or_series(nodes)
     return _ids(series) if isinstance(series, nw.Series) else list(nodes)
 
 
-def _is_path(data: Any) -> bool:
+def _is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(data, str | os.PathLike)
-
-
-def _is_network(data: Any) -> bool:
-    """Whether this is a networkx graph, or looks like one."""
-    return all(hasattr(data, name) for name in ("nodes", "edges", "is_directed"))
 
 
 def _parquet(path: Path) -> pl.DataFrame:
@@ -175,7 +191,7 @@ def _parquet(path: Path) -> pl.DataFrame:
 # ----------------------------------------------------------------------------------------------------- columns
 
 
-def _columns(data: Any) -> tuple[Any, Any]:
+def _columns(data: object) -> tuple[Identifiers, Identifiers]:
     """The first two columns of a frame, an array or a list of pairs."""
     if isinstance(data, np.ndarray):
         if data.ndim != 2 or data.shape[1] < 2:
@@ -190,26 +206,28 @@ def _columns(data: Any) -> tuple[Any, Any]:
     return _ids(columns[0]), _ids(columns[1])
 
 
-def _two_columns(pairs: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+def _two_columns(pairs: Iterable[object]) -> tuple[list[object], list[object]]:
     """The ends of listed pairs; anything else is not a record."""
     good = [pair for pair in pairs if isinstance(pair, list | tuple | np.ndarray) and len(pair) >= 2]
     return [pair[0] for pair in good], [pair[1] for pair in good]
 
 
-def _frame(data: Any) -> list[Any]:
+def _frame(data: object) -> list[Series]:
     """The columns of a polars, pandas or pyarrow frame or series."""
     import narwhals as nw
 
     try:
-        frame = nw.from_native(data, allow_series=True)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        return [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
+        made = frame_or_series(data)
+        if isinstance(made, nw.Series):
+            return [made]
+        frame = as_frame(made)
+        return list((frame.collect() if isinstance(frame, nw.LazyFrame) else frame).iter_columns())
     except _ANYTHING:
         known = "a file, a networkx graph, a frame or an array of two columns"
         raise_alone(DataError(f"this cannot be read as a graph; give {known}."))
 
 
-def _ids(series: Any) -> NDArray[Any] | list[Any]:
+def _ids(series: Series) -> Identifiers:
     """A column of identifiers: an array if all are numbers, otherwise a list of values.
 
     Columns declared as floats are refused. pandas turns integers into floats if one is missing, and rounds from 2**53
@@ -227,18 +245,18 @@ def _ids(series: Any) -> NDArray[Any] | list[Any]:
     return series.to_numpy() if series.dtype.is_integer() and not series.is_null().any() else series.to_list()
 
 
-def _is_rounded_elsewhere(value: Any) -> bool:
+def _is_rounded_elsewhere(value: object) -> bool:
     return isinstance(value, int | np.integer) and abs(int(value)) >= EXACT
 
 
-def _declared_array(values: NDArray[Any]) -> NDArray[Any]:
+def _declared_array(values: Array) -> Array:
     """An array that does not hold floats; an empty one may, because numpy makes it from an empty list."""
     if values.dtype.kind == "f" and values.size:
         raise DataError(_FLOATS)
     return values
 
 
-def _identifiers(values: NDArray[Any] | list[Any]) -> Column:
+def _identifiers(values: Identifiers) -> Column:
     """Identifiers of any type, one per record."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
         fits = values <= np.uint64(2**63 - 1) if values.dtype == np.uint64 else np.ones(len(values), dtype=np.bool_)
@@ -248,7 +266,7 @@ def _identifiers(values: NDArray[Any] | list[Any]) -> Column:
     return _mixed(np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_), values)
 
 
-def _mixed(values: NDArray[Any], whole: NDArray[np.bool_], objects: Any = None) -> Column:
+def _mixed(values: Array, whole: NDArray[np.bool_], objects: Iterable[object] | None = None) -> Column:
     """Whole numbers as they are, all others one by one."""
     numbers = np.where(whole, values, 0).astype(np.int64)
     others = values[~whole].tolist() if objects is None else objects
@@ -257,7 +275,7 @@ def _mixed(values: NDArray[Any], whole: NDArray[np.bool_], objects: Any = None) 
     return Column(numbers, ~whole, texts)
 
 
-def identifier_of(value: Any) -> Identifier | None:
+def identifier_of(value: object) -> Identifier | None:
     """The canonical identifier of any value; None for what is missing or has no text of its own.
 
     A float or decimal that is whole and below 2**53 is the number; others are missing, for they may be integers that
@@ -273,14 +291,14 @@ def identifier_of(value: Any) -> Identifier | None:
     if isinstance(value, np.integer | np.bool_):
         return identifier(int(value))
     known = meaning(value)
-    if known is not None and known[0] == "number":
+    if known is not None and isinstance(known[1], float):
         return int(known[1]) if abs(known[1]) < EXACT and known[1].is_integer() else None
     return _of_object(value)
 
 
-def _of_object(value: Any) -> Identifier | None:
+def _of_object(value: object) -> Identifier | None:
     """Tuples and the like by their text; an object whose text is only its address in memory is no identifier."""
-    kind: Any = type(value)
+    kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         return None
     try:
@@ -293,7 +311,7 @@ def _of_object(value: Any) -> Identifier | None:
 # ----------------------------------------------------------------------------------------------------- degrees
 
 
-def _degree_values(data: Any) -> NDArray[np.float64]:
+def _degree_values(data: object) -> NDArray[np.float64]:
     """One number per node; 0 for an unreadable value, so that the number of nodes is the number of lines."""
     if _is_path(data):
         columns = [columns[0] for columns in read_fields(pieces(data), 1)]
@@ -316,9 +334,9 @@ def _patched(column: Column) -> NDArray[np.float64]:
     return values
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     try:
-        return float(value)
+        return float(value) if isinstance(value, str | bytes | SupportsFloat | SupportsIndex) else 0.0
     except _ANYTHING:  # a value that is not a number
         return 0.0
 

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,10 +34,11 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6}
 _YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800  # seconds since 1970
 _NONE = type(None)
 
-Meaning = tuple[str, Any]
+Meaning = tuple[str, str | int | float | date]
+"""The kind of a value, a field of `schema.values.MIXED`, and the value in that kind."""
 
 
-def meaning(value: Any, *, exact: bool = False) -> Meaning | None:
+def meaning(value: object, *, exact: bool = False) -> Meaning | None:
     """The kind of a value (a field of `schema.values.MIXED`) and the value in that kind; None if it is missing.
 
     >>> meaning(1), meaning(1.0), meaning(True), meaning("1"), meaning(float("nan"))
@@ -50,7 +50,7 @@ def meaning(value: Any, *, exact: bool = False) -> Meaning | None:
         return None
 
 
-def column_of(values: Sequence[Any], *, exact: bool = False) -> pl.Series:
+def column_of(values: Sequence[object], *, exact: bool = False) -> pl.Series:
     """The values as a series: of type MIXED if they are of several kinds, otherwise of the type of their kind.
 
     >>> column_of(["a", None]).dtype, column_of([1, None]).dtype, column_of(["a", 1]).dtype == MIXED
@@ -92,7 +92,7 @@ def moments(array: NDArray[np.datetime64]) -> tuple[NDArray[np.int64], NDArray[n
 # -------------------------------------------------------------------------------------------------- one value
 
 
-def _meaning(value: Any, exact: bool) -> Meaning | None:
+def _meaning(value: object, exact: bool) -> Meaning | None:
     if isinstance(value, str):
         text = str.__str__(value)
         text.encode()
@@ -121,12 +121,12 @@ def _integer(value: int, exact: bool) -> Meaning:
         return "number", float("inf") if value > 0 else float("-inf")
 
 
-def _moment(value: Any) -> Meaning | None:
+def _moment(value: datetime | np.datetime64) -> Meaning | None:
     """A moment; pandas' own timestamps are read through numpy, in UTC, also beyond the range of Python's datetime."""
     if value != value:  # NaT
         return None
     as_numpy = value if isinstance(value, np.datetime64) else getattr(value, "asm8", None)
-    if as_numpy is not None:
+    if isinstance(value, np.datetime64) or as_numpy is not None:
         micro, missing = moments(np.array([as_numpy]))
         return None if missing[0] else ("moment", int(micro[0]))
     passed = (value.replace(tzinfo=None) - _EPOCH - (value.utcoffset() or timedelta())) // _MICRO
@@ -136,16 +136,17 @@ def _moment(value: Any) -> Meaning | None:
 # ------------------------------------------------------------------------------------------------ many values
 
 
-def _read(kind: type, chosen: list[Any], places: list[int], exact: bool) -> list[tuple[str, pl.DataFrame]]:
+def _read(kind: type, chosen: list[object], places: list[int], exact: bool) -> list[tuple[str, pl.DataFrame]]:
     """The meaning of values of one type, by kind: frames of places and values. Common types are read as arrays."""
     if kind is str and (texts := _texts(chosen)) is not None:
         return [("text", _part(places, texts))]
-    if kind is float or (kind is int and not exact and max(map(abs, chosen)) < EXACT):
+    small = kind is int and max(abs(value) for value in chosen if isinstance(value, int)) < EXACT
+    if kind is float or (small and not exact):
         floats = pl.Series(np.array(chosen, dtype=np.float64))
         return [("number", _part(places, floats).filter(floats.is_not_nan()))]
-    if kind is int and exact and max(map(abs, chosen)) < EXACT:
+    if small:
         return [("whole", _part(places, pl.Series(np.array(chosen, dtype=np.int64))))]
-    found: dict[str, tuple[list[int], list[Any]]] = {}
+    found: dict[str, tuple[list[int], list[str | int | float | date]]] = {}
     for place, value in zip(places, chosen, strict=True):
         known = meaning(value, exact=exact)
         if known is not None:
@@ -155,7 +156,7 @@ def _read(kind: type, chosen: list[Any], places: list[int], exact: bool) -> list
     return [(name, _part(at, _typed(name, means))) for name, (at, means) in found.items()]
 
 
-def _texts(values: Sequence[Any]) -> pl.Series | None:
+def _texts(values: Sequence[object]) -> pl.Series | None:
     """Texts and None as a series; None if a text has half a character in it."""
     try:
         return pl.Series(values, dtype=pl.String)
@@ -163,7 +164,7 @@ def _texts(values: Sequence[Any]) -> pl.Series | None:
         return None
 
 
-def _typed(name: str, values: list[Any]) -> pl.Series:
+def _typed(name: str, values: list[str | int | float | date]) -> pl.Series:
     kind = next(one.dtype for one in MIXED.fields if one.name == name)
     return pl.Series(values, dtype=pl.Int64 if name == "moment" else kind).cast(kind)
 
@@ -179,7 +180,7 @@ def _spread(part: pl.DataFrame, size: int) -> pl.Series:
     return gather(part["value"], index)
 
 
-def gather(values: pl.Series, index: NDArray[np.integer[Any]]) -> pl.Series:
+def gather(values: pl.Series, index: NDArray[np.integer]) -> pl.Series:
     """The values at these places, null where the place is below 0."""
     places = pl.Series(index.astype(np.int64))
     return values.gather(places.set(places < 0, None))

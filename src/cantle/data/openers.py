@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from cantle.data import engines_for_tables, graphs, sets
 from cantle.data.engine_choice import EngineChoice, Opened
 from cantle.errors import ParameterError
 from cantle.schema import Schema
 
+Kind = TypeVar("Kind", contravariant=True)
+Method = TypeVar("Method", contravariant=True)
 
-class Opener(Protocol):
+
+class Opener(Protocol[Kind, Method]):
     """What a module says about its kind of data. The types of schema and method are those of its kind."""
 
     @property
     def ENGINES(self) -> tuple[str, ...]:  # noqa: N802 - a constant of the module
         """The engines that can hold this kind of data."""
 
-    def refuse_early(self, data: Any, schema: Any, choice: EngineChoice, nodes: Any) -> None:
+    def refuse_early(self, data: object, schema: Kind, choice: EngineChoice, nodes: object) -> None:
         """Refuses what shows without opening the data, so that it costs nothing."""
 
-    def open_engine(self, data: Any, schema: Any, method: Any, choice: EngineChoice, nodes: Any) -> Opened:
+    def open_engine(self, data: object, schema: Kind, method: Method, choice: EngineChoice, nodes: object) -> Opened:
         """The data behind an engine, and the form it came in; `nodes` is the private list of a graph's nodes."""
 
 
-OPENERS: dict[str, Opener] = {"table": engines_for_tables, "sets": sets, "graph": graphs}
+OPENERS: dict[str, Opener[Any, Any]] = {"table": engines_for_tables, "sets": sets, "graph": graphs}
 
 
 def choose_engine(schema: Schema, engine: str, memory: str | int | None, table: str | None) -> EngineChoice:

@@ -12,7 +12,7 @@ Arrow. They are used as they are, 64-bit integers exactly, and may be refused be
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,17 @@ from numpy.typing import NDArray
 
 from cantle.data.objects import EXACT, column_of, gather, moments
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from pandas import Series as Series
+    from pandas.api.extensions import ExtensionDtype
 
-def is_declared(dtype: Any) -> bool:
+    Dtype: TypeAlias = np.dtype[np.generic] | ExtensionDtype
+
+Numbers = NDArray[np.number] | NDArray[np.bool_]
+
+
+def is_declared(dtype: Dtype) -> bool:
     """Whether a pandas type stays the same, whichever records are added or removed."""
     import pandas as pd
 
@@ -30,7 +39,7 @@ def is_declared(dtype: Any) -> bool:
     return isinstance(dtype, pd.ArrowDtype) or _is_nullable(dtype)
 
 
-def read_column(series: Any) -> pl.Series:
+def read_column(series: pd.Series) -> pl.Series:
     """A pandas series as a polars one; never raises because of a value."""
     import pandas as pd
 
@@ -49,21 +58,21 @@ def read_column(series: Any) -> pl.Series:
     return column_of(series.tolist())
 
 
-def as_floats_where_large(values: NDArray[Any]) -> NDArray[Any]:
+def as_floats_where_large(values: Numbers) -> Numbers:
     """Numbers unchanged if all are small integers, which floats hold exactly, otherwise as the nearest floats."""
     if values.dtype.kind in "iu" and values.min(initial=0) > -EXACT and values.max(initial=0) < EXACT:
         return values
     return values.astype(np.float64)
 
 
-def _is_nullable(dtype: Any) -> bool:
+def _is_nullable(dtype: Dtype) -> bool:
     """Whether a type is one of pandas' numbers or booleans with a mask of missing values."""
     from pandas.api.extensions import ExtensionDtype
 
     return isinstance(dtype, ExtensionDtype) and isinstance(getattr(dtype, "numpy_dtype", None), np.dtype)
 
 
-def _numbers(values: NDArray[Any]) -> pl.Series:
+def _numbers(values: Numbers) -> pl.Series:
     return pl.Series(as_floats_where_large(values.astype(np.int64) if values.dtype.kind == "b" else values))
 
 

@@ -18,13 +18,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 import numpy as np
 import polars as pl
 
 from cantle.data.engine_choice import IN_MEMORY_ONLY, EngineChoice, Opened, refuse_nodes
 from cantle.data.fimi import Ints, read_tokens
+from cantle.data.frames import frame_or_series
 from cantle.data.objects import column_of
 from cantle.data.pandas_columns import is_declared
 from cantle.data.tables import (
@@ -48,6 +49,11 @@ from cantle.trusted.bounding.persons import within_bound
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.mixing import scramble
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from cantle.data.frames import Frame, Series
 
 ENGINES = IN_MEMORY_ONLY
 FIMI = (".dat", ".txt")
@@ -73,6 +79,13 @@ class Baskets:
         raise TypeError("baskets are private and cannot be pickled")
 
 
+@runtime_checkable
+class ArrowArray(Protocol):
+    """An array of Arrow, of whatever library (the Arrow PyCapsule interface)."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
+
 class AsksSets(Protocol):
     """What a method for sets says about the records it wants counted."""
 
@@ -94,13 +107,13 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
             schema.universe.check_fimi()
 
 
-def open_engine(data: Any, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
+def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """The sets behind an engine, and the form they came in."""
     baskets = read_baskets(data, schema)
     return asdict(baskets.form), SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most)
 
 
-def read_baskets(data: Any, schema: SetSchema) -> Baskets:
+def read_baskets(data: object, schema: SetSchema) -> Baskets:
     """The sets in a file, a data frame, or an iterable of iterables of items.
 
     >>> made = read_baskets([[3, 1, 99, 1], [], [2]], SetSchema.from_dict({"kind": "sets", "items": [1, 2, 3]}))
@@ -191,7 +204,7 @@ def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
 # ---------------------------------------------------------------------------------------------------- form
 
 
-def _list_column(where: str, types: Mapping[str, Any], schema: SetSchema) -> str | None:
+def _list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSchema) -> str | None:
     """The column of lists to read, or None for a long table; chosen by names and types of columns only."""
     import narwhals as nw
 
@@ -233,7 +246,7 @@ def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
 # ------------------------------------------------------------------------------------------ tables, frames
 
 
-def _from_long(source: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     """Rows (id, item) of a file or frame; batches are joined, because a record may have rows in several."""
     (table, of, what), who = as_long_table(schema), schema.person
     named = (of,) if who is None else (of, who)
@@ -292,22 +305,20 @@ def _numbers(ids: pl.Series) -> Ints:
     return ids.rank("dense").to_numpy().astype(np.int64)
 
 
-def _as_frame(data: Any) -> Any:
+def _as_frame(data: object) -> Frame | None:
     """The data as a narwhals frame, a series as a frame of one column; None for anything else."""
     import narwhals as nw
 
     try:
-        made = nw.from_native(data, pass_through=True, allow_series=True)
-        if hasattr(made, "__arrow_c_array__") and not hasattr(made, "to_native"):
-            made = nw.from_native(pl.Series(data), series_only=True)  # an array on its own, such as pyarrow's
-        if isinstance(made, nw.Series):
-            return made.alias(ITEMS).to_frame()
-        return made if isinstance(made, nw.DataFrame | nw.LazyFrame) else None
+        made = frame_or_series(data)
+        if made is None and isinstance(data, ArrowArray):
+            made = frame_or_series(pl.Series(data))  # an array on its own, such as pyarrow's
+        return made.alias(ITEMS).to_frame() if isinstance(made, nw.Series) else made
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
 
 
-def _from_frame(frame: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     import narwhals as nw
 
     where = "the frame"
@@ -333,17 +344,16 @@ def _from_frame(frame: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]
     return form, [_objects(series, schema.universe)]
 
 
-def _lists_or_objects(series: Any) -> pl.Series | list[Any]:
+def _lists_or_objects(series: Series) -> pl.Series | list[object]:
     """A column of lists as polars; Python objects unchanged."""
     import narwhals as nw
 
     if series.dtype == nw.Object or _is_undeclared(series):
         return list(series.to_list())
-    made: pl.Series = series.to_polars()
-    return made
+    return series.to_polars()
 
 
-def _is_undeclared(series: Any) -> bool:
+def _is_undeclared(series: Series) -> bool:
     """Whether the type of a column depends on the records, as most types of pandas do: without its only list, a column
     of lists may become one of texts or numbers."""
     return bool(series.implementation.is_pandas_like()) and not is_declared(series.to_pandas().dtype)
@@ -365,7 +375,7 @@ def _lists(where: str, series: pl.Series, universe: Universe) -> Sets:
 # ------------------------------------------------------------------------------------------ Python objects
 
 
-def _from_python(data: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     if isinstance(data, bytes | bytearray | memoryview | Mapping) or not isinstance(data, Iterable):
         raise DataError(f"this is neither a path nor a frame nor a list of sets; {_WHAT}.")
     if schema.form == "long":
@@ -377,20 +387,20 @@ def _from_python(data: Any, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]
     return SetForm(form="list", column=schema.column or ITEMS), [_objects(records, schema.universe)]
 
 
-def _objects(records: list[Any], universe: Universe) -> Sets:
+def _objects(records: list[object], universe: Universe) -> Sets:
     members = [_members(record) for record in records]
     lengths = np.fromiter(map(len, members), dtype=np.int64, count=len(members))
     items = column_of(list(chain.from_iterable(members)), exact=True)
     return np.repeat(np.arange(len(members)), lengths), universe.encode(items)
 
 
-def _members(record: Any) -> list[Any]:
+def _members(record: object) -> list[object]:
     """The items of a Python collection; none for a text, or for a value that cannot be iterated over."""
     if isinstance(record, list):
         return record
     if isinstance(record, str | bytes):
         return []
     try:
-        return list(record)
+        return list(cast("Iterable[object]", record))
     except Exception:
         return []

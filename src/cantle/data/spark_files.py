@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cantle.data.csv_grammar import CsvDialect, Grammar
 from cantle.data.tables import CSV, Lines, _check_columns, _csv_dialect, _split_header
@@ -22,11 +22,16 @@ from cantle.errors import ParameterError
 from cantle.schema.table import Dialect, TableSchema
 from cantle.trusted.engines import spark
 
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame as DataFrame
+    from pyspark.sql import SparkSession as SparkSession
+
 ASCII = bytes(range(128))
 PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
-def require_readable(data: Any, schema: TableSchema) -> None:
+def require_readable(data: object, schema: TableSchema) -> None:
     """Refuses a CSV path in an encoding whose lines Spark cannot find; needs no data."""
     if isinstance(data, str | os.PathLike) and _ending(os.fspath(data)) in CSV and not _keeps_ascii(schema.dialect):
         raise ParameterError(
@@ -42,7 +47,7 @@ def _ending(path: str) -> str:
     return Path(path.rstrip("/")).suffix.lower()
 
 
-def read_path(session: Any, path: str, schema: TableSchema, wanted: list[str]) -> Any:
+def read_path(session: SparkSession, path: str, schema: TableSchema, wanted: list[str]) -> DataFrame:
     """A data frame over what Spark finds at a path, read by its ending: CSV, JSON, ORC, else Parquet."""
     ending = _ending(path)
     if ending in CSV:
@@ -60,9 +65,9 @@ def _text_columns(names: list[str]) -> str:
 
 
 @contextmanager
-def _folders_as_text(session: Any) -> Iterator[None]:
+def _folders_as_text(session: SparkSession) -> Iterator[None]:
     """Turns off type inference for folder names: a folder that one record adds must not change its column's type."""
-    before = session.conf.get(PARTITION_TYPES)
+    before = session.conf.get(PARTITION_TYPES) or "true"
     session.conf.set(PARTITION_TYPES, "false")
     try:
         yield
@@ -73,7 +78,7 @@ def _folders_as_text(session: Any) -> Iterator[None]:
 # ---- CSV ------------------------------------------------------------------------------------------------------
 
 
-def _csv(session: Any, path: str, schema: TableSchema, wanted: list[str]) -> Any:
+def _csv(session: SparkSession, path: str, schema: TableSchema, wanted: list[str]) -> DataFrame:
     name, dialect = Path(path).name, _csv_dialect(Path(path.rstrip("/")), schema.dialect)
     with spark.reading(name):
         lines = session.read.text(path).selectExpr(
@@ -100,7 +105,7 @@ class LineParser:
     names: list[str]
     wanted: list[str]
 
-    def parse(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def parse(self, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         """Arrow batches of lines as batches of the wanted columns, all text; runs on the workers."""
         before = None
         for batch in batches:
@@ -113,7 +118,7 @@ class LineParser:
                 before = parts[-1] if parts else before
             yield from self._columns(lines)
 
-    def _columns(self, lines: list[bytes]) -> Iterator[Any]:
+    def _columns(self, lines: list[bytes]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
         text = b"".join(map(self._closed, lines))

@@ -8,12 +8,17 @@ values are clamped before any arithmetic that could overflow, and a CASE exclude
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from cantle.errors import DataError, MissingExtra, raise_alone
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
 from cantle.schema.values import truth_words
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Column, Value
+    from ibis.expr.types import Table as Table
 
 CLASS = "label"
 _EXACT = 2**53
@@ -21,7 +26,7 @@ _TINY = 1e-290  # dividing less could underflow, which some databases refuse
 _DAY = 86_400
 
 
-def load_ibis() -> Any:
+def load_ibis() -> ModuleType:
     """The ibis package; MissingExtra if it is not installed."""
     try:
         import ibis
@@ -32,7 +37,7 @@ def load_ibis() -> Any:
     return ibis
 
 
-def code_table(table: Any, domain: Domain) -> Any:
+def code_table(table: Table, domain: Domain) -> Table:
     """The codes of a table's records: c0, c1, ... and the class `label`, without dropped records."""
     ibis = load_ibis()
     named = {f"c{j}": attribute for j, attribute in enumerate(domain.attributes)}
@@ -48,7 +53,7 @@ def code_table(table: Any, domain: Domain) -> Any:
     return made if domain.target is not None else made.mutate(**{CLASS: ibis.literal(0, type="int16")})
 
 
-def _code(ibis: Any, table: Any, attribute: Attribute) -> Any:
+def _code(ibis: ModuleType, table: Table, attribute: Attribute) -> Value:
     """`Attribute.encode`: -1 where the record is to be dropped."""
     column, scale = table[attribute.name], attribute.scale
     fine = _label(ibis, column, scale) if isinstance(scale, Labels) else _step(ibis, column, scale)
@@ -70,17 +75,17 @@ def _integer(size: int) -> str:
 # ---- grids ----------------------------------------------------------------------------------------------------
 
 
-def _step(ibis: Any, column: Any, scale: Steps) -> Any:
+def _step(ibis: ModuleType, column: Column, scale: Steps) -> Value | None:
     """`Steps.locate`, or None for a type it has no rule for."""
     if max(abs(scale.first), abs(scale.first + scale.grid * scale.step)) >= _EXACT:
         return None
     kind = column.type()
     number = _number(ibis, column)
     if scale.type == "number" and number is not None:
-        value, missing = number.cast("float64"), _is_missing(ibis, column, scale.marks)
+        value, missing = number.cast("float64"), _is_missing(column, number, scale.marks)
         return ibis.cases((missing, MISSING), else_=_floor_float(ibis, value, scale))
     if scale.type == "integer" and number is not None:
-        missing = _is_missing(ibis, column, scale.marks)
+        missing = _is_missing(column, number, scale.marks)
         whole = _clamped(ibis, number, scale.first, scale.first + (scale.grid - 1) * scale.step)
         whole = whole.floor().cast("int64") if not kind.is_integer() and not kind.is_boolean() else whole
         return ibis.cases((missing, MISSING), else_=(whole - scale.first) // scale.step)
@@ -90,7 +95,7 @@ def _step(ibis: Any, column: Any, scale: Steps) -> Any:
     return None
 
 
-def _number(ibis: Any, column: Any) -> Any:
+def _number(ibis: ModuleType, column: Column) -> Value | None:
     """A column as integers or floats that hold its values; None if it cannot be."""
     kind = column.type()
     if kind.is_boolean():
@@ -102,9 +107,9 @@ def _number(ibis: Any, column: Any) -> Any:
     return None
 
 
-def _is_missing(ibis: Any, column: Any, marks: Sequence[str]) -> Any:
-    """Null, NaN, or a number that is one of the missing-value marks."""
-    kind, number, missing = column.type(), _number(ibis, column).cast("float64"), column.isnull()
+def _is_missing(column: Column, number: Value, marks: Sequence[str]) -> Value:
+    """Null, NaN, or a number that is one of the missing-value marks; `number` is the column by `_number`."""
+    kind, number, missing = column.type(), number.cast("float64"), column.isnull()
     if kind.is_floating() or kind.is_decimal():
         missing = missing | number.isnan()
     numbers = [float(mark) for mark in marks if _is_number(mark)]
@@ -118,14 +123,14 @@ def _is_number(mark: str) -> bool:
         return False
 
 
-def _clamped(ibis: Any, value: Any, low: Any, high: Any) -> Any:
+def _clamped(ibis: ModuleType, value: Value, low: Value | float, high: Value | float) -> Value:
     return ibis.greatest(ibis.least(value, high), low)
 
 
-def _floor_float(ibis: Any, value: Any, scale: Steps) -> Any:
+def _floor_float(ibis: ModuleType, value: Value, scale: Steps) -> Value:
     """The same operations on the same floats as `Steps.locate`, and so the same places."""
 
-    def grid_value(k: Any) -> Any:
+    def grid_value(k: Value) -> Value:
         return (k * scale.step + scale.first).cast("float64") / float(scale.scale)
 
     ends = [ibis.literal(scale.value(k), type="float64") for k in (0, scale.grid - 1)]
@@ -137,13 +142,13 @@ def _floor_float(ibis: Any, value: Any, scale: Steps) -> Any:
     return ibis.cases(((grid_value(k) > value) & (k > 0), k - 1), else_=k)
 
 
-def _is_plain_timestamp(column: Any) -> bool:
+def _is_plain_timestamp(column: Column) -> bool:
     """A timestamp whose seconds since 1970 the database computes correctly: time zones only in PostgreSQL."""
     kind = column.type()
     return kind.is_timestamp() and (kind.timezone is None or column.get_backend().name == "postgres")
 
 
-def _days_or_seconds(ibis: Any, column: Any, scale: Steps) -> Any:
+def _days_or_seconds(ibis: ModuleType, column: Column, scale: Steps) -> Value:
     """Whole days or seconds since 1970, clamped to the grid."""
     last = scale.first + (scale.grid - 1) * scale.step
     per = 1 if scale.type == "date" else _DAY
@@ -167,7 +172,7 @@ def _day(day: int) -> str:
 # ---- categories -----------------------------------------------------------------------------------------------
 
 
-def _label(ibis: Any, column: Any, scale: Labels) -> Any:
+def _label(ibis: ModuleType, column: Column, scale: Labels) -> Value | None:
     """`Labels.locate`, or None for a type it has no rule for."""
     place = {label: k for k, label in enumerate(scale.labels)}
     spelt = scale.spellings or tuple((str(label), label) for label in scale.labels)
@@ -178,11 +183,11 @@ def _label(ibis: Any, column: Any, scale: Labels) -> Any:
     if kind.is_boolean() or kind.is_integer():
         codes |= {number: codes[word] for number, word in truth_words(codes).items()}
     if kind.is_boolean():
-        known: list[tuple[Any, int]] = [(column, codes.get("1", unknown))]
-        return ibis.cases((column.isnull(), MISSING), *known, else_=codes.get("0", unknown))
+        known = (column, codes.get("1", unknown))
+        return ibis.cases((column.isnull(), MISSING), known, else_=codes.get("0", unknown))
     if kind.is_integer() and not kind.is_uint64():
-        value: Any = column.cast("int64")
-        texts: dict[str, Any] = {text: int(text) for text in (*codes, *absent) if _is_whole(text)}
+        value = column.cast("int64")
+        texts: Mapping[str, str | int] = {text: int(text) for text in (*codes, *absent) if _is_whole(text)}
     elif kind.is_string() and scale.type != "integer":
         value, texts = column, {text: text for text in (*codes, *absent)}
     else:

@@ -17,15 +17,16 @@ from __future__ import annotations
 import codecs
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from cantle.data.csv_grammar import BLANK_LINES, CsvDialect, Grammar, well_formed, with_line_feeds
+from cantle.data.frames import as_frame
 from cantle.data.objects import EXACT, column_of
 from cantle.data.pandas_columns import is_declared, read_column
 from cantle.errors import DataError, raise_alone
@@ -33,6 +34,9 @@ from cantle.schema.text_encodings import needs_no_decoding, without_marks
 from cantle.schema.values import MIXED, text_of
 
 if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
+
+    from cantle.data.frames import Series
     from cantle.schema.table import Dialect, TableSchema
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".test")
@@ -59,13 +63,13 @@ class Raw:
         raise TypeError("raw records are private and cannot be pickled")
 
 
-def read_columns(source: Any, schema: TableSchema) -> Raw:
+def read_columns(source: object, schema: TableSchema) -> Raw:
     """The declared columns of a file or frame, identifiers left out."""
     batches = list(read_batches(source, schema))
     return Raw(pl.concat([batch.frame for batch in batches]), batches[0].kind)
 
 
-def read_batches(source: Any, schema: TableSchema, ids: tuple[str, ...] = ()) -> Iterator[Raw]:
+def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ()) -> Iterator[Raw]:
     """The same, in one or more batches of records, so that a large file need not lie in memory as text.
 
     `ids` are columns to be read by `as_ids`, as the person of the schema is.
@@ -133,7 +137,7 @@ def _check_file(path: Path) -> None:
         raise DataError(f"{path.name!r} has an ending that is not known; give a table as CSV ({known}).")
 
 
-def _check_columns(where: str, given: Iterable[Any], wanted: list[str], fix: str = "") -> None:
+def _check_columns(where: str, given: Iterable[object], wanted: list[str], fix: str = "") -> None:
     """Refuses a header that lacks a declared column, or has it twice. `fix` is added if all of several are missing.
 
     The message names the missing columns and says nothing else about the header, not even whether a name is nearly
@@ -176,7 +180,7 @@ def _read_parquet(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.Dat
         raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
-def _check_types(where: str, types: dict[str, Any], ids: tuple[str, ...] = ()) -> None:
+def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str, ...] = ()) -> None:
     """Refuse columns whose declared type fits no type of the schema; a record never decides this."""
     for name, dtype in types.items():
         if name in ids and dtype.is_float():
@@ -312,12 +316,12 @@ def _parse_well_formed(
 # ------------------------------------------------------------------------------------------------ frames
 
 
-def _read_frame(source: Any, wanted: list[str], ids: tuple[str, ...]) -> Raw:
+def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
     import narwhals as nw
 
     _check_columns("the frame", _frame_columns(source), wanted)
     try:
-        frame = nw.from_native(source).select(wanted)
+        frame = as_frame(source).select(wanted)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     except _ANYTHING:
         raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
@@ -328,34 +332,31 @@ def _read_frame(source: Any, wanted: list[str], ids: tuple[str, ...]) -> Raw:
     )
 
 
-def _frame_columns(source: Any) -> list[Any]:
+def _frame_columns(source: object) -> list[object]:
     """Column names of a frame, including repeated ones (which narwhals would refuse with its own message)."""
-    import narwhals as nw
-
     names = getattr(source, "column_names", None)  # pyarrow
     if names is None and not hasattr(source, "collect_schema"):
         names = getattr(source, "columns", None)  # pandas
     if names is not None and not callable(names):
         return list(names)
     try:
-        return list(nw.from_native(source).collect_schema().names())
+        return list(as_frame(source).collect_schema().names())
     except _ANYTHING:
         what = "give a file, or a pandas, polars or pyarrow frame"
         raise_alone(DataError(f"this is neither a path nor a data frame; {what}."))
 
 
-def _column(series: Any) -> pl.Series:
+def _column(series: Series) -> pl.Series:
     """One column as polars; a column of Python objects is read value by value (cantle.data.objects)."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
     if series.implementation.is_pandas_like():
         return read_column(series.to_pandas())
-    made: pl.Series = series.to_polars()
-    return made
+    return series.to_polars()
 
 
-def _is_declared(series: Any) -> bool:
+def _is_declared(series: Series) -> bool:
     """Whether the type of a column does not depend on the records; a column of Python objects does."""
     if series.implementation.is_pandas_like():
         return is_declared(series.to_pandas().dtype)

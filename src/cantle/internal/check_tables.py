@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
@@ -143,11 +141,10 @@ def _has_text(series: pl.Series, scale: Steps) -> Mask:
 
 def _outside(series: pl.Series, scale: Steps) -> tuple[Mask, Mask]:
     """Which values are below the first, or a whole step above the last value of the grid."""
-    values: NDArray[Any]
     if scale.type == "number":
-        values = floats(series, scale.marks)
+        numbers = floats(series, scale.marks)
         end = scale.first + scale.grid * scale.step
-        return values < scale.first / scale.scale, values >= end / scale.scale
+        return numbers < scale.first / scale.scale, numbers >= end / scale.scale
     values, missing = WHOLE[scale.type](series, scale.marks, scale.format)
     end = scale.first + scale.grid * scale.step
     return ~missing & (values < scale.first), ~missing & (values > end - 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.postprocess.accuracy import Accuracy
@@ -27,8 +27,11 @@ from cantle.trusted.budget import NANO
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.data.frames import NativeFrame
+    from cantle.postprocess.records import Drawn
     from cantle.release.asking import Asker
     from cantle.release.estimates import Estimate
+    from cantle.schema import Schema
     from cantle.trusted.ledger import Ticket
 
 MARK = "NOT-PRIVATE."
@@ -65,7 +68,7 @@ class Release:
     (3, 1)
     """
 
-    drawn: Any
+    drawn: Drawn | NativeFrame
     """The records as codes (cantle.postprocess.records.Drawn) or as a frame."""
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
@@ -75,7 +78,7 @@ class Release:
     folder: Path | None = field(default=None, repr=False)
     """The folder that the release was loaded from."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = vars(self) | {"ticket": None, "folder": None}
         for cached in ("records", "schema", "_asker"):  # they follow from the rest
             state.pop(cached, None)
@@ -86,7 +89,7 @@ class Release:
         return f"Release({m.method}, epsilon={m.epsilon}, {m.summary['records']} records, {m.guarantee})"
 
     @cached_property
-    def records(self) -> Any:
+    def records(self) -> NativeFrame:
         """The released records: a frame of the kind that came in, or a polars frame."""
         return as_frame(self.drawn)
 
@@ -109,7 +112,7 @@ class Release:
         return self.manifest.accuracy
 
     @cached_property
-    def schema(self) -> Any:
+    def schema(self) -> Schema:
         """What was declared as public about the data."""
         from cantle.release.load import schema_of
 
@@ -301,7 +304,7 @@ class Release:
 
         return generalised(domain, grid, self.groups)
 
-    def generalise(self, data: Any, *, target: bool = True) -> Any:
+    def generalise(self, data: object, *, target: bool = True) -> NativeFrame:
         """Another table with the released cuts (diffgen). NOT PRIVATE: derived from `data` without noise.
 
         Gives a frame of the kind that came in, one row per record. With `target=False` the target is not read.
@@ -310,7 +313,7 @@ class Release:
 
         return generalise(self, data, target=target)
 
-    def sample(self, n: int, *, seed: int | None = None) -> Any:
+    def sample(self, n: int, *, seed: int | None = None) -> pl.DataFrame:
         """More synthetic records, drawn from the release alone; this uses no budget."""
         from cantle.release.load import sample
 

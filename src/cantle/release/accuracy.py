@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import Accuracy, PairDistance, QuestionError, Rate
-from cantle.release.document_fields import Document, Fields, whole
+from cantle.release.document_fields import Fields, whole
+from cantle.schema.canonical_json import JSON
 
 
-def accuracy_to(accuracy: Accuracy) -> Document:
+def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """What release.json says; kinds of questions that could not be drawn are left out."""
     kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
@@ -25,13 +25,13 @@ def accuracy_to(accuracy: Accuracy) -> Document:
     }
 
 
-def accuracy_from(document: Any) -> Accuracy:
+def accuracy_from(document: object) -> Accuracy:
     """The accuracy in release.json; raises VerifyError where it has another form."""
     fields = Fields(document, "accuracy")
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
     kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
     asked.all_read(None)
-    pairs = fields.take("pairs", dict, or_none=True)
+    pairs = fields.take_or_none("pairs", dict)
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
         raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
@@ -47,14 +47,14 @@ def accuracy_from(document: Any) -> Accuracy:
     )
 
 
-def _questions(document: Any, name: str) -> QuestionError:
+def _questions(document: object, name: str) -> QuestionError:
     fields = Fields(document, f"accuracy.questions.{name}")
     return fields.all_read(
         QuestionError(q=fields.take("q", int), records=fields.take("records", int), rate=_two(fields, "rate"))
     )
 
 
-def _pairs(document: Any) -> PairDistance:
+def _pairs(document: object) -> PairDistance:
     fields = Fields(document, "accuracy.pairs")
     return fields.all_read(
         PairDistance(

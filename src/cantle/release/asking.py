@@ -20,6 +20,7 @@ from cantle.errors import ParameterError, raise_alone
 from cantle.release.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.release.data_file import as_polars
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
+from cantle.release.load import table_schema_of, universe_of
 from cantle.release.noise_behind import SetCodes, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.question_columns import Misfit, Vocabulary, vocabulary_of
@@ -70,7 +71,7 @@ class Asker:
     def _read(self) -> Callable[[Key], Any]:
         manifest = self._release.manifest
         if manifest.kind == "sets":
-            return SetCodes(list_frame(self._frame, manifest)["items"], self._release.schema.universe)
+            return SetCodes(list_frame(self._frame, manifest)["items"], universe_of(manifest))
         if manifest.kind == "graph":
             return lambda _: self._frame["degree"].to_numpy()
         return lambda key: self.attributes[str(key)].encode(self._frame[str(key)])
@@ -78,7 +79,7 @@ class Asker:
     @cached_property
     def attributes(self) -> dict[str, Attribute]:
         """The columns of a table by name."""
-        domain = self._release.schema.domain().with_target_as_column()
+        domain = table_schema_of(self._release.manifest).domain().with_target_as_column()
         return {attribute.name: attribute for attribute in domain.attributes}
 
     @cached_property

@@ -7,7 +7,7 @@ by a public rule, so all of it is made again from the noisy numbers alone (cantl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from cantle.postprocess.counts import Dice, public_dice
 from cantle.postprocess.from_baskets import LONG, SHORT, basket_frame, basket_groups, summary_of
 from cantle.release import Release
 from cantle.release.data_file import as_polars
-from cantle.release.load import schema_of
+from cantle.release.load import universe_of
 from cantle.release.manifest import Manifest
 from cantle.release.sets import list_frame
+from cantle.schema.values import Codes
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
@@ -37,7 +38,7 @@ class Released:
     """Answers the questions of `ask_all` with the noisy numbers of a release; keeps what each question would cost."""
 
     def __init__(self, manifest: Manifest, groups: pl.DataFrame) -> None:
-        self._groups, self._universe = groups, schema_of(manifest).universe
+        self._groups, self._universe = groups, universe_of(manifest)
         self.left, self.max_records = manifest.receipt.epsilon_nano, manifest.receipt.unit.max_records
         self.asked: list[tuple[str, int, int]] = []
 
@@ -87,20 +88,20 @@ def answers_of(release: Release) -> tuple[Released, Answers, Measured]:
     """The answers and what is fitted to them, made again."""
     manifest = release.manifest
     released = Released(manifest, release.groups)
-    terms = Terms(schema_of(manifest).universe.size, pairs=manifest.parameters["pairs"] == "on")
+    terms = Terms(universe_of(manifest).size, pairs=manifest.parameters["pairs"] == "on")
     return released, *ask_all(released, terms)
 
 
 def sample_baskets(release: Release, n: int, dice: Dice) -> pl.DataFrame:
     """n more records, from the noisy numbers alone."""
     _, _, measured = answers_of(release)
-    return basket_frame(*synthesise(measured, dice, n), schema_of(release.manifest).universe)
+    return basket_frame(*synthesise(measured, dice, n), universe_of(release.manifest))
 
 
 def basket_problems(release: Release) -> Iterator[str]:
     """Questions and prices are those of the receipt, groups those of the answers, and records are drawn from them."""
     manifest, groups = release.manifest, release.groups
-    universe = schema_of(manifest).universe
+    universe = universe_of(manifest)
     if dict(groups.schema) != _types(universe.integers) or any(groups.null_count().row(0)):
         yield "the groups do not have the columns of baskets"
         return
@@ -120,7 +121,7 @@ def basket_problems(release: Release) -> Iterator[str]:
     yield from _record_problems(release, answers, measured)
 
 
-def _types(integers: bool) -> dict[str, Any]:
+def _types(integers: bool) -> dict[str, pl.DataType]:
     import polars as pl
 
     numbers = dict.fromkeys(["size", "noisy", "path", "rate_num", "rate_den", "parts"], pl.Int64())
@@ -131,7 +132,7 @@ def _types(integers: bool) -> dict[str, Any]:
 def _record_problems(release: Release, answers: Answers, measured: Measured) -> Iterator[str]:
     """The records are as many as stated, and their items and sizes are those of records drawn with the stated seed."""
     manifest = release.manifest
-    universe = schema_of(manifest).universe
+    universe = universe_of(manifest)
     records = list_frame(as_polars(release.records, manifest), manifest)["items"]
     starts, items = synthesise(measured, public_dice(manifest.postprocessing["seed"]))
     stated = summary_of(answers, len(starts) - 1)
@@ -148,7 +149,7 @@ def _record_problems(release: Release, answers: Answers, measured: Measured) -> 
             return
 
 
-def _distance(one: Any, two: Any) -> int:
+def _distance(one: Codes, two: Codes) -> int:
     """By how much two lists of small numbers differ, whatever their order."""
     most = 1 + max(int(one.max(initial=0)), int(two.max(initial=0)))
     return int(np.abs(np.bincount(one, minlength=most) - np.bincount(two, minlength=most)).sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cantle.data.pandas_columns import read_column
 from cantle.errors import ParameterError
@@ -14,6 +14,9 @@ from cantle.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cantle.data.frames import NativeFrame
+    from cantle.data.pandas_columns import Series
 
 ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
 
@@ -39,7 +42,7 @@ def _require_known(name: str, asked: str) -> None:
         raise ParameterError(f"the format must be {' or '.join(kind.FORMATS)} for {kind.NOUN}, got {asked!r}")
 
 
-def write(records: Any, path: Path, data: str, manifest: Manifest) -> str | None:
+def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifest) -> str | None:
     """Writes the records; returns the hash of the file if it was computed while writing."""
     if not isinstance(records, Drawn):
         KINDS[manifest.kind].write(as_polars(records, manifest), path, data, manifest)
@@ -56,17 +59,17 @@ def read(folder: Path, prefix: str, manifest: Manifest, schema: Schema) -> pl.Da
     return KINDS[manifest.kind].read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest, schema)
 
 
-def as_text(records: Any, manifest: Manifest) -> str:
+def as_text(records: NativeFrame, manifest: Manifest) -> str:
     """Records as lines to print: CSV; FIMI lines for sets that were not a long table and whose items allow it."""
     return KINDS[manifest.kind].as_text(as_polars(records, manifest), manifest)
 
 
-def number_of(records: Any, manifest: Manifest) -> int:
+def number_of(records: NativeFrame, manifest: Manifest) -> int:
     """The number of records; in a long table each record has one row per item."""
     return KINDS[manifest.kind].number_of(as_polars(records, manifest), manifest)
 
 
-def as_polars(records: Any, manifest: Manifest) -> pl.DataFrame:
+def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
     """The records as a polars frame, whatever kind of frame they were returned in.
 
     pandas has no type for days or lists, so the types are taken from the schema.
@@ -82,11 +85,10 @@ def as_polars(records: Any, manifest: Manifest) -> pl.DataFrame:
                 for name, kind in KINDS[manifest.kind].column_types(manifest).items()
             ]
         )
-    made: pl.DataFrame = frame.to_polars()
-    return made
+    return frame.to_polars()
 
 
-def _typed(series: Any, kind: Any) -> pl.Series:
+def _typed(series: Series, kind: pl.DataType) -> pl.Series:
     """A pandas column converted to this type; pandas writes a missing number as NaN."""
     import polars as pl
 

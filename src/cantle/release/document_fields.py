@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from cantle.errors import VerifyError
 
 Document = dict[str, Any]
+"""Settings or structure in JSON, of a form that depends on the method."""
 Value = TypeVar("Value")
 
 _WORDS: dict[type, str] = {
@@ -23,16 +24,22 @@ _WORDS: dict[type, str] = {
 class Fields:
     """The fields of one mapping in release.json, each taken once and checked for its type."""
 
-    def __init__(self, document: Any, where: str) -> None:
+    def __init__(self, document: object, where: str) -> None:
         self._where = where
-        self._left = dict(checked(document, dict, where or "the whole of it"))
+        self._left: dict[str, object] = dict(checked(document, dict, where or "the whole of it"))
 
-    def take(self, name: str, kind: type, *, or_none: bool = False) -> Any:
+    def take(self, name: str, kind: type[Value]) -> Value:
         """The value of a field, exactly of this type: JSON has no others, and true is no number here."""
         if name not in self._left:
             raise VerifyError(f"release.json is not of the expected form: {self._path(name)} is missing")
-        value = self._left.pop(name)
-        return None if value is None and or_none else checked(value, kind, self._path(name))
+        return checked(self._left.pop(name), kind, self._path(name))
+
+    def take_or_none(self, name: str, kind: type[Value]) -> Value | None:
+        """The same for a field that may be null."""
+        if name in self._left and self._left[name] is None:
+            self._left.pop(name)
+            return None
+        return self.take(name, kind)
 
     def __contains__(self, name: str) -> bool:
         return name in self._left
@@ -40,9 +47,9 @@ class Fields:
     def number(self, name: str) -> float:
         """A number; canonical JSON writes 0.0 as 0."""
         value = self._left.get(name)
-        return float(self.take(name, int if type(value) is int else float))
+        return float(self.take(name, int)) if type(value) is int else self.take(name, float)
 
-    def each(self, name: str, read: Callable[[Any, str], Value]) -> list[Value]:
+    def each(self, name: str, read: Callable[[object, str], Value]) -> list[Value]:
         """The values of a list, each as `read` takes it."""
         where = self._path(name)
         return [read(value, f"{where}[{i}]") for i, value in enumerate(self.take(name, list))]
@@ -65,15 +72,16 @@ class Fields:
         return f"{self._where}.{name}" if self._where else name
 
 
-def checked(value: Any, kind: type, where: str) -> Any:
-    if type(value) is not kind:
+def checked(value: object, kind: type[Value], where: str) -> Value:
+    """The value, if it is exactly of this type."""
+    if not isinstance(value, kind) or type(value) is not kind:
         raise VerifyError(f"release.json is not of the expected form: {where} is not {_WORDS[kind]}")
     return value
 
 
-def whole(value: Any, where: str) -> int:
-    return int(checked(value, int, where))
+def whole(value: object, where: str) -> int:
+    return checked(value, int, where)
 
 
-def text(value: Any, where: str) -> str:
-    return str(checked(value, str, where))
+def text(value: object, where: str) -> str:
+    return checked(value, str, where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +17,12 @@ from cantle.schema.graph import GraphSchema
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.data.frames import NativeFrame
+    from cantle.postprocess.records import Drawn
+    from cantle.schema.canonical_json import JSON
+
 FORMATS: tuple[str, ...] = ("csv", "parquet")
-NOUN, RECORD, RECORDS, TITLE = "a graph", "record", "degrees, one per node", "Nodes by degree"
+NOUN, RECORD, RECORDS = "a graph", "record", "degrees, one per node"
 PRODUCT, BARE = "Summary statistics", "Statistics"
 MADE = "the degree sequence of a graph, made from noisy counts"
 
@@ -31,7 +35,7 @@ def require_format(schema: GraphSchema, asked: str) -> None:
     """All that degrees can be stored as, every schema allows."""
 
 
-def column_types(manifest: Manifest) -> dict[str, Any]:  # noqa: ARG001
+def column_types(manifest: Manifest) -> dict[str, pl.DataType]:  # noqa: ARG001
     import polars as pl
 
     return {"degree": pl.Int64()}
@@ -55,7 +59,7 @@ def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:  # noqa: ARG001
     return len(frame)
 
 
-def given_back(results: Results, form: dict[str, str], schema: GraphSchema) -> Any:  # noqa: ARG001
+def given_back(results: Results, form: dict[str, str], schema: GraphSchema) -> Drawn | NativeFrame:  # noqa: ARG001
     return results.drawn
 
 
@@ -77,7 +81,7 @@ def fitted(manifest: Manifest) -> str:
     return f"{how}; nothing is drawn at random"
 
 
-def described(manifest: Manifest, stored: str) -> dict[str, Any]:  # noqa: ARG001
+def described(manifest: Manifest, stored: str) -> dict[str, JSON]:  # noqa: ARG001
     return {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
 
 

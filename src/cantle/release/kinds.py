@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.results import Results
@@ -13,8 +13,15 @@ from cantle.release.manifest import Manifest
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.data.frames import NativeFrame
+    from cantle.postprocess.records import Drawn
+    from cantle.schema.canonical_json import JSON
 
-class ReleasedKind(Protocol):
+
+Kind = TypeVar("Kind", contravariant=True)
+
+
+class ReleasedKind(Protocol[Kind]):
     """What a module says about its kind of data. The type of the schema is that of its kind."""
 
     @property
@@ -33,10 +40,6 @@ class ReleasedKind(Protocol):
         """What stands after the number of records in an overview."""
 
     @property
-    def TITLE(self) -> str:  # noqa: N802
-        """What `cantle show` draws at its end."""
-
-    @property
     def PRODUCT(self) -> str:  # noqa: N802
         """The type of data product in the registry."""
 
@@ -51,16 +54,16 @@ class ReleasedKind(Protocol):
     def default_format(self, manifest: Manifest) -> str:
         """How records are stored if nobody asks for a format."""
 
-    def require_format(self, schema: Any, asked: str) -> None:
+    def require_format(self, schema: Kind, asked: str) -> None:
         """Refuses a format that the schema does not allow."""
 
-    def column_types(self, manifest: Manifest) -> dict[str, Any]:
+    def column_types(self, manifest: Manifest) -> dict[str, pl.DataType]:
         """The types of the columns of records, in their order."""
 
     def write(self, frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
         """Writes the records in a format."""
 
-    def read(self, path: Path, stored: str, manifest: Manifest, schema: Any) -> pl.DataFrame:
+    def read(self, path: Path, stored: str, manifest: Manifest, schema: Kind) -> pl.DataFrame:
         """The records of a saved release, in the shape in which they were released."""
 
     def as_text(self, frame: pl.DataFrame, manifest: Manifest) -> str:
@@ -69,7 +72,7 @@ class ReleasedKind(Protocol):
     def number_of(self, frame: pl.DataFrame, manifest: Manifest) -> int:
         """The number of records."""
 
-    def given_back(self, results: Results, form: dict[str, str], schema: Any) -> Any:
+    def given_back(self, results: Results, form: dict[str, str], schema: Kind) -> Drawn | NativeFrame:
         """The records in the form and the kind of frame that came in."""
 
     def redraw(self, frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:
@@ -81,11 +84,11 @@ class ReleasedKind(Protocol):
     def fitted(self, manifest: Manifest) -> str:
         """How records follow from the noisy counts, if nothing is drawn at random; otherwise an empty text."""
 
-    def described(self, manifest: Manifest, stored: str) -> dict[str, Any]:
+    def described(self, manifest: Manifest, stored: str) -> dict[str, JSON]:
         """The schema of the data file in datapackage.json."""
 
     def data_domain(self, manifest: Manifest) -> str:
         """All data sets that the schema allows, for the registry."""
 
 
-KINDS: dict[str, ReleasedKind] = {"table": tables, "sets": sets, "graph": graphs}
+KINDS: dict[str, ReleasedKind[Any]] = {"table": tables, "sets": sets, "graph": graphs}

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from cantle.postprocess.records import give_back
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import as_polars, read
 from cantle.release.kinds import KINDS
-from cantle.release.manifest import FORMAT, Manifest
+from cantle.release.manifest import FORMAT, Document, Manifest
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
 from cantle.trusted.geometry.boxes import Ints
@@ -31,6 +31,15 @@ from cantle.trusted.geometry.grid import Grid
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cantle.data.frames import NativeFrame
+    from cantle.schema.canonical_json import JSON
+    from cantle.schema.graph import GraphSchema
+    from cantle.schema.items import Universe
+    from cantle.schema.table import TableSchema
+
+
+Kind = TypeVar("Kind", bound=Schema)
 
 
 def load(folder: Path) -> Release:
@@ -58,7 +67,7 @@ def read_manifest(folder: Path) -> Manifest:
     return Manifest.from_dict(read_document(folder))
 
 
-def read_document(folder: Path) -> dict[str, Any]:
+def read_document(folder: Path) -> dict[str, JSON]:
     """release.json of a folder, as JSON gives it."""
     for prefix in ("", MARK):
         path = folder / (prefix + FILES["manifest"])
@@ -73,28 +82,55 @@ def read_document(folder: Path) -> dict[str, Any]:
     raise VerifyError(f"{folder} holds no release: there is no {FILES['manifest']}")
 
 
-def schema_of(manifest: Manifest) -> Any:
+def schema_of(manifest: Manifest) -> Schema:
     """The schema of a release. Hierarchies must be inline: a path would make cantle open a file the release chose."""
-    fields = manifest.schema.get("fields", [])
+    fields = manifest.schema.get("fields")
     inline = manifest.schema.get("items"), manifest.schema.get("nodes")
     if any(isinstance(one, str) for one in inline):
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
-    if any(isinstance(field.get("hierarchy"), str) for field in fields):
+    if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     return Schema.from_dict(manifest.schema)
 
 
+def table_schema_of(manifest: Manifest) -> TableSchema:
+    """The schema of a release of a table."""
+    from cantle.schema.table import TableSchema
+
+    return _of_kind(schema_of(manifest), TableSchema)
+
+
+def universe_of(manifest: Manifest) -> Universe:
+    """The items that could occur in a release of sets."""
+    from cantle.schema.sets import SetSchema
+
+    return _of_kind(schema_of(manifest), SetSchema).universe
+
+
+def graph_schema_of(manifest: Manifest) -> GraphSchema:
+    """The schema of a release of a graph's degrees."""
+    from cantle.schema.graph import GraphSchema
+
+    return _of_kind(schema_of(manifest), GraphSchema)
+
+
+def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
+    if not isinstance(schema, kind):
+        raise VerifyError(f"release.json has a method that is not for data of kind {schema.kind}")
+    return schema
+
+
 def domain_of(manifest: Manifest) -> Domain:
     """The domain the run used, rebuilt from public values."""
-    return DOMAINS[manifest.method](schema_of(manifest).domain(), manifest.parameters)
+    return DOMAINS[manifest.method](table_schema_of(manifest).domain(), manifest.parameters)
 
 
-def _binned(domain: Domain, parameters: dict[str, Any]) -> Domain:
+def _binned(domain: Domain, parameters: Document) -> Domain:
     domain = domain.coarsen(parameters["bins"])
     return domain.with_orders(parameters["order_seed"]) if parameters["order"] == "random" else domain
 
 
-DOMAINS: dict[str, Callable[[Domain, dict[str, Any]], Domain]] = {
+DOMAINS: dict[str, Callable[[Domain, Document], Domain]] = {
     "mosaic": lambda domain, _: domain.with_target_as_column(),
     "rps": _binned,
     "diffgen": lambda domain, _: domain,
@@ -113,10 +149,10 @@ def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
     return domain, grid_of(domain, release.manifest.structure["cuts"])
 
 
-def generalise(release: Release, data: Any, *, target: bool) -> Any:
+def generalise(release: Release, data: object, *, target: bool) -> NativeFrame:
     """Another table in the words of the release, as the kind of frame that came in; persons play no part in it."""
     domain, grid = grid_and_domain(release)
-    schema = release.schema
+    schema = table_schema_of(release.manifest)
     fields = tuple(field for field in schema.fields if target or field.role != "target")
     raw = read_columns(data, replace(schema, fields=fields, person=None))
     return give_back(from_cells.generalise(domain, grid, raw.frame), raw.kind)

@@ -7,12 +7,13 @@ from anyone, so every field is checked before it is used. Everything in a manife
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from cantle.errors import ParameterError, VerifyError, raise_alone
 from cantle.postprocess.accuracy import Accuracy
 from cantle.release.accuracy import accuracy_from, accuracy_to
-from cantle.release.document_fields import Document, Fields, text
+from cantle.release.document_fields import Document as Document
+from cantle.release.document_fields import Fields, text
+from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import Charge, Unit
 
 FORMAT = "cantle-release/1"
@@ -26,12 +27,12 @@ class PathCharges:
     epsilon_nano: int
     charges: tuple[Charge, ...]
 
-    def to_dict(self) -> Document:
-        charges = [charge.to_dict() for charge in self.charges]
+    def to_dict(self) -> dict[str, JSON]:
+        charges = [vars(charge) for charge in self.charges]
         return {"path": self.path, "epsilon_nano": self.epsilon_nano, "charges": charges}
 
     @staticmethod
-    def from_dict(document: Any, where: str = "path") -> PathCharges:
+    def from_dict(document: object, where: str = "path") -> PathCharges:
         fields = Fields(document, where)
         return fields.all_read(
             PathCharges(
@@ -54,12 +55,12 @@ class Receipt:
         """The charges of all paths."""
         return [charge for path in self.paths for charge in path.charges]
 
-    def to_dict(self) -> Document:
+    def to_dict(self) -> dict[str, JSON]:
         paths = [path.to_dict() for path in self.paths]
-        return {"unit": self.unit.to_dict(), "epsilon_nano": self.epsilon_nano, "paths": paths}
+        return {"unit": vars(self.unit), "epsilon_nano": self.epsilon_nano, "paths": paths}
 
     @staticmethod
-    def from_dict(document: Any, where: str = "receipt") -> Receipt:
+    def from_dict(document: object, where: str = "receipt") -> Receipt:
         fields = Fields(document, where)
         return fields.all_read(
             Receipt(
@@ -81,11 +82,11 @@ class EarlierRelease:
     guarantee: str
     sha256: str | None
 
-    def to_dict(self) -> Document:
+    def to_dict(self) -> dict[str, JSON]:
         return dict(vars(self))
 
     @staticmethod
-    def from_dict(document: Any, where: str = "earlier release") -> EarlierRelease:
+    def from_dict(document: object, where: str = "earlier release") -> EarlierRelease:
         fields = Fields(document, where)
         return fields.all_read(
             EarlierRelease(
@@ -94,7 +95,7 @@ class EarlierRelease:
                 method=fields.take("method", str),
                 epsilon_nano=fields.take("epsilon_nano", int),
                 guarantee=fields.take("guarantee", str),
-                sha256=fields.take("sha256", str, or_none=True),
+                sha256=fields.take_or_none("sha256", str),
             )
         )
 
@@ -110,18 +111,18 @@ class LedgerLine:
     spent_nano: int
     earlier: tuple[EarlierRelease, ...]
 
-    def to_dict(self) -> Document:
+    def to_dict(self) -> dict[str, JSON]:
         return vars(self) | {"earlier": [release.to_dict() for release in self.earlier]}
 
     @staticmethod
-    def from_dict(document: Any, where: str = "ledger") -> LedgerLine:
+    def from_dict(document: object, where: str = "ledger") -> LedgerLine:
         fields = Fields(document, where)
         return fields.all_read(
             LedgerLine(
                 dataset=fields.take("dataset", str),
                 sequence=fields.take("sequence", int),
                 time=fields.take("time", str),
-                cap_nano=fields.take("cap_nano", int, or_none=True),
+                cap_nano=fields.take_or_none("cap_nano", int),
                 spent_nano=fields.take("spent_nano", int),
                 earlier=tuple(fields.each("earlier", EarlierRelease.from_dict)),
             )
@@ -146,10 +147,10 @@ class Manifest:
     unit: str
     method: str
     parameters: Document
-    schema: Document
+    schema: dict[str, JSON]
     schema_sha256: str
     receipt: Receipt
-    postprocessing: Document
+    postprocessing: dict[str, int]
     software: dict[str, str]
     summary: dict[str, int]
     structure: Document = field(default_factory=dict)
@@ -161,9 +162,9 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     sha256: str = ""
 
-    def to_dict(self) -> Document:
+    def to_dict(self) -> dict[str, JSON]:
         """The content of release.json; fields that a release does not have yet, or never has, are left out."""
-        stated = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
+        stated: dict[str, JSON] = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
         stated["notes"] = list(self.notes)
         stated["accuracy"] = None if self.accuracy is None else accuracy_to(self.accuracy)
         stated["ledger"] = None if self.ledger is None else self.ledger.to_dict()
@@ -172,13 +173,13 @@ class Manifest:
         }
 
     @staticmethod
-    def from_dict(document: Any) -> Manifest:
+    def from_dict(document: object) -> Manifest:
         """The manifest in a dictionary as JSON gives it; raises VerifyError that names the field of another form."""
         fields = Fields(document, "")
         if fields.take("format", str) != FORMAT:
             raise VerifyError(f"release.json is not of the format {FORMAT}")
-        ledger = fields.take("ledger", dict, or_none=True)
-        accuracy = fields.take("accuracy", dict, or_none=True) if "accuracy" in fields else None
+        ledger = fields.take_or_none("ledger", dict)
+        accuracy = fields.take_or_none("accuracy", dict) if "accuracy" in fields else None
         return fields.all_read(
             Manifest(
                 kind=fields.take("kind", str),
@@ -192,22 +193,22 @@ class Manifest:
                 schema=fields.take("schema", dict),
                 schema_sha256=fields.take("schema_sha256", str),
                 receipt=Receipt.from_dict(fields.take("receipt", dict)),
-                postprocessing=fields.take("postprocessing", dict),
+                postprocessing=fields.table("postprocessing", int),
                 software=fields.table("software", str),
                 summary=fields.table("summary", int),
                 structure=fields.take("structure", dict),
-                notes=tuple(fields.each("notes", text)) if "notes" in document else (),
+                notes=tuple(fields.each("notes", text)) if "notes" in fields else (),
                 form=fields.table("form", str, or_empty=True),
-                created=fields.take("created", str, or_none=True),
+                created=fields.take_or_none("created", str),
                 ledger=None if ledger is None else LedgerLine.from_dict(ledger),
                 accuracy=None if accuracy is None else accuracy_from(accuracy),
                 files=fields.table("files", str, or_empty=True),
-                sha256=fields.take("sha256", str) if "sha256" in document else "",
+                sha256=fields.take("sha256", str) if "sha256" in fields else "",
             )
         )
 
 
-def _charge(document: Any, where: str) -> Charge:
+def _charge(document: object, where: str) -> Charge:
     fields = Fields(document, where)
     return fields.all_read(
         Charge(
@@ -220,7 +221,7 @@ def _charge(document: Any, where: str) -> Charge:
     )
 
 
-def _unit(document: Document, where: str) -> Unit:
+def _unit(document: object, where: str) -> Unit:
     fields = Fields(document, where)
     try:
         return fields.all_read(Unit(fields.take("max_records", int), fields.take("kind", str)))

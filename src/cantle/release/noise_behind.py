@@ -18,7 +18,7 @@ from cantle.postprocess.from_baskets import LONG, SHORT
 from cantle.postprocess.group_frames import column_of, leaves_from
 from cantle.release.code_sets import CodeSet, Key, Question, columns_of, holds, hull
 from cantle.release.estimates import Noise
-from cantle.release.load import domain_of, grid_and_domain
+from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, universe_of
 from cantle.release.noisy_tables import tables_of
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class SetCodes:
 
 def _diffpart(release: Release, question: Question, share: Share) -> Noise:  # noqa: ARG001
     """The noise of all counted sets for which the question holds."""
-    inside = holds(question, SetCodes(release.groups["items"], release.schema.universe))
+    inside = holds(question, SetCodes(release.groups["items"], universe_of(release.manifest)))
     inside = np.broadcast_to(inside, len(release.groups))
     return sum_of(Noise.of(float(one)) for one in _variances(release.groups)[inside])
 
@@ -168,7 +168,7 @@ def _size_noise(groups: pl.DataFrame, codes: CodeSet) -> Noise:
 
 def _item_noise(release: Release, code: int) -> Noise:
     """The noise of an item's count in records; records are cut to some items, and counts enlarged to make up for it."""
-    groups, item = release.groups, release.schema.universe.label(code)
+    groups, item = release.groups, universe_of(release.manifest).label(code)
     rows = groups.filter(groups["question"].is_in([SHORT, LONG, "items"]))
     mine = rows.filter(rows["items"].list.first() == item)
     total = float((rows["noisy"] / rows["parts"]).sum())
@@ -209,7 +209,7 @@ def _edge_noise(release: Release, edge: int) -> Noise:
 def _node_noise(release: Release) -> Noise:
     """The noise in the number of nodes, where that is private: asked by itself, or as those of degree 1 and more."""
     groups = release.groups
-    if release.schema.unit != "node":
+    if graph_schema_of(release.manifest).unit != "node":
         return Noise(0.0, 0.0)
     asked = [groups.filter(groups["question"] == name) for name in ("nodes", "at most", "at least")]
     rows = next(rows for rows in asked if len(rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +21,12 @@ from cantle.schema.sets import SetForm, SetSchema
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.data.frames import NativeFrame
+    from cantle.postprocess.records import Drawn
+    from cantle.schema.canonical_json import JSON
+
 FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
-NOUN, RECORD, RECORDS, TITLE = "sets", "set", "synthetic sets", "Sets"
+NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
 MADE = "{n} synthetic sets of items, drawn from noisy counts"
 _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
@@ -37,7 +41,7 @@ def require_format(schema: SetSchema, asked: str) -> None:
         schema.universe.check_fimi()
 
 
-def column_types(manifest: Manifest) -> dict[str, Any]:
+def column_types(manifest: Manifest) -> dict[str, pl.DataType]:
     import polars as pl
 
     form, item = manifest.form, _item_type(manifest)
@@ -109,7 +113,7 @@ def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
     return records.select(records[form["column"]].alias("items"))
 
 
-def _item_type(manifest: Manifest) -> Any:
+def _item_type(manifest: Manifest) -> pl.DataType:
     """Int64, or String where an item is declared as a text."""
     import polars as pl
 
@@ -141,7 +145,7 @@ def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:
     return frame[manifest.form["id"]].n_unique() if manifest.form["form"] == "long" else len(frame)
 
 
-def given_back(results: Results, form: dict[str, str], schema: SetSchema) -> Any:  # noqa: ARG001
+def given_back(results: Results, form: dict[str, str], schema: SetSchema) -> Drawn | NativeFrame:  # noqa: ARG001
     return give_back_sets(results.records, SetForm(**form))
 
 
@@ -167,7 +171,7 @@ def fitted(manifest: Manifest) -> str:  # noqa: ARG001
     return ""
 
 
-def described(manifest: Manifest, stored: str) -> dict[str, Any]:
+def described(manifest: Manifest, stored: str) -> dict[str, JSON]:
     """FIMI lines have no schema."""
     form = manifest.form
     if stored == "dat":

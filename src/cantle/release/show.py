@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
-from cantle.release.load import domain_of, grid_and_domain
+from cantle.release.load import domain_of, grid_and_domain, table_schema_of
 from cantle.release.manifest import Manifest
 from cantle.release.regions import regions_in_overview
 from cantle.release.sets import list_frame
 from cantle.release.words import percent
+from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Attribute
+from cantle.schema.values import Codes
 from cantle.trusted.budget import words_of
+from cantle.trusted.geometry.boxes import Ints
 
 _QUESTIONS = {
     "split": "choosing where to cut",
@@ -44,8 +46,8 @@ def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]
     yield "Budget", list(budget_lines(release.manifest))
     if lines is not None:
         yield title, list(lines(release))
-    drawn_from = "Noisy tables" if release.manifest.method == "mosaic" else KINDS[release.manifest.kind].TITLE
-    yield drawn_from, list(tree_lines(release, depth))
+    title, _ = LINES[release.manifest.method]
+    yield title, list(tree_lines(release, depth))
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -61,10 +63,10 @@ def overview(release: Release) -> list[tuple[str, str]]:
     ]
 
 
-def facts(release: Release) -> dict[str, Any]:
+def facts(release: Release) -> dict[str, JSON]:
     """The main facts for machines: numbers and names, no sentences."""
     m, line = release.manifest, release.manifest.ledger
-    ledger = None
+    ledger: dict[str, JSON] | None = None
     if line is not None:
         ledger = {"dataset": line.dataset, "sequence": line.sequence}
         ledger |= {"spent_nano": line.spent_nano, "cap_nano": line.cap_nano}
@@ -134,14 +136,14 @@ def column_lines(release: Release) -> Iterator[str]:
     """The released records one column at a time, as small bars."""
     if release.manifest.parameters.get("values") == "set":
         return  # values that are sets of values have no place on a scale
-    frame, domain = as_polars(release.records, release.manifest), release.schema.domain()
+    frame, domain = as_polars(release.records, release.manifest), table_schema_of(release.manifest).domain()
     for attribute in [*domain.attributes, *([domain.target] if domain.target else [])]:
         codes = attribute.encode(frame[attribute.name])
         yield attribute.name
         yield from (f"  {line}" for line in _bars(*_shares(attribute, codes)))
 
 
-def _shares(attribute: Attribute, codes: Any) -> tuple[list[str], list[int]]:
+def _shares(attribute: Attribute, codes: Codes) -> tuple[list[str], list[int]]:
     """Labels and counts: each value where there are few, else spans of equally many values; then null."""
     whole = attribute.size - attribute.nullable
     few = whole <= _MOST
@@ -153,7 +155,7 @@ def _shares(attribute: Attribute, codes: Any) -> tuple[list[str], list[int]]:
     return _with_null(attribute, codes, labels, counts)
 
 
-def _largest(attribute: Attribute, codes: Any, whole: int) -> tuple[list[str], list[int]]:
+def _largest(attribute: Attribute, codes: Codes, whole: int) -> tuple[list[str], list[int]]:
     """The most frequent categories, and all others together."""
     count = np.bincount(codes, minlength=whole)[:whole]
     first = np.sort(np.argsort(-count, kind="stable")[:_SPANS])
@@ -161,7 +163,7 @@ def _largest(attribute: Attribute, codes: Any, whole: int) -> tuple[list[str], l
     return _with_null(attribute, codes, labels, [*count[first].tolist(), int(count.sum() - count[first].sum())])
 
 
-def _with_null(attribute: Attribute, codes: Any, labels: list[str], counts: list[int]) -> tuple[list[str], list[int]]:
+def _with_null(attribute: Attribute, codes: Codes, labels: list[str], counts: list[int]) -> tuple[list[str], list[int]]:
     if not attribute.nullable:
         return labels, counts
     return [*labels, "missing"], [*counts, int((codes == attribute.size - 1).sum())]
@@ -217,7 +219,8 @@ def table_lines(release: Release) -> Iterator[str]:
 
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
     """What the method released, as lines: a tree down to a depth, cuts, tables, sets or degrees."""
-    return LINES[release.manifest.method](release, depth)
+    _, lines = LINES[release.manifest.method]
+    return lines(release, depth)
 
 
 def _tree_lines(release: Release, depth: int) -> Iterator[str]:
@@ -277,7 +280,7 @@ def _degree_lines(release: Release) -> Iterator[str]:
         yield f"{line}  {count:,} nodes"
 
 
-def _node_counts(release: Release) -> Any:
+def _node_counts(release: Release) -> Ints:
     """Released counts of all nodes: leaves summed up to the root."""
     count = np.zeros(len(release.frames["tree"]), dtype=np.int64)
     np.add.at(count, release.groups["leaf"].to_numpy(), release.groups["count"].to_numpy())
@@ -295,12 +298,12 @@ COLUMNS: dict[str, tuple[str, Callable[[Release], Iterator[str]]]] = {
 }
 """How each kind of data is drawn column by column, if it has any."""
 
-LINES: dict[str, Callable[[Release, int], Iterator[str]]] = {
-    "mosaic": lambda release, _: table_lines(release),
-    "rps": _tree_lines,
-    "diffgen": lambda release, _: cut_lines(release),
-    "diffpart": lambda release, _: _set_lines(release),
-    "baskets": lambda release, _: _basket_lines(release),
-    "degrees": lambda release, _: _degree_lines(release),
+LINES: dict[str, tuple[str, Callable[[Release, int], Iterator[str]]]] = {
+    "mosaic": ("Noisy tables", lambda release, _: table_lines(release)),
+    "rps": ("Regions", _tree_lines),
+    "diffgen": ("Regions", lambda release, _: cut_lines(release)),
+    "diffpart": ("Sets", lambda release, _: _set_lines(release)),
+    "baskets": ("Sets", lambda release, _: _basket_lines(release)),
+    "degrees": ("Nodes by degree", lambda release, _: _degree_lines(release)),
 }
-"""How the regions of each method are drawn."""
+"""What each method released, as a title and how it is drawn."""

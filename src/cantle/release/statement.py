@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import EarlierRelease, Manifest, Receipt
 from cantle.release.regions import regions_in_statement
+from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import NANO, words_of
 
 
@@ -258,7 +258,7 @@ def _receipt_table(receipt: Receipt) -> str:
     return "\n".join(lines)
 
 
-def datapackage(manifest: Manifest, data_name: str) -> dict[str, Any]:
+def datapackage(manifest: Manifest, data_name: str) -> dict[str, JSON]:
     """datapackage.json: the records as a Frictionless resource with the public schema."""
     stored = data_name.rsplit(".", 1)[-1]
     return {

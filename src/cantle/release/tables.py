@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +18,12 @@ from cantle.schema.table import TableSchema
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.data.frames import NativeFrame
+    from cantle.postprocess.records import Drawn
+    from cantle.schema.canonical_json import JSON
+
 FORMATS: tuple[str, ...] = ("csv", "parquet")
-NOUN, RECORD, RECORDS, TITLE = "a table", "record", "synthetic records", "Regions"
+NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
 
@@ -34,11 +39,11 @@ def require_format(schema: TableSchema, asked: str) -> None:
     """All that tables can be stored as, every schema allows."""
 
 
-def column_types(manifest: Manifest) -> dict[str, Any]:
+def column_types(manifest: Manifest) -> dict[str, pl.DataType]:
     return _types(TableSchema.from_dict(manifest.schema), manifest)
 
 
-def _types(schema: TableSchema, manifest: Manifest) -> dict[str, Any]:
+def _types(schema: TableSchema, manifest: Manifest) -> dict[str, pl.DataType]:
     import polars as pl
 
     domain = schema.domain()
@@ -72,7 +77,7 @@ def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:  # noqa: ARG001
     return len(frame)
 
 
-def given_back(results: Results, form: dict[str, str], schema: TableSchema) -> Any:
+def given_back(results: Results, form: dict[str, str], schema: TableSchema) -> Drawn | NativeFrame:
     if form["frame"] == "polars":
         return results.drawn
     # The types of columns follow from the schema, not from what happened to be drawn.
@@ -92,25 +97,28 @@ def fitted(manifest: Manifest) -> str:  # noqa: ARG001
     return ""
 
 
-def described(manifest: Manifest, stored: str) -> dict[str, Any]:  # noqa: ARG001
-    fields = [
-        {key: value for key, value in field.items() if key not in _SPELLING}
-        for field in manifest.schema["fields"]
-        if field.get("role") != "identifier"
-    ]
+def described(manifest: Manifest, stored: str) -> dict[str, JSON]:  # noqa: ARG001
+    fields = [{key: one[key] for key in one if key not in _SPELLING} for one in _published(manifest)]
     return {"schema": {"fields": fields, "missingValues": [""]}}
 
 
 def data_domain(manifest: Manifest) -> str:
-    fields = [one for one in manifest.schema["fields"] if one.get("role") != "identifier"]
-    listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in fields)
+    listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in _published(manifest))
     return f"Data sets of any number of records (also zero) with these public fields:\n{listed}"
 
 
-def _values(one: dict[str, Any]) -> str:
-    bounds = one.get("constraints", {})
-    text = str(one["type"])
-    if listed := one.get("categories") or bounds.get("enum"):
+def _published(manifest: Manifest) -> list[Mapping[str, JSON]]:
+    """The declared columns without identifiers, as the schema writes them."""
+    fields = manifest.schema["fields"]
+    assert isinstance(fields, list)
+    return [one for one in fields if isinstance(one, Mapping) and one.get("role") != "identifier"]
+
+
+def _values(one: Mapping[str, JSON]) -> str:
+    bounds = one.get("constraints")
+    bounds = bounds if isinstance(bounds, Mapping) else {}
+    text, listed = str(one["type"]), one.get("categories") or bounds.get("enum")
+    if isinstance(listed, list):
         text += f", {len(listed)} categories"
     elif "minimum" in bounds and "maximum" in bounds:
         text += f", {printable(bounds['minimum'])} to {printable(bounds['maximum'])}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import rfc8785
@@ -26,7 +26,9 @@ from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
 from cantle.release.verify_mosaic import mosaic_problems
 from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
+from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Domain
+from cantle.schema.values import Codes
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
 
@@ -71,7 +73,7 @@ def _found(look: Callable[[], list[str]]) -> list[str]:
         return [f"release.json is not of the expected form ({type(error).__name__})"]
 
 
-def _files(folder: Path, document: dict[str, Any]) -> Iterator[str]:
+def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:
     """Hashes, unlisted files, and the texts that follow from the manifest."""
     manifest = Manifest.from_dict(document)
     bare = {key: value for key, value in document.items() if key != "sha256"}
@@ -279,7 +281,7 @@ def _recount(release: Release, domain: Domain, leaves: Leaves) -> Iterator[str]:
         yield "the records do not have the counts of the leaves"
 
 
-def _route(release: Release, domain: Domain, codes: Any) -> Ints:
+def _route(release: Release, domain: Domain, codes: Codes) -> Ints:
     """The leaf of each record, level by level."""
     attribute, point, first = _binary(release.frames["tree"], domain)
     node = np.zeros(len(codes), dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from cantle.errors import VerifyError
 from cantle.postprocess.mosaic.frames import cell_frame
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of
+from cantle.release.manifest import Document
 from cantle.release.mosaic import released_tables
 from cantle.release.verify_sets import rate_paid
 from cantle.schema.domain import Domain
+from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
 _CLOSE = 0.01  # of the records, in the cells of a column
@@ -50,7 +52,7 @@ def mosaic_problems(release: Release) -> Iterator[str]:
     yield from recounted or _not_as_drawn(release, domain, edges)
 
 
-def _not_as_drawn(release: Release, domain: Domain, edges: list[Any]) -> Iterator[str]:
+def _not_as_drawn(release: Release, domain: Domain, edges: list[Ints]) -> Iterator[str]:
     """Draws the records again with the stated seed; last digits, and so a few records, may vary with the machine."""
     try:
         codes = released_tables(release).records(release.manifest.postprocessing["seed"])
@@ -80,7 +82,7 @@ def _rates(release: Release) -> Iterator[str]:
             yield f"the noise of {why!r} is not what the receipt paid for"
 
 
-def _shape(number: int, about: dict[str, Any], frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:
+def _shape(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:
     """A table lists every cell once in order; frequent values are those that reached their threshold."""
     listed = np.zeros(0, np.int64) if frame is None else frame["cell"].to_numpy()
     if "at_least" in about:
@@ -103,7 +105,7 @@ def _shape(number: int, about: dict[str, Any], frame: pl.DataFrame | None, sizes
         yield f"noisy table {number} does not have the leaves it states"
 
 
-def _recount(release: Release, domain: Domain, edges: list[Any]) -> Iterator[str]:
+def _recount(release: Release, domain: Domain, edges: list[Ints]) -> Iterator[str]:
     """Puts every released record into its cells and compares with the counts."""
     codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
     if len(codes[0]) != release.manifest.summary["records"]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cantle.postprocess.from_degrees import PAID, Answers, degree_results
 from cantle.release import Release
 from cantle.release.data_file import as_polars
-from cantle.release.load import schema_of
+from cantle.release.load import graph_schema_of, universe_of
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.sets import list_frame
+from cantle.schema.items import Universe
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO, Charge
 from cantle.trusted.degree_queries import MOST_DEGREE
@@ -20,6 +21,7 @@ from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
     import polars as pl
+    from polars._typing import PolarsDataType
 
 
 _PAID = "path noisy rate_num rate_den"
@@ -34,7 +36,7 @@ _COLUMNS = {
 def set_problems(release: Release) -> Iterator[str]:
     """Checks that groups are sets of declared items, each once and in order and paid for, and hold the records."""
     manifest, groups = release.manifest, release.groups
-    universe = schema_of(manifest).universe
+    universe = universe_of(manifest)
     if not _has_columns(groups, "sets", integers=universe.integers):
         yield "the groups do not have the columns of sets"
         return
@@ -62,7 +64,7 @@ def _has_columns(groups: pl.DataFrame, which: str, *, integers: bool = True) -> 
     """Whether the groups have these columns, of these types, without nulls."""
     import polars as pl
 
-    kinds: dict[str, Any] = {"items": pl.List(pl.Int64 if integers else pl.String), "question": pl.String}
+    kinds: dict[str, PolarsDataType] = {"items": pl.List(pl.Int64 if integers else pl.String), "question": pl.String}
     kinds["estimate"] = pl.Float64
     wanted = {name: kinds.get(name, pl.Int64) for name in _COLUMNS[which].split()}
     return dict(groups.schema) == wanted and not any(groups.null_count().row(0))
@@ -90,7 +92,7 @@ def rate_paid(charge: Charge) -> tuple[int, int]:
     return charge.epsilon_nano, charge.sensitivity * NANO
 
 
-def _codes(items: pl.Series, universe: Any) -> tuple[Ints, Ints]:
+def _codes(items: pl.Series, universe: Universe) -> tuple[Ints, Ints]:
     sizes = items.list.len().to_numpy().astype(np.int64)
     return np.concatenate([[0], np.cumsum(sizes)]), universe.encode(items.explode(empty_as_null=False)).astype(np.int64)
 
@@ -156,7 +158,7 @@ def _questions(manifest: Manifest, groups: pl.DataFrame) -> Iterator[str]:
 
 def _sizes(manifest: Manifest) -> Iterator[tuple[str, int]]:
     """The number of answers of each question that was asked."""
-    summary, schema = manifest.summary, schema_of(manifest)
+    summary, schema = manifest.summary, graph_schema_of(manifest)
     most = summary["theta"]
     if schema.unit == "edge":
         most = min(max(1, summary["records"] - 1), schema.max_degree or MOST_DEGREE, MOST_DEGREE)
@@ -173,7 +175,7 @@ def _answers(manifest: Manifest, groups: pl.DataFrame) -> Answers:
     """The noisy answers as the method had them."""
     import polars as pl
 
-    schema = schema_of(manifest)
+    schema = graph_schema_of(manifest)
     answers = Answers(schema.unit, schema.node_count, schema.max_degree)
     answers.path = manifest.receipt.paths[0].path
     answers.theta = 0 if schema.unit == "edge" else manifest.summary["theta"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cantle.postprocess.records import csv_of
 from cantle.release.manifest import Manifest
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def printable(value: Any) -> str:
+def printable(value: object) -> str:
     """A public value on one line."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in str(value))
 

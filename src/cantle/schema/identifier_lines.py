@@ -18,10 +18,10 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,11 @@ from cantle.schema.text_encodings import without_marks
 from cantle.trusted.bounding.node_ids import Column, Ints
 
 _PIECE = 1 << 23  # bytes taken apart together
-_OPEN: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_UNPACK: dict[str, Callable[[Path], BufferedIOBase]] = {
+    ".gz": gzip.GzipFile,
+    ".xz": lzma.LZMAFile,
+    ".bz2": bz2.BZ2File,
+}
 _TOKEN, _BLANK, _MARK, _END = range(4)
 _KIND = np.full(256, _TOKEN, dtype=np.uint8)
 _KIND[list(b" \t\v\f")] = _BLANK
@@ -73,9 +77,9 @@ def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
         yield without_marks(rest)
 
 
-def _open(path: Path) -> IO[bytes]:
-    made: IO[bytes] = _OPEN.get(path.suffix.lower(), open)(path, "rb")
-    return made
+def _open(path: Path) -> BufferedIOBase:
+    unpack = _UNPACK.get(path.suffix.lower())
+    return path.open("rb") if unpack is None else unpack(path)
 
 
 def read_fields(parts: Iterator[bytes], many: int) -> Iterator[list[Column]]:

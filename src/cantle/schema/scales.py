@@ -51,10 +51,14 @@ class Steps:
         """Grid value k in original units; k == grid gives the value one step past the last."""
         whole = self.first + k * self.step
         if self.type == "number":
-            return whole / self.scale
+            return self.number(k)
         if self.type == "date":
             return (EPOCH + timedelta(days=whole)).date()
         return EPOCH + timedelta(seconds=whole) if self.type == "datetime" else whole
+
+    def number(self, k: int) -> float:
+        """Grid value k of a grid of numbers."""
+        return (self.first + k * self.step) / self.scale
 
     def text(self, k: int) -> str:
         """Grid value k as people write it."""
@@ -78,7 +82,7 @@ class Steps:
 
     def _floor_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         missing = np.isnan(values)
-        low, high = self._floats(np.array([0, self.grid - 1]))
+        low, high = self.number(0), self.number(self.grid - 1)
         values = np.clip(np.where(missing, low, values), low, high)
         k = np.floor((values * self.scale - self.first) / self.step).astype(np.int64).clip(0, self.grid - 1)
         # the division above may be off by one (0.3 / 0.1 < 3): compare with the grid values themselves

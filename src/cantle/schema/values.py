@@ -20,9 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cantle._arrays import Codes as Codes
+
 Mask = NDArray[np.bool_]
-Codes = NDArray[np.integer]
-"""Codes, or places on a grid, in integers of whatever width."""
 Number = TypeVar("Number", bound=np.number)
 Array = TypeVar("Array", bound=NDArray[np.integer])
 
