@@ -30,7 +30,7 @@ from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
-from cantle.trusted.queries import MOST_SPURIOUS, ChildSets, ItemSets
+from cantle.trusted.queries import ChildSets, ItemSets
 
 MOST_LISTED = 10**7
 """Most empty cells that one question lists on average; the curator refuses more."""
