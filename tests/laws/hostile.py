@@ -251,6 +251,7 @@ class Game:
         query, moves = self.draw(st.sampled_from([
             (Size(), 1), (Histogram(CLASSES), 1), (Marginals(OneWays((0, 1), SIZES, 1)), 2),
             (Marginals(OneWays((0, 1, 0), (*SIZES, 4), CLASSES)), 3),
+            (Marginals(OneWays((0, 1), SIZES, 1), (0, 3, 4)), 2), (Marginals(OneWays((0, 1), SIZES, 1), (0, 3)), None),
             (Children(Cuts(np.zeros(n, np.int64), np.full(n, 2))), 1), (MySize(), None), (DATA, None),
             (Histogram(1), None), (Marginals(OneWays((1,), SIZES, 1)), None), (Marginals(OneWays((0,), (3,), 1)), None),
         ]))  # fmt: skip

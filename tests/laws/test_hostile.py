@@ -383,6 +383,34 @@ def test_tables_that_are_not_of_the_domain_are_refused(tables: OneWays) -> None:
         curator.measure(curator.root(), Marginals(tables), 5, why="m")
 
 
+class Whole(int):
+    """A whole number that may change while it is used."""
+
+
+@pytest.mark.parametrize(
+    "starts",
+    [
+        (),
+        (0, 2),  # codes of two tables in one group
+        (1, 4),
+        (0, 4, 4),
+        (0, 4, 2),
+        (0, 4, 7),
+        (0, 4, 2**70),
+        [0, 4],
+        (0, Whole(4)),
+        (0.0, 4.0),
+        np.array([0, 4]),
+    ],
+    ids=repr,
+)
+def test_groups_that_are_not_those_of_the_tables_are_refused(starts: Any) -> None:
+    curator = fresh(table=Table(SIZES, CLASSES, ()))
+    with pytest.raises(ParameterError):
+        curator.measure(curator.root(), Marginals(OneWays((0, 1), SIZES, 1), starts), 5, why="m")
+    assert int(curator.left(curator.root())[0]) == NANO  # and nothing was charged
+
+
 @pytest.mark.parametrize(
     "candidates",
     [

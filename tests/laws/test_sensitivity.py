@@ -38,7 +38,7 @@ from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.keys import GridCells, OneWays
+from cantle.trusted.keys import GridCells, MergedOneWays, OneWays
 from cantle.trusted.noise import Seeded
 from cantle.trusted.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
 from tests.laws.strategies import Table, all_records, all_tables
@@ -61,6 +61,9 @@ INSTANCES = {
         (lambda _: Marginals(OneWays((0, 1), SIZES, 1)), 2),
         (lambda _: Marginals(OneWays((0, 1), SIZES, CLASSES)), 2),
         (lambda _: Marginals(OneWays((1, 0, 1), (3, 2, 3), 1)), 3),
+        (lambda _: Marginals(OneWays((0, 1), SIZES, 1), (0, 2)), 2),
+        (lambda _: Marginals(OneWays((0, 1), SIZES, 1), (0, 1, 2, 4)), 2),
+        (lambda _: Marginals(OneWays((1, 0, 1), (3, 2, 3), 1), (0, 2, 3, 5)), 3),
     ],
     Children: [(lambda n: Children(cuts(0, 1, n)), 1), (lambda n: Children(cuts(1, 2, n)), 1)],
 }
@@ -76,7 +79,9 @@ def tally(kind: type, number: int, records: tuple[tuple[int, ...], ...], split: 
         engine.split(np.array([0]), CUT)
     regions = np.arange(2 if split else 1)
     key = INSTANCES[kind][number][0](len(regions)).key
-    return np.concatenate([counts.reshape(-1) for _, _, counts in engine.tally(regions, key)])
+    merged = isinstance(key, MergedOneWays)
+    found = [counts for _, _, counts in engine.tally(regions, key.tables if merged else key)]
+    return np.concatenate([(key.merged(counts) if merged else counts).reshape(-1) for counts in found])
 
 
 def worst(kind: type, number: int, added: int, split: bool) -> int:

@@ -19,6 +19,7 @@ from cantle.methods.base import TableMethod, grow
 from cantle.methods.settings import echo, flag, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_tree import tree_results
+from cantle.postprocess.one_ways import cell_edges
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Tree
 from cantle.schema.domain import Domain, Layout
@@ -195,6 +196,8 @@ class RPS(TableMethod):
             domain = domain.with_orders(self.settings.order_seed)
         self.domain = domain
         self.tree = Tree(len(self.sizes), self.classes)
+        self.cells: list[Ints] = []
+        """The edges of the cells of the one-way tables, as codes."""
         self.oneways: Noisy | None = None
         self.depth = 0
 
@@ -226,7 +229,8 @@ class RPS(TableMethod):
 
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy tree."""
-        return tree_results(self.domain, self.tree, self.oneways, self.settings, self.depth, generator)
+        oneways = None if self.oneways is None else (self.cells, self.oneways)
+        return tree_results(self.domain, self.tree, oneways, self.settings, self.depth, generator)
 
     # ---- budget -------------------------------------------------------------------------------------------
 
@@ -241,11 +245,18 @@ class RPS(TableMethod):
         elif s.records is not None:
             self.tree.declare(s.records)
         if s.oneway_share and self.sizes:
-            tables = OneWays(tuple(range(len(self.sizes))), self.sizes, 1)
-            self.oneways = curator.measure(
-                root, Marginals(tables), portion(total, s.oneway_share), why="one-way tables"
-            )
+            self._measure_one_ways(root, curator, portion(total, s.oneway_share), noisy_records)
         self._plan(int(curator.left(root)[0]), noisy_records, curator.unit)
+
+    def _measure_one_ways(self, root: Frontier, curator: Curator, price: int, noisy_records: int | None) -> None:
+        """One-way tables of all attributes, the coarser the fewer records there are for their noise."""
+        scale = NANO * len(self.sizes) * curator.unit.max_records / max(1, price)
+        expected = None if noisy_records is None else max(0, noisy_records) / scale
+        self.cells = [cell_edges(attribute, expected) for attribute in self.domain.attributes]
+        tables = OneWays(tuple(range(len(self.sizes))), self.sizes, 1)
+        first_codes = zip(tables.offsets.tolist(), self.cells, strict=False)
+        starts = tuple(offset + code for offset, edges in first_codes for code in edges[:-1].tolist())
+        self.oneways = curator.measure(root, Marginals(tables, starts), price, why="one-way tables")
 
     def _plan(self, rest: int, noisy_records: int | None, unit: Unit) -> None:
         """Fixes depth and prices from public values: what is left, the settings, the charged or declared count."""
@@ -254,7 +265,7 @@ class RPS(TableMethod):
         if s.depth is not None:
             self.depth = s.depth
         else:
-            useful = max(2.0, (noisy_records or 0) * leaf / (NANO * KAPPA * unit.max_records))
+            useful = max(1.0, (noisy_records or 0) * leaf / (NANO * KAPPA * unit.max_records))
             self.depth = min(DEEPEST, int(math.log2(useful)))
         trunk = rest - leaf
         tests = portion(trunk, s.stop_share) if self.settings.stop.paid else 0

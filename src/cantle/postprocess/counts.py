@@ -22,9 +22,6 @@ _BLOCK = 1 << 15  # records drawn at once by kernels
 MOST_LISTED = 1 << 18
 """Most pairs of codes for which a table of all pairs is made."""
 
-DOUBT = 1.5
-"""Standard deviations of noise that half a range must exceed to get records of its own."""
-
 
 class Dice(np.random.Generator):
     """Public dice: they draw records from what was already given away.
@@ -164,70 +161,6 @@ def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
         parts = round_rows(project_rows(halves, whole.astype(float)), whole)
         count[kids] = parts.reshape(len(kids), -1, 2).transpose(0, 2, 1)
     return count[leaf]
-
-
-def top_down(noisy: Floats, total: float) -> Floats:
-    """A non-negative table near the noisy one with the given sum, halved from the whole range down to the cells.
-
-    Clipping cell by cell would leave a little noise in every empty cell of a wide range, which adds up. Halving finds
-    an empty half while its sum is still one number.
-
-    >>> top_down(np.array([9.0, -1.0, 2.0, -2.0]), 10.0).tolist()
-    [9.0, 0.0, 1.0, 0.0]
-    """
-    sums = [noisy]
-    while len(sums[-1]) > 1:
-        even = sums[-1] if len(sums[-1]) % 2 == 0 else np.append(sums[-1], 0.0)
-        sums.append(even.reshape(-1, 2).sum(axis=1))
-    found = np.array([max(total, 0.0)])
-    for level in reversed(sums[:-1]):
-        whole = len(level) // 2
-        pairs = project_rows(level[: 2 * whole].reshape(-1, 2), found[:whole]).reshape(-1)
-        found = np.concatenate([pairs, found[whole:]])  # with an odd number, the last one is its own half
-    return found
-
-
-def halved_where_clear(noisy: Floats, total: float, noise_variance: float) -> Floats:
-    """A table of an ordered attribute with the given sum, halved from the whole range down while halves stand out.
-
-    A half with noisy sum s of noise variance v weighs s * max(0, 1 - DOUBT^2 v / s^2), so that a half which may be
-    empty gets nothing, unless neither stands out. So the number of cells with records falls with the noise.
-
-    >>> halved_where_clear(np.array([9.0, -1.0, 2.0, -2.0]), 10.0, 1.0).tolist()
-    [10.0, 0.0, 0.0, 0.0]
-    """
-    sums, cells = [noisy], [np.ones(len(noisy))]
-    while len(sums[-1]) > 1:
-        pad = [0.0] * (len(sums[-1]) % 2)
-        sums.append(np.append(sums[-1], pad).reshape(-1, 2).sum(axis=1))
-        cells.append(np.append(cells[-1], pad).reshape(-1, 2).sum(axis=1))
-    found = np.array([max(total, 0.0)])
-    for level, width in zip(reversed(sums[:-1]), reversed(cells[:-1]), strict=True):
-        whole = len(level) // 2
-        both, parent = level[: 2 * whole].reshape(-1, 2), found[:whole, None]
-        # The sum of both is known better than each: what is missing goes to both alike, which halves the variance.
-        both = np.clip(both + (parent - both.sum(axis=1, keepdims=True)) / 2, 0.0, parent)
-        noise = noise_variance * width[: 2 * whole].reshape(-1, 2).sum(axis=1, keepdims=True) / 4
-        trust = 1 - DOUBT**2 * noise / np.maximum(both, 1e-9) ** 2
-        clear = both * np.maximum(trust, 0.0)
-        weight = np.where(clear.sum(axis=1, keepdims=True) > 0, clear, both)
-        parts = parent * weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
-        found = np.concatenate([parts.reshape(-1), found[whole:]])  # with an odd number, the last is its own half
-    return found
-
-
-def shrunk_to_uniform(tables: Sequence[Floats], total: float, noise_variance: float) -> list[Floats]:
-    """Tables moved towards uniform ones by the share of noise in their distance from them, all taken together.
-
-    With many tables and few records the noise exceeds what the tables say; then ignoring the data would be better than
-    the noisy tables. The squared distance of all of them is that of the truth plus a known amount of noise.
-    """
-    away = [table - total / len(table) for table in tables]
-    distance = sum(float((part**2).sum()) for part in away)
-    cells = sum(len(part) for part in away)
-    noise = noise_variance * (cells + (5 * cells) ** 0.5)  # one standard deviation more: Laplace noise has kurtosis 6
-    kept = max(0.0, 1 - noise / distance) if distance else 0.0
-    return [total / len(part) + kept * part for part in away]
 
 
 def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,27 +14,22 @@ from cantle.postprocess.counts import (
     Strata,
     consistent,
     fit_values,
-    halved_where_clear,
     integers,
     project_rows,
     round_rows,
-    shrunk_to_uniform,
-    top_down,
     variance,
 )
-from cantle.postprocess.group_frames import OneWayTables, groups_frame, marginals_frame, one_way_tables, tree_frame
+from cantle.postprocess.group_frames import groups_frame, tree_frame
+from cantle.postprocess.one_ways import OneWayTables, estimated, marginals_frame, one_way_tables
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Leaves, Tree
-from cantle.schema.domain import Attribute, Domain, Steps, unsigned
+from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
     import polars as pl
-
-FEW = 16
-"""Codes up to which a table is moved towards the uniform one as a whole."""
 
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
@@ -57,22 +53,24 @@ class TreeSettings(Protocol):
 def tree_results(
     domain: Domain,
     tree: Tree,
-    oneways: Noisy | None,
+    oneways: tuple[Sequence[Ints], Noisy] | None,
     settings: TreeSettings,
     depth: int,
     generator: Dice,
 ) -> Results:
-    """Everything a release of a tree holds."""
+    """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts."""
     leaves = summarise(
         tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label
     )
     frames = {"tree": tree_frame(domain, tree)}
+    tables = None
     if oneways is not None:
-        frames["marginals"] = marginals_frame(domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)
+        edges, noisy = oneways
+        answer = edges, noisy.value[0], int(noisy.rate_num[0]), noisy.rate_den
+        frames["marginals"], tables = marginals_frame(domain, *answer), one_way_tables(*answer)
     if settings.values == "set":
         records: Any = draw_generalised(domain, leaves, generator)
     else:
-        tables = fitted_tables(domain, oneways)
         within = masses(domain, leaves, settings.values, tables, compiled=generator.compiled)
         records = drawn_records(domain, leaves, settings.values, within, generator)
     summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
@@ -154,25 +152,8 @@ def masses(
     lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
     return [
         fit_values(table, lo[:, a], hi[:, a], weight, compiled=compiled)
-        for a, table in enumerate(_estimated(domain, tables, total))
+        for a, table in enumerate(estimated(domain, tables, total))
     ]
-
-
-def _estimated(domain: Domain, tables: OneWayTables, total: float) -> list[Floats]:
-    """Non-negative tables that sum to the number of records, with no more detail than the noise allows."""
-    noisy, noise = list(tables.noisy), tables.variance
-    few = [a for a, table in enumerate(noisy) if len(table) <= FEW]
-    shrunk = dict(zip(few, shrunk_to_uniform([noisy[a] for a in few], total, noise), strict=True))
-    estimates = []
-    for a, (attribute, table) in enumerate(zip(domain.attributes, noisy, strict=True)):
-        if a in shrunk or not isinstance(attribute.scale, Steps):
-            estimates.append(top_down(shrunk.get(a, table), total))
-            continue
-        # Null is apart from the numbers, whose neighbours are alike.
-        missing = min(max(float(table[-1]), 0.0), total) if attribute.nullable else 0.0
-        halved = halved_where_clear(table[: attribute.bins], total - missing, noise)
-        estimates.append(np.append(halved, [missing] * attribute.nullable))
-    return estimates
 
 
 def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
@@ -252,10 +233,3 @@ def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints,
     point = np.where((values == "low") | (top <= lo), lo, (lo + top) / 2)
     code = np.floor(point).astype(np.int64)
     return code, point - code
-
-
-def fitted_tables(domain: Domain, oneways: Noisy | None) -> OneWayTables | None:
-    """The noisy one-way tables as one array per attribute."""
-    if oneways is None:
-        return None
-    return one_way_tables(domain, oneways.value[0], int(oneways.rate_num[0]), oneways.rate_den)

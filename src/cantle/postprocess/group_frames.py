@@ -6,13 +6,12 @@ A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cantle.errors import SchemaError
-from cantle.postprocess.counts import Floats, distinct_spans, variance
+from cantle.postprocess.counts import distinct_spans
 from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.trusted.geometry.boxes import Ints
@@ -129,40 +128,6 @@ def leaves_from(domain: Domain, groups: pl.DataFrame) -> Leaves:
         int(rows["rate_den"][0]) if len(rows) else 1,
         cells("estimate", np.float64), cells("count", np.int64),
     )  # fmt: skip
-
-
-def marginals_frame(domain: Domain, value: Ints, rate_num: int, rate_den: int) -> pl.DataFrame:
-    """The noisy one-way tables, long: attribute, code, label, noisy, and their rate."""
-    import polars as pl
-
-    names = [a.name for a in domain.attributes for _ in range(a.size)]
-    codes = np.concatenate([np.arange(a.size) for a in domain.attributes])
-    labels = [a.describe(code, code + 1) for a in domain.attributes for code in range(a.size)]
-    return pl.DataFrame({"attribute": names, "code": codes, "label": labels, "noisy": value}).with_columns(
-        rate_num=pl.lit(rate_num, pl.Int64), rate_den=pl.lit(rate_den, pl.Int64)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class OneWayTables:
-    """The noisy one-way tables, one array per attribute, and the variance of their noise."""
-
-    noisy: tuple[Floats, ...]
-    variance: float
-
-
-def one_way_tables(domain: Domain, value: Ints, rate_num: int, rate_den: int) -> OneWayTables:
-    """The tables that stand side by side in one answer."""
-    ends = np.cumsum([attribute.size for attribute in domain.attributes])[:-1]
-    return OneWayTables(tuple(np.split(value.astype(float), ends)), float(variance(rate_num / rate_den)))
-
-
-def tables_from(domain: Domain, marginals: pl.DataFrame | None) -> OneWayTables | None:
-    """The one-way tables behind a frame of marginals."""
-    if marginals is None:
-        return None
-    rate = int(marginals["rate_num"][0]), int(marginals["rate_den"][0])
-    return one_way_tables(domain, marginals["noisy"].to_numpy(), *rate)
 
 
 def tree_frame(domain: Domain, tree: Tree) -> pl.DataFrame:

@@ -18,7 +18,8 @@ from cantle.postprocess import column_shapes, from_cells
 from cantle.postprocess.counts import Dice, fresh_seed, public_dice
 from cantle.postprocess.from_cells import grid_of
 from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
-from cantle.postprocess.group_frames import leaves_from, tables_from
+from cantle.postprocess.group_frames import leaves_from
+from cantle.postprocess.one_ways import tables_from
 from cantle.postprocess.records import give_back
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import as_polars, read

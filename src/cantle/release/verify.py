@@ -16,6 +16,7 @@ import rfc8785
 from cantle.errors import CantleError, VerifyError
 from cantle.postprocess.from_cells import listed_cells
 from cantle.postprocess.group_frames import leaves_from, span_columns
+from cantle.postprocess.one_ways import tables_from
 from cantle.postprocess.tree import Leaves
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.baskets import basket_problems
@@ -31,6 +32,7 @@ from cantle.schema.domain import Domain
 from cantle.schema.values import Codes
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
     import polars as pl
@@ -157,6 +159,11 @@ def _tree_leaves(release: Release) -> Iterator[str]:
     domain = domain_of(manifest)
     leaves = leaves_from(domain, release.groups)
     yield from _rates(manifest.receipt, leaves)
+    yield from _one_way_rates(release)
+    tables = tables_from(domain, release.frames.get("marginals"))
+    sizes = [attribute.size for attribute in domain.attributes]
+    if tables and not all(are_edges(edge, size) for edge, size in zip(tables.edges, sizes, strict=True)):
+        yield "the cells of a one-way table do not cover its column once, in order"
     if not _same_regions(domain, leaves, release.frames["tree"]):
         yield "the regions of the leaves are not those the tree's cuts make"
         return

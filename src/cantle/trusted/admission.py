@@ -15,7 +15,7 @@ from cantle.trusted.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
 from cantle.trusted.engines.base import Engine, Rule, TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
-from cantle.trusted.keys import TRUSTED_KEYS, Counted
+from cantle.trusted.keys import TRUSTED_KEYS, Counted, finest
 from cantle.trusted.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.scores import CUT_QUALITIES, Score
 from cantle.trusted.set_queries import BASKET_KEYS, PairSupports
@@ -70,7 +70,7 @@ def admit_query(query: Query, nodes: Regions, engine: Engine) -> Counted:
     require_trusted(query, QUERIES)
     key = query.key
     require_trusted(key, KEYS)
-    if type(key) not in engine.keys or not key.fits(nodes, engine.domain):
+    if type(finest(key)) not in engine.keys or not key.fits(nodes, engine.domain):
         raise ParameterError("the query does not fit these regions")
     return key
 

@@ -22,7 +22,7 @@ from cantle.trusted.draws import Draws
 from cantle.trusted.engines.base import Engine, GraphsEngine, Rule, SplitEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions
-from cantle.trusted.keys import PublicDomain, Sizes
+from cantle.trusted.keys import MergedOneWays, PublicDomain, Sizes, finest
 from cantle.trusted.noise import Noise
 from cantle.trusted.queries import Query, SparseQuery
 from cantle.trusted.scores import Score
@@ -147,7 +147,8 @@ class Curator:
         sensitivity = query.sensitivity(self.__unit)
         self.__charge(ours, cost, why, "measure", sensitivity)
         value = np.empty((len(ours), key.cells), dtype=np.int64)
-        for first, last, exact_counts in engine.tally(positions, key):
+        for first, last, exact_fine in engine.tally(positions, finest(key)):
+            exact_counts = key.merged(exact_fine) if isinstance(key, MergedOneWays) else exact_fine
             value[first:last] = self.__draws.counts(exact_counts, ours.ids[first:last], cost[first:last], sensitivity)
         return Noisy(value, cost, sensitivity * NANO)
 

@@ -106,6 +106,35 @@ class OneWays:
         return named and len(self.sizes) > 0 and self.classes in (1, classes)
 
 
+@dataclass(frozen=True)
+class MergedOneWays:
+    """One-way tables without classes in which neighbouring codes are counted together.
+
+    `starts` are the first cells of the groups among the cells of all tables, side by side. Every table begins a group,
+    so no group holds cells of two of them.
+    """
+
+    tables: OneWays
+    starts: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        return len(self.starts)
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        if type(self.tables) is not OneWays or not self.tables.fits(nodes, domain) or self.tables.classes != 1:
+            return False
+        if not are_ints(self.starts) or not self.starts or self.starts[0] != 0:
+            return False
+        rising = all(before < after for before, after in zip(self.starts, self.starts[1:], strict=False))
+        inside = rising and self.starts[-1] < self.tables.cells
+        return inside and set(self.tables.offsets[:-1].tolist()) <= set(self.starts)
+
+    def merged(self, exact_counts: Ints) -> Ints:
+        """The counts of the groups, given those of the tables' cells, one row per region."""
+        return np.add.reduceat(exact_counts, np.array(self.starts, dtype=np.int64), axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class OneWayEach:
     """For each region the table (code, class) of its own attribute, padded to `width` codes."""
@@ -191,4 +220,9 @@ class PatternTable:
 Key = Sizes | Classes | OneWays | OneWayEach | ChildSizes | PatternTable
 TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)
 SET_KEYS = (Sizes, PatternTable)
-TRUSTED_KEYS = (*TABLE_KEYS, PatternTable)
+TRUSTED_KEYS = (*TABLE_KEYS, MergedOneWays, PatternTable)
+
+
+def finest(key: Counted) -> Counted:
+    """What an engine counts for a key: groups of cells are added up afterwards, inside the same question."""
+    return key.tables if isinstance(key, MergedOneWays) else key

@@ -26,6 +26,7 @@ from cantle.trusted.keys import (
     Domain,
     GridCells,
     Key,
+    MergedOneWays,
     OneWays,
     PatternTable,
     Sizes,
@@ -108,17 +109,18 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Marginals:
-    """One-way tables (code, class) of several attributes.
+    """One-way tables (code, class) of several attributes; or (group of codes), where `starts` merges neighbours.
 
     Claim 9. Sensitivity m per record for m tables: within a table the cells are disjoint, and a record is in one
-    cell of each table.
+    cell of each table. Groups of cells of one table are disjoint too.
     """
 
     tables: OneWays
+    starts: tuple[int, ...] | None = None
 
     @property
-    def key(self) -> Key:
-        return self.tables
+    def key(self) -> OneWays | MergedOneWays:
+        return self.tables if self.starts is None else MergedOneWays(self.tables, self.starts)
 
     def sensitivity(self, unit: Unit) -> int:
         return len(self.tables.attributes) * unit.max_records

@@ -87,11 +87,14 @@ def starting_edges(column: Column, widths: int = WIDTHS) -> Ints:
     """Edges of the cells of a column's values before any answer, null not included."""
     if not column.wide:
         return np.arange(column.values + 1, dtype=np.int64)
-    values = column.values
+    return ladder_edges(column.values, widths, None if column.origin is None else -column.origin)
+
+
+def ladder_edges(values: int, widths: int, zero: int | None) -> Ints:
+    """Edges of equal widths, finer near the lowest value and near `zero`, if that is one of the values."""
     even = -(-np.arange(widths + 1, dtype=np.int64) * values // widths)
     edges = [even, _ladder(values, widths)]
-    if column.origin is not None and 0 <= -column.origin < values:
-        zero = -column.origin
+    if zero is not None and 0 <= zero < values:
         edges += [np.array([zero]), zero + _ladder(values, widths), zero + 1 - _ladder(values, widths)]
     found = np.unique(np.concatenate(edges))
     return found[(found >= 0) & (found <= values)].astype(np.int64)

@@ -1,0 +1,163 @@
+"""One-way tables of rps: which cells to ask about, and what the noisy counts say about each code.
+
+A number has the fewer cells, the fewer records there are for the noise: cells are merged before they are counted, where
+it costs nothing, and not after. Categories are not alike because they stand side by side; all of them are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.postprocess.counts import Floats, variance
+from cantle.postprocess.mosaic.column_cells import column_of, ladder_edges
+from cantle.postprocess.mosaic.smooth import smooth
+from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.trusted.geometry.boxes import Ints
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PER_CELL = 10
+"""Records that an average cell of a number should hold, in noise scales."""
+
+LEAST_WIDTHS = 4
+DOUBT = 2.0
+"""Standard deviations of noise that a piece of a number must exceed to keep all its mass."""
+
+ISLAND = 4.0
+"""The same for pieces with nothing between them and the rest: more than noise reaches in any of some hundred cells."""
+
+PRIOR = 2.0
+"""Weight of the prior shares of all categories together; 2 is a uniform prior where there are two."""
+
+_POINTS, _REACH = 128, 12.0  # of the integral over a share, and how far it goes, in noise scales
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class OneWayTables:
+    """The noisy one-way tables: for each attribute the edges of its cells, as codes, and their counts."""
+
+    edges: tuple[Ints, ...]
+    noisy: tuple[Floats, ...]
+    rate: float
+
+
+def cell_edges(attribute: Attribute, expected: float | None) -> Ints:
+    """Edges of the cells to ask about, as codes; null has a cell of its own.
+
+    `expected` is the number of records in noise scales; without it every code is a cell.
+    """
+    edges = np.arange(attribute.bins + 1, dtype=np.int64)
+    if isinstance(attribute.scale, Steps) and expected is not None:
+        widths = int(np.clip(expected / PER_CELL, LEAST_WIDTHS, attribute.bins))
+        if 2 * widths <= attribute.bins:
+            origin = column_of(attribute).origin
+            edges = ladder_edges(attribute.bins, widths, None if origin is None else -origin // attribute.width)
+    return np.append(edges, attribute.size) if attribute.nullable else edges
+
+
+def one_way_tables(edges: Sequence[Ints], value: Ints, rate_num: int, rate_den: int) -> OneWayTables:
+    """The tables that stand side by side in one answer."""
+    ends = np.cumsum([len(edge) - 1 for edge in edges])[:-1]
+    return OneWayTables(tuple(edges), tuple(np.split(value.astype(float), ends)), rate_num / rate_den)
+
+
+def estimated(domain: Domain, tables: OneWayTables, total: float) -> list[Floats]:
+    """For each attribute non-negative numbers of records by code, which add up to the total."""
+    found = []
+    for attribute, edges, noisy in zip(domain.attributes, tables.edges, tables.noisy, strict=True):
+        if isinstance(attribute.scale, Steps):
+            found.append(_smoothed(attribute, edges, noisy, float(variance(tables.rate)), total))
+        else:
+            found.append(expected_shares(noisy, 1 / tables.rate, total) * total)
+    return found
+
+
+def _smoothed(attribute: Attribute, edges: Ints, noisy: Floats, noise: float, total: float) -> Floats:
+    """Pieces of constant density over the values, spread over the codes."""
+    room = np.append(attribute.rooms[1][:-1], [1.0] * attribute.nullable)  # values per code
+    widths = np.add.reduceat(room, edges[:-1])
+    cells = len(noisy) - attribute.nullable
+    counts = smooth(noisy, np.full(len(noisy), noise), widths[:cells], max(total, _TINY), DOUBT)
+    counts[:cells] = _without_islands(counts[:cells], noisy, noise)
+    density = counts * (total / max(float(counts.sum()), _TINY)) / widths
+    return np.repeat(density, np.diff(edges)) * room
+
+
+def _without_islands(counts: Floats, noisy: Floats, noise: float) -> Floats:
+    """The counts without runs of cells apart from the heaviest run, unless they stand out clearly.
+
+    One cell of noise far from the others changes the mean of a skewed number more than any other error.
+    """
+    there = np.concatenate([[False], counts > 0, [False]])
+    first, last = (np.flatnonzero(np.diff(there.astype(np.int64)) == sign) for sign in (1, -1))
+    mass = [float(counts[lo:hi].sum()) for lo, hi in zip(first, last, strict=True)]
+    kept = counts.copy()
+    for number, (lo, hi) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+        if number != int(np.argmax(mass)) and noisy[lo:hi].sum() < ISLAND * (noise * (hi - lo)) ** 0.5:
+            kept[lo:hi] = 0.0
+    return kept
+
+
+def expected_shares(noisy: Floats, scale: float, total: float) -> Floats:
+    """The mean share of each cell, given its noisy count: shares have a symmetric Dirichlet prior of weight PRIOR.
+
+    Each cell's integral is taken by itself; the shares are then made to add up to 1, the least certain move most.
+    With much noise they are nearly even, so a table is hardly worse than none; with little they are the noisy shares.
+
+    >>> expected_shares(np.array([90.0, 10.0]), 1e-3, 100.0).round(3).tolist()
+    [0.9, 0.1]
+    >>> expected_shares(np.array([90.0, 10.0]), 1e6, 100.0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    cells = len(noisy)
+    if cells < 2 or total <= 0:
+        return np.full(cells, 1 / cells)
+    middle, reach = np.clip(noisy / total, 0.0, 1.0)[:, None], _REACH * scale / total
+    low, high = np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+    share = np.clip(low + (high - low) * ((np.arange(_POINTS) + 0.5) / _POINTS), 1e-12, 1 - 1e-12)
+    weight = PRIOR / cells
+    prior = (weight - 1) * np.log(share) + (weight * (cells - 1) - 1) * np.log(1 - share)
+    belief = prior - np.abs(noisy[:, None] - total * share) / scale
+    belief = np.exp(belief - belief.max(axis=1, keepdims=True))
+    belief /= belief.sum(axis=1, keepdims=True)
+    mean = (belief * share).sum(axis=1)
+    spread = (belief * (share - mean[:, None]) ** 2).sum(axis=1)
+    for _ in range(3):
+        mean = np.maximum(mean + (1 - mean.sum()) * spread / max(float(spread.sum()), 1e-300), 0.0)
+    return np.asarray(mean / mean.sum())
+
+
+def marginals_frame(domain: Domain, edges: Sequence[Ints], value: Ints, rate_num: int, rate_den: int) -> pl.DataFrame:
+    """The noisy one-way tables, long: attribute, first code of the cell, label, noisy, and their rate."""
+    import polars as pl
+
+    names = [a.name for a, edge in zip(domain.attributes, edges, strict=True) for _ in edge[1:]]
+    codes = np.concatenate([edge[:-1] for edge in edges])
+    labels = [
+        a.describe(lo, hi)
+        for a, edge in zip(domain.attributes, edges, strict=True)
+        for lo, hi in zip(edge[:-1].tolist(), edge[1:].tolist(), strict=True)
+    ]
+    return pl.DataFrame({"attribute": names, "code": codes, "label": labels, "noisy": value}).with_columns(
+        rate_num=pl.lit(rate_num, pl.Int64), rate_den=pl.lit(rate_den, pl.Int64)
+    )
+
+
+def tables_from(domain: Domain, marginals: pl.DataFrame | None) -> OneWayTables | None:
+    """The one-way tables behind such a frame."""
+    import polars as pl
+
+    if marginals is None:
+        return None
+    rate = int(marginals["rate_num"][0]), int(marginals["rate_den"][0])
+    edges = []
+    for attribute in domain.attributes:
+        codes = marginals.filter(pl.col("attribute") == attribute.name)["code"].to_numpy()
+        edges.append(np.append(codes, attribute.size).astype(np.int64))
+    return one_way_tables(edges, marginals["noisy"].to_numpy(), *rate)
