@@ -36,7 +36,8 @@ def test_fimi_lines_in_and_out(folder: Path, cantle: Cantle) -> None:  # noqa: F
     assert "synthetic sets" in done.out
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {
-        "data.dat", "groups.parquet", "statement.md", "release.json", "registry.yaml", "datapackage.json"
+        "data.dat", "groups.parquet", "sizes.parquet", "statement.md", "release.json", "registry.yaml",
+        "datapackage.json"
     }  # fmt: skip
     assert cantle("verify", "out").out == "out: verified\n"
     shown = cantle("show", "out").out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from cantle.postprocess.records import MOST_DRAWN
 from cantle.release.data_file import as_polars, as_text, number_of
 from cantle.release.sets import list_frame
 from cantle.release.show import budget_lines, item_lines, overview, tree_lines
+from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
 from tests.release.changes import with_manifest, with_parts
@@ -143,10 +145,65 @@ def test_names_of_columns_are_those_of_the_schema(tmp_path: Path) -> None:
 
 def test_a_large_budget_gives_the_truth_up_to_the_cut_at_m() -> None:
     sets = [one[:4] for one in baskets(NUMBERS)]
-    release = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart")
+    release = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", m=4)
     assert sorted(map(sorted, sets)) == sorted(sets_of(release))
-    cut = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=10_000, method="diffpart")
+    cut = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=10_000, method="diffpart", m=4)
     assert max(map(len, sets_of(cut))) == 4
+
+
+def test_a_large_budget_gives_sizes_back_and_what_is_shorter_than_the_cut() -> None:
+    sets = [sorted(one) for one in baskets(NUMBERS)]
+    release = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", insecure_seed=1)
+    most = release.manifest.summary["items_per_record"]
+    assert release.frames["sizes"]["noisy"].to_list()[:3] == [sum(len(one) == n for one in sets) for n in (1, 2, 3)]
+    assert most == min(4, max(2, sorted(map(len, sets))[(len(sets) - 1) // 2]))
+    made = sets_of(release)
+    assert sorted(one for one in made if len(one) < most) == sorted(one for one in sets if len(one) < most)
+    assert max(map(len, sets)) >= max(map(len, made)) > most
+    assert abs(sum(map(len, made)) / sum(map(len, sets)) - 1) < 0.05
+    unfilled = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", fill=False)
+    assert max(map(len, sets_of(unfilled))) == most
+
+
+def test_sizes_that_were_changed_are_noticed() -> None:
+    release = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1, method="diffpart")
+    sizes = release.frames["sizes"]
+    for changed in (
+        None,
+        sizes.drop("noisy"),
+        sizes.with_columns(pl.col("noisy") + 500),
+        sizes.with_columns(pl.col("estimate") + 1),
+        sizes.with_columns(pl.col("rate_num") + 1),
+        sizes.head(3),
+    ):
+        frames = {} if changed is None else {"sizes": changed}
+        with pytest.raises(VerifyError, match="size"):
+            replace(release, frames=frames).verify()
+    release.verify()
+
+
+def test_sizes_that_auto_asked_for_are_released_whatever_it_takes() -> None:
+    sets = [[1 + i % 13, 1 + (i // 13) % 13] for i in range(2000)]
+    release = cantle.publish(sets, {"kind": "sets", "items": {"minimum": 1, "maximum": 13}}, epsilon=10)
+    assert release.manifest.method == "diffpart"
+    assert release.frames["sizes"]["size"].to_list()[:3] == [1, 2, 3]
+    release.verify()
+    with pytest.raises(VerifyError, match="the sizes are not those that the receipt paid for"):
+        replace(release, frames={}).verify()
+
+
+def test_what_is_filled_in_is_said_plainly() -> None:
+    """Sets of many items, each of them rare: nearly nothing but groups of items is counted."""
+    sets = [[1 + (7 * i) % 300, 1 + (11 * i) % 300, 1 + (13 * i + 5) % 300] for i in range(3000)]
+    release = cantle.publish(
+        sets, {"kind": "sets", "items": {"minimum": 1, "maximum": 300}}, epsilon=1, method="diffpart"
+    )
+    share = 100 * release.manifest.summary["refilled"] / release.manifest.summary["records"]
+    assert share > 50
+    said = f"{share:.0f} % of the records are filled in at random"
+    assert f"**{said}**" in statement(release.manifest)
+    assert said in release.manifest.notes[0]
+    assert f"{share:.0f} % of records filled in at random" in dict(overview(release))["regions"]
 
 
 # -------------------------------------------------------------------------------------------------- must work
@@ -168,7 +225,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"epsilon": 1000, "preset": "paper"},
     {"epsilon": 1000, "fanout": 2, "m": 1},
     {"epsilon": "0.000001", "insecure_seed": 0},
-    {"epsilon": "0.000001", "insecure_seed": 2, "fanout": 2},
+    {"epsilon": "0.000001", "insecure_seed": 2, "fanout": 2, "m": 4},
 ]
 
 
@@ -254,12 +311,21 @@ def test_an_item_counts_once_in_a_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "settings"), [(NUMBERS, {}), (NUMBERS, {"fanout": 2}), (TEN, {}), (TEN, {"preset": "paper"})], ids=str
+    ("schema", "settings"),
+    [
+        (NUMBERS, {"m": 4}),
+        (NUMBERS, {"m": 4, "fanout": 2}),
+        (NUMBERS, {"insecure_seed": 2, "fanout": 2}),
+        (TEN, {}),
+        (TEN, {"preset": "paper"}),
+    ],
+    ids=str,
 )
 def test_noise_that_asks_for_too_many_items_is_refused_in_words(schema: Any, settings: dict[str, Any]) -> None:
     """With some seeds; with others it happens to ask for few, or none."""
+    given: dict[str, Any] = {"epsilon": "0.000001", "insecure_seed": 1, "method": "diffpart"} | settings
     with pytest.raises(ParameterError, match=f"more than {MOST_DRAWN:,} items"):
-        cantle.publish(baskets(NUMBERS), schema, epsilon="0.000001", insecure_seed=1, method="diffpart", **settings)
+        cantle.publish(baskets(NUMBERS), schema, **given)
 
 
 @pytest.mark.parametrize(
@@ -469,7 +535,8 @@ def test_what_is_shown_of_sets() -> None:
     lines = list(tree_lines(many))
     assert lines[-1] == f"… and {len(many.groups) - 20} more in groups.parquet"
     questions = [line for line in budget_lines(many.manifest) if "%" in line]
-    assert "choosing which sets" in questions[0]
+    assert "set sizes" in questions[0]
+    assert "choosing which sets" in questions[1]
     assert "counts of sets" in questions[-1]
     shown = [line.split("█")[0].split()[0] for line in item_lines(release)]
     assert shown == ["bread", "milk"]

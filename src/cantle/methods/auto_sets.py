@@ -74,6 +74,7 @@ class BySizes:
         first = ask_sizes(CuratorAsker(curator), self.schema.universe.size)
         if 2**self.schema.universe.size <= first.strength(curator.unit.max_records):
             self.chosen = DiffPart(self.schema, cells="all")
+            self.chosen.sizes = first
             self.chosen.run(curator)
         else:
             self.chosen = Baskets(self.schema)

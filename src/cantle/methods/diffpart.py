@@ -10,18 +10,34 @@ sub-partitions may cost, and draws records for pruned mass. For a small universe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cantle.errors import ParameterError
+from cantle.methods.baskets import CuratorAsker
 from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
-from cantle.methods.settings import decimal, echo, flag, maybe, one_of, portion, read_settings, setting, share, whole
+from cantle.methods.settings import (
+    decimal,
+    echo,
+    flag,
+    maybe,
+    one_of,
+    or_word,
+    portion,
+    read_settings,
+    setting,
+    share,
+    whole,
+)
+from cantle.postprocess.baskets.pair_plan import SIZES_SHARE
+from cantle.postprocess.baskets.questions import AskedSizes, ask_sizes, require_shareable
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.from_sets import all_sets, kept_sets
 from cantle.postprocess.results import Results
+from cantle.postprocess.set_lengths import Cut, items_kept, sizes_frame
 from cantle.postprocess.sets_tree import KeptPartitions
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
@@ -47,7 +63,7 @@ class DiffPartSettings:
     c1: Fraction = setting(decimal(1000), shown=True)
     c2: Fraction = setting(decimal(1000), shown=True)
     eta: Fraction | None = setting(maybe(share(positive=True), "off"), shown=True)
-    m: int | None = setting(maybe(whole(1, 10**6), "off"), shown=True)
+    m: int | str | None = setting(maybe(or_word(whole(1, 10**6), "auto"), "off"), shown=True)
     leaf_share: Fraction = setting(share(positive=True), shown=True)
     max_cells: int = setting(whole(1, 10**8), shown=True)
     cells: str = setting(one_of("auto", "all", "tree"))
@@ -55,7 +71,7 @@ class DiffPartSettings:
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": 4, "leaf_share": "1/4", "max_cells": 10**6,
+    "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": "auto", "leaf_share": "1/4", "max_cells": 10**6,
                 "cells": "auto", "fill": True},
     "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
               "cells": "tree", "fill": False},
@@ -83,9 +99,10 @@ class DiffPart:
             )
         fanout = size if self.all_at_once else s.fanout
         self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
-        self.most = size if self.all_at_once else min(s.m or size, size)
+        self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
         self.inner = _inner_nodes(self.tree)
         self.kept_partitions = KeptPartitions()
+        self.sizes: AskedSizes | None = None
         self.noisy: Noisy | None = None
         self.path = 0
 
@@ -98,7 +115,7 @@ class DiffPart:
 
     def run(self, curator: Curator) -> None:
         """All questions: one expansion per round of every open partition."""
-        root = curator.root()
+        root = self._cut(curator) if self._cuts_by_size else curator.root()
         total = int(curator.left(root)[0])
         if self.all_at_once:
             self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
@@ -115,8 +132,25 @@ class DiffPart:
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy counts."""
         if self.noisy is not None:
-            return all_sets(self.schema.universe, self.noisy, self.path, generator)
-        return kept_sets(self.schema.universe, self.tree, self.kept_partitions, self.settings.fill, generator)
+            made = all_sets(self.schema.universe, self.noisy, self.path, generator)
+        else:
+            cut = None if self.sizes is None else Cut(self.most, self.sizes.sizes)
+            made = kept_sets(self.schema.universe, self.tree, self.kept_partitions, self.settings.fill, cut, generator)
+        asked = self.sizes
+        frames = {} if asked is None else {"sizes": sizes_frame(asked.edges, asked.noisy, asked.sizes)}
+        return replace(made, frames=frames)
+
+    # ---- sizes ---------------------------------------------------------------------------------------------
+
+    @property
+    def _cuts_by_size(self) -> bool:
+        return not self.all_at_once and self.settings.m == "auto"
+
+    def _cut(self, curator: Curator) -> Partitions:
+        """Asks for the sizes of records and cuts records to as many items as they call for."""
+        self.sizes = ask_sizes(CuratorAsker(curator), self.tree.size)
+        self.most = min(self.tree.size, items_kept(self.sizes.sizes))
+        return curator.shorten(curator.root(), self.most)
 
     # ---- one round ----------------------------------------------------------------------------------------
 
@@ -203,6 +237,9 @@ class DiffPart:
         """Refuses an epsilon too small for the taxonomy, and settings under which empty sub-partitions multiply."""
         if self.all_at_once:
             return
+        if self._cuts_by_size:
+            require_shareable(epsilon_nano)
+            epsilon_nano -= portion(epsilon_nano, SIZES_SHARE)
         for_tests = epsilon_nano - self._leaf_budget(epsilon_nano)
         root = Partitions.root(self.tree, self.most)
         if not root.ends[0] and for_tests // int(self._operations(root)[0]) < 1:

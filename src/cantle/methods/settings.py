@@ -44,6 +44,12 @@ def maybe(rule: Rule, word: str) -> Rule:
     return (lambda value: None if value is None or value == word else read(value)), f"{text}, or {word}"
 
 
+def or_word(rule: Rule, word: str) -> Rule:
+    """The rule, or the word itself."""
+    read, text = rule
+    return (lambda value: word if value == word else read(value)), f"{text}, {word}"
+
+
 def share(*, positive: bool = False) -> Rule:
     """An exact fraction from 0 (or above it) to below 1; a float means the decimal it prints as."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.records import require_drawable
 from cantle.postprocess.results import Results
+from cantle.postprocess.set_lengths import Cut, lengthen
 from cantle.postprocess.sets_refill import ItemFrequencies, Ragged, refill
 from cantle.postprocess.sets_tree import Counted, KeptPartitions, agree
 from cantle.postprocess.sets_walsh import fill_in
@@ -26,9 +27,11 @@ REFILLED_ITEMS = 3
 _BLOCK = 1 << 14  # records put together at once
 
 
-def kept_sets(universe: Universe, tree: ItemTree, kept_partitions: KeptPartitions, fill: bool, dice: Dice) -> Results:
+def kept_sets(
+    universe: Universe, tree: ItemTree, kept_partitions: KeptPartitions, fill: bool, cut: Cut | None, dice: Dice
+) -> Results:
     """Everything a release of partitions holds. Without `fill`, only the leaves as they were drawn (Algorithm 1); with
-    it, consistent counts, and records for the mass that was pruned."""
+    it, consistent counts, records for the mass that was pruned, and records as long as they were before a `cut`."""
     leaves, item_sets = kept_partitions.leaves(), _sorted_items(*kept_partitions.item_sets())
     estimate, count = leaves.noisy.astype(float), leaves.noisy.copy()
     extra: list[Ragged] = []
@@ -45,9 +48,13 @@ def kept_sets(universe: Universe, tree: ItemTree, kept_partitions: KeptPartition
     columns = {"path": kept_partitions.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
     columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
     groups = _groups(universe, item_sets, order, columns, estimate)
-    records = _records(universe, item_sets, count, extra, dice)
-    summary = {"records": len(records), "leaves": len(leaves), "refilled": len(records) - int(count.sum())}
-    return Results(records, groups, {}, summary)
+    made = _drawn(item_sets, count, extra, dice)
+    summary = {"records": len(made[0]) - 1, "leaves": len(leaves), "refilled": len(made[0]) - 1 - int(count.sum())}
+    if cut is not None:
+        summary["items_per_record"] = cut.most
+        if fill:
+            made = lengthen(*made, universe.size, cut, dice)
+    return Results(_frame(*made, universe), groups, {}, summary)
 
 
 def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
@@ -61,8 +68,9 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     columns = {"path": np.full(len(value), path), "noisy": value, "count": count}
     columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
-    records = _records(universe, item_sets, count, [], dice)
-    return Results(records, groups, {}, {"records": len(records), "leaves": len(value), "refilled": 0})
+    made = _drawn(item_sets, count, [], dice)
+    summary = {"records": len(made[0]) - 1, "leaves": len(value), "refilled": 0}
+    return Results(_frame(*made, universe), groups, {}, summary)
 
 
 def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:
@@ -106,22 +114,24 @@ def _groups(
     """One row per set: items, noisy count, its rate, estimate and released count."""
     import polars as pl
 
-    from cantle.postprocess.set_frames import to_frame
-
-    groups = to_frame(*gather(*item_sets, order), universe)
+    groups = _frame(*gather(*item_sets, order), universe)
     made = {name: pl.Series(name, column[order]) for name, column in columns.items()}
     return groups.with_columns(*made.values(), pl.Series("estimate", estimate[order]))
 
 
-def _records(universe: Universe, item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> pl.DataFrame:
-    """The records, shuffled: each set as often as its count, and the records of the other tables."""
+def _frame(starts: Ints, items: Ints | Codes, universe: Universe) -> pl.DataFrame:
     from cantle.postprocess.set_frames import to_frame
 
+    return to_frame(starts, items, universe)
+
+
+def _drawn(item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> tuple[Ints, Codes]:
+    """The records, shuffled: each set as often as its count, and the records of the other tables."""
     tables = [item_sets, *extra]
     starts = np.concatenate([np.zeros(1, np.int64), *(np.diff(table[0]) for table in tables)])
     starts, items = np.cumsum(starts, out=starts), np.concatenate([table[1] for table in tables], dtype=np.int32)
     rows = np.concatenate([np.repeat(np.arange(len(count)), count), np.arange(len(count), len(starts) - 1)])
-    return to_frame(*_picked(starts, items, rows[dice.permutation(len(rows))]), universe)
+    return _picked(starts, items, rows[dice.permutation(len(rows))])
 
 
 def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:

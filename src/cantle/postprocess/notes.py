@@ -24,12 +24,13 @@ NEEDS_TARGET = 10_000
 """Records times epsilon below which a column without a target may come out unrelated to the rest."""
 
 MOST_MISSING = 0.5
+MOST_FILLED_IN = 0.5
 
 
 def notes_of(schema: Schema, method: str, results: Results, epsilon: float, persons: int) -> tuple[str, ...]:
     """All notes; `persons` is the number of records per person, by which the noise grows."""
     if not isinstance(schema, TableSchema):
-        return tuple(_nothing(results.summary["records"]))
+        return (*_nothing(results.summary["records"]), *_filled_in(results.summary))
     strength = results.summary["records"] * epsilon / persons
     has_target = schema.domain().target is not None
     return (
@@ -44,6 +45,16 @@ def _nothing(records: int) -> Iterator[str]:
         yield (
             "Nothing was released: no count stood out from the noise. "
             "Check whether the schema fits the data, or raise epsilon."
+        )
+
+
+def _filled_in(summary: dict[str, int]) -> Iterator[str]:
+    """Whether most records of diffpart were drawn for groups of items that were too small to cut further."""
+    share = summary.get("refilled", 0) / max(1, summary["records"])
+    if share > MOST_FILLED_IN:
+        yield (
+            f"{100 * share:.0f} % of the records are filled in at random: the sets that they stand for are too rare "
+            "to be counted at this epsilon. Method baskets keeps items, pairs and sizes of such data."
         )
 
 

@@ -324,6 +324,7 @@ FILES = {
     "groups": "groups.parquet",
     "tree": "tree.parquet",
     "marginals": "marginals.parquet",
+    "sizes": "sizes.parquet",
     "tables": "tables.parquet",
     "statement": "statement.md",
     "registry": "registry.yaml",

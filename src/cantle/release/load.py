@@ -51,7 +51,7 @@ def load(folder: Path) -> Release:
     manifest = read_manifest(folder)
     try:
         schema = schema_of(manifest)
-        paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals", "tables")}
+        paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals", "tables", "sizes")}
         frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
         groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
         return Release(read(folder, prefix, manifest, schema), groups, frames, manifest, folder=folder)

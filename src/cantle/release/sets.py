@@ -14,7 +14,7 @@ from cantle.postprocess.records import csv_of
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.release.manifest import Manifest
-from cantle.release.words import declared_names, drawn_records, write_plain
+from cantle.release.words import declared_names, drawn_records, percent, write_plain
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import SetForm, SetSchema
 
@@ -156,7 +156,7 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 
 
 def outcome(manifest: Manifest, regions: str) -> str:
-    return drawn_records(manifest, "set", regions) + _not_measured(manifest)
+    return drawn_records(manifest, "set", regions) + _not_measured(manifest) + _filled_in(manifest)
 
 
 def _not_measured(manifest: Manifest) -> str:
@@ -165,6 +165,16 @@ def _not_measured(manifest: Manifest) -> str:
         return ""
     why = "`pairs=off` was set" if manifest.parameters["pairs"] == "off" else "the records are too few for this epsilon"
     return f"\n**No co-occurrence was measured** ({why}): which items go together is not in this release."
+
+
+def _filled_in(manifest: Manifest) -> str:
+    """Says how much of a release of diffpart was counted set by set, and how much was not."""
+    if manifest.method != "diffpart" or not manifest.summary["refilled"]:
+        return ""
+    share = percent(manifest.summary["refilled"], manifest.summary["records"])
+    cut = manifest.summary.get("items_per_record")
+    longer = f" Records were counted with at most {cut} items; longer ones have further items at random." if cut else ""
+    return f"\n**{share} of the records are filled in at random**: of these only groups of items were counted.{longer}"
 
 
 def fitted(manifest: Manifest) -> str:  # noqa: ARG001

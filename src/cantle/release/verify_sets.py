@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.postprocess.baskets.questions import PAID as BASKETS_PAID
+from cantle.postprocess.baskets.set_sizes import fit_sizes, size_edges
 from cantle.postprocess.from_degrees import PAID, Answers, degree_results
+from cantle.postprocess.set_lengths import sizes_frame
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.load import graph_schema_of, universe_of
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 
+SIZES_PAID = BASKETS_PAID["sizes"]
 _PAID = "path noisy rate_num rate_den"
 _COLUMNS = {
     "sets": f"items {_PAID} count estimate",
@@ -57,7 +61,41 @@ def set_problems(release: Release) -> Iterator[str]:
     if (count < 0).any() or not int(count.sum()) + summary["refilled"] == len(records) == summary["records"]:
         yield "the counts of the groups and the refilled records do not add up to the number of records"
         return
-    yield from _recount(groups, records, exact=summary["refilled"] == 0)
+    yield from _size_problems(release)
+    cut = summary.get("items_per_record")
+    if cut is None or not manifest.parameters["fill"]:
+        yield from _recount(groups, records, exact=summary["refilled"] == 0)
+        return
+    # Records of as many items as cut ones were made longer: shorter sets have their counts, and the others their sum.
+    yield from _recount(groups.filter(groups["items"].list.len() < cut), records, exact=False)
+    longer = int(groups.filter(groups["items"].list.len() >= cut)["count"].sum())
+    if int((records.list.len() >= cut).sum()) < longer:
+        yield "the records do not have the counts of the groups"
+
+
+def _size_problems(release: Release) -> Iterator[str]:
+    """Checks that sizes were released if and only if the receipt paid for them, with the noise that it paid for."""
+    import polars as pl
+
+    paid = {rate_paid(charge) for charge in release.manifest.receipt.charges() if charge.why == SIZES_PAID}
+    sizes = release.frames.get("sizes")
+    if sizes is None or not paid:
+        if paid or sizes is not None:
+            yield "the sizes are not those that the receipt paid for"
+        return
+    whole = dict.fromkeys(["size", "noisy", "rate_num", "rate_den"], pl.Int64())
+    if dict(sizes.schema) != {**whole, "estimate": pl.Float64()} or any(sizes.null_count().row(0)):
+        yield "the sizes do not have the columns of sizes"
+        return
+    edges = size_edges(universe_of(release.manifest).size)
+    if sizes["size"].to_list() != edges.tolist() or set(sizes.select("rate_num", "rate_den").rows()) != paid:
+        yield "the sizes are not those that the receipt paid for"
+        return
+    num, den = next(iter(paid))
+    model = fit_sizes(sizes["noisy"].to_numpy(), edges, universe_of(release.manifest).size, num / den)
+    noisy = Noisy(sizes["noisy"].to_numpy().reshape(1, -1), np.array([num]), den)
+    if not np.allclose(sizes_frame(edges, noisy, model)["estimate"].to_numpy(), sizes["estimate"].to_numpy()):
+        yield "the estimates of the sizes do not follow from the noisy numbers"
 
 
 def _has_columns(groups: pl.DataFrame, which: str, *, integers: bool = True) -> bool:

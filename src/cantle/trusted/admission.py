@@ -105,6 +105,14 @@ def admit_rule(rule: Rule[Nodes] | Projection, nodes: Nodes, engine: Engine, uni
         )
 
 
+def admit_cut(most: int, nodes: Regions, engine: Engine) -> None:
+    """Refuses to cut records of tables or graphs, of split regions, or to more items than they may have."""
+    if engine.kind != "sets" or not isinstance(nodes, Partitions) or len(nodes) != 1 or nodes.depth:
+        raise ParameterError("only sets can be cut to fewer items, and only before the first split")
+    if type(most) is not int or not 1 <= most <= nodes.most:
+        raise ParameterError("the number of items of a record is a whole number, and cannot grow")
+
+
 def _require_kind(question: Question, nodes: Regions, engine: Engine) -> None:
     """Refuses questions for other kinds of data. If engines answer a question from all their records, whatever the
     region, only the unsplit root may be asked: a region below it pays only for its own records."""

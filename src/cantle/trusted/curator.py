@@ -19,7 +19,7 @@ from cantle.trusted.budget import NANO, Budget, Price, ReceiptFields, Unit, pric
 from cantle.trusted.cut_candidates import AnyScored, Candidates
 from cantle.trusted.degree_queries import Projection
 from cantle.trusted.draws import Draws
-from cantle.trusted.engines.base import Engine, GraphsEngine, Rule, SplitEngine
+from cantle.trusted.engines.base import Engine, GraphsEngine, Rule, SetsEngine, SplitEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.keys import MergedOneWays, PublicDomain, Sizes, finest
@@ -222,6 +222,20 @@ class Curator:
         children = rule.children(ours, int(ids[0]) if len(ids) else 0)
         self.__frontier = children
         return cast(Nodes, children.copy())  # the method gets a copy, so that it cannot change ours
+
+    def shorten(self, root: Partitions, most: int) -> Partitions:
+        """All records cut to at most `most` items, before the first split; free.
+
+        A public rule cuts each record by itself (Claim 28), and `most` is public: it follows from earlier answers. So
+        data sets that differ in one record still do, and every later question is one about the cut records.
+        """
+        ours, _, engine, _ = self.__ask(root, 1)
+        admission.admit_cut(most, ours, engine)
+        sets = cast(SetsEngine, engine)
+        sets.shorten(most)
+        shortened = cast(Partitions, sets.root())
+        self.__frontier = shortened
+        return shortened.copy()
 
     def __project(self, graph: GraphsEngine, rule: Projection) -> Frontier:
         """Makes the graph a table of projected degrees, with as many records per node as its unit (Claim 39)."""

@@ -12,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
 from cantle.trusted.engines.sets import SetEngine, _cut
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.keys import PatternTable, Sizes
+from cantle.trusted.noise import Seeded
 
 Sets = list[list[int]]
 
@@ -256,3 +259,29 @@ def test_the_tree_of_an_engine_is_its_own() -> None:
             edge.setflags(write=True)
             edge[:] = 0
     assert store.root().fan.tolist() == [2]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.integers(0, 8), min_size=1, unique=True), max_size=12), st.integers(1, 9))
+def test_records_shortened_later_are_those_cut_at_once(records: Sets, most: int) -> None:
+    """Claim 28, also where sizes were asked for in between."""
+    tree = ItemTree.of(9, 3, even=True)
+    later, at_once = engine(records, tree), engine(records, tree, most)
+    later.touched(np.zeros(1, np.int64))
+    later.shorten(most)
+    assert later.root().most == most
+    for mine, wanted in zip(later.touched(np.zeros(1, np.int64)), at_once.touched(np.zeros(1, np.int64)), strict=True):
+        assert mine.tolist() == wanted.tolist()
+
+
+def test_only_unsplit_sets_are_shortened_and_never_lengthened() -> None:
+    tree = ItemTree.of(4, 2, even=True)
+    with Curator(engine([[0, 1], [2]], tree, 3), Budget(NANO, Unit()), Seeded(1)) as curator:
+        root = curator.shorten(curator.root(), 2)
+        assert root.most == curator.root().most == 2
+        for most in (0, 3, True, 1.0, None):
+            with pytest.raises(ParameterError, match="cannot grow"):
+                curator.shorten(root, most)  # type: ignore[arg-type]
+        parts = curator.split(root, Kept(np.array([0]), np.array([1])))
+        with pytest.raises(ParameterError, match="before the first split"):
+            curator.shorten(parts, 1)

@@ -93,6 +93,13 @@ class SetEngine:
             case HeadPatterns():
                 return count_patterns(starts, items, self._tree.size, np.array(key.items))
 
+    def shorten(self, most: int) -> None:
+        """Cuts all records to `most` items (Claim 28); only before the first split."""
+        starts, items = self._rows
+        self._rows = _cut(starts, items, most, self._tree.size)
+        self._most, self._touched, self._placed = most, None, None
+        self._parts = self.root()
+
     def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
         return count_pairs(*self._rows, self._tree.size, np.array(items), most)
 

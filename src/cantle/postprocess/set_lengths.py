@@ -1,0 +1,104 @@
+"""Sizes of sets beside diffpart's counts: how many items records are cut to, and records made longer again.
+
+diffpart counts records that were cut to a few items, which would leave the longer ones short and their items rare. The
+noisy histogram of sizes says how many items are missing; each record of as many items as a cut one gets a size of its
+own, and more items, as popular as they are among records of that many. Post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.postprocess.baskets.set_sizes import SizeModel
+from cantle.postprocess.counts import Dice
+from cantle.postprocess.records import require_drawable
+from cantle.schema.items import Codes
+from cantle.trusted.answers import Noisy
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import gather
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ATTEMPTS = 8
+"""Number of draws after which a record may stay shorter than the size it was given."""
+
+
+FEWEST_KEPT, MOST_KEPT = 2, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Records were cut to `most` items; what the noisy histogram says about their sizes."""
+
+    most: int
+    sizes: SizeModel
+
+
+def items_kept(sizes: SizeModel) -> int:
+    """How many items records are cut to: the median size, but at least 2, so that pairs can be seen, and at most 4,
+    because every item more divides the budget further. Chosen on retail, webview-2, tags, kosarak and email-eu."""
+    below = np.cumsum(sizes.count)
+    median = int(sizes.size[np.searchsorted(below, below[-1] / 2)])
+    return min(max(median, FEWEST_KEPT), MOST_KEPT)
+
+
+def lengthen(starts: Ints, items: Codes, universe: int, cut: Cut, dice: Dice) -> tuple[Ints, Codes]:
+    """Records of `most` items with sizes drawn from those of at least so many, and items to match."""
+    lengths = np.diff(starts)
+    rows = np.flatnonzero(lengths == cut.most)
+    wanted = _sizes(len(rows), cut, dice)
+    rows, wanted = rows[wanted > cut.most], wanted[wanted > cut.most]
+    if not len(rows):
+        return starts, items
+    require_drawable(float(wanted.sum()), "items")
+    codes = items.astype(np.int64)
+    _, held = gather(starts, codes, rows)
+    popular = np.cumsum(np.bincount(held, minlength=universe))
+    keys = np.repeat(np.arange(len(rows)), cut.most) * universe + held
+    missing = wanted - cut.most
+    for _ in range(ATTEMPTS):
+        again = np.repeat(np.arange(len(rows)), missing)
+        drawn = np.searchsorted(popular, dice.random(len(again)) * popular[-1], side="right")
+        keys = np.sort(np.concatenate([keys, again * universe + drawn]))
+        keys = keys[np.diff(keys, prepend=-1) != 0]
+        missing = wanted - np.bincount(keys // universe)
+        if not missing.any():
+            break
+    owner, longer = np.divmod(keys, universe)
+    kept = np.ones(len(lengths), np.bool_)
+    kept[rows] = False
+    others = np.flatnonzero(kept)
+    short_starts, short = gather(starts, codes, others)
+    ends = np.append(short_starts, short_starts[-1] + np.searchsorted(owner, np.arange(1, len(rows) + 1)))
+    order = np.argsort(np.concatenate([others, rows]))
+    made_starts, made = gather(ends, np.concatenate([short, longer]), order)
+    return made_starts, made.astype(np.int32)
+
+
+def _sizes(number: int, cut: Cut, dice: Dice) -> Ints:
+    """Sizes of at least `most`, in proportion to their estimated numbers of records."""
+    able = cut.sizes.size >= cut.most
+    below = np.cumsum(cut.sizes.count[able])
+    if not len(below) or below[-1] <= 0:
+        return np.full(number, cut.most)
+    return cut.sizes.size[able][np.searchsorted(below, dice.random(number) * below[-1], side="right")]
+
+
+def sizes_frame(edges: Ints, noisy: Noisy, sizes: SizeModel) -> pl.DataFrame:
+    """One row per bin of the histogram: its smallest size, the noisy number of records, its rate, and an estimate."""
+    import polars as pl
+
+    estimate = np.bincount(np.searchsorted(edges, sizes.size, side="right") - 1, sizes.count, len(edges))
+    numbers = {"rate_num": int(noisy.rate_num[0]), "rate_den": noisy.rate_den}
+    return pl.DataFrame(
+        {
+            "size": edges,
+            "noisy": noisy.value[0],
+            **{name: np.full(len(edges), value, dtype=np.int64) for name, value in numbers.items()},
+            "estimate": np.round(estimate.astype(float), 3) + 0.0,  # further digits may vary with the machine
+        }
+    )
