@@ -22,8 +22,10 @@ from cantle.trusted.draws import Draws
 from cantle.trusted.engines.base import Engine, GraphsEngine, Rule, SetsEngine, SplitEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions
+from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 from cantle.trusted.keys import MergedOneWays, PublicDomain, Sizes, finest
 from cantle.trusted.noise import Noise
+from cantle.trusted.own_error import WORKLOADS, OwnError
 from cantle.trusted.queries import Query, SparseQuery
 from cantle.trusted.scores import Score
 from cantle.trusted.segments import Segments
@@ -39,13 +41,14 @@ Answer = TypeVar("Answer")
 class Curator:
     """Holds the records, the budget and the noise source; gives noisy answers."""
 
-    __slots__ = ("__budget", "__draws", "__engine", "__frontier", "__tested", "__unit")
+    __slots__ = ("__budget", "__draws", "__engine", "__frontier", "__reserved", "__tested", "__unit")
 
     def __init__(self, engine: Engine, budget: Budget, noise: Noise) -> None:
         self.__engine: Engine | None = engine
         self.__budget, self.__unit = budget, budget.unit
         self.__draws, self.__tested = Draws(noise), TestedPaths()
         self.__frontier: Frontier | Partitions = engine.root()
+        self.__reserved: int | None = None
 
     def __repr__(self) -> str:
         state = "sealed" if self.__engine is None else f"{len(self.__frontier)} open regions"
@@ -198,6 +201,37 @@ class Curator:
         self.__charge(ours, prices(number * stop.lifetime(records), 1), why, "grow", number * records)
         goes_on = self.__draws.tree_test(stop, records)
         return tuple(trees.leaves(table, column, goes_on) for column in range(number))
+
+    def reserve(self, root: Frontier | Partitions, epsilon: Price, *, why: str) -> None:
+        """Pays for one later question about all records (`own_error`), wherever splits will put them."""
+        ours, _, engine, cost = self.__ask(root, epsilon)
+        if self.__reserved is not None or engine.kind not in WORKLOADS or len(ours) != 1 or ours.depth:
+            raise ParameterError("own error is paid for once, at the root, before the first split; not for graphs")
+        self.__charge(ours, cost, why, "reserve", self.__unit.max_records)
+        cast(SplitEngine, engine).keep_all()
+        self.__reserved = int(cost[0])
+
+    def own_error(self, workload: TableWorkload | SetWorkload, released: Ints) -> Noisy:
+        """Noisy numbers that say how far released records are off, at the price that was reserved for it; once.
+
+        Claim 58. The whole run stays epsilon-DP. Let r be the price reserved. It is charged to the root, so every path
+        pays for it (Claim 11), and all other answers together lose at most epsilon - r. Given them, workload and
+        released counts are fixed numbers, and this answer about all records, also those of closed regions, is r-DP: K
+        integers of sensitivity K per record (Claim 57) with noise of rate r / (K k) for a unit of k records (Claim 14).
+        By sequential composition the losses add up to at most epsilon. It is answered once, so r is spent once.
+        """
+        engine = self.__engine
+        if engine is None:
+            raise Sealed("the curator is sealed; nothing can be asked of the records any more")
+        if not self.__reserved:
+            raise ParameterError("nothing is reserved for this question, or it was answered already")
+        asked = OwnError(workload, released).checked(engine.kind, engine.domain)
+        reserved, self.__reserved = self.__reserved, 0
+        self.__draws.number += 1
+        sensitivity, cost = asked.sensitivity(self.__unit), np.array([reserved])
+        exact_numbers = asked.exact_numbers(cast(SplitEngine, engine)).reshape(1, -1)
+        value = self.__draws.counts(exact_numbers, np.zeros(1, dtype=np.int64), cost, sensitivity)
+        return Noisy(value, cost, sensitivity * NANO)
 
     def coin(self, nodes: Frontier | Partitions, sides: Ints) -> Ints:
         """One fair public die per region, 0 to sides - 1; free, because it does not depend on the records."""

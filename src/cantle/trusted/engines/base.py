@@ -5,6 +5,8 @@ Every engine declares the kind of data it holds, its public domain, its root reg
 * `open` happens in the constructor: records become codes of the public domain, once.
 * `tally(positions, key)` counts: chunks of (first, last, counts), where counts are exact integers of shape
   (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
+* `keep_all()` asks to keep all records until `close`, also those of regions that a split closes; before the first
+  split. `count_all(workload)` then counts a workload over all of them. Not for graphs.
 * `close()` discards the records.
 
 Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
@@ -30,6 +32,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
+from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 from cantle.trusted.keys import TABLE_KEYS, CodeTable, Domain, GridBins, GridCells, PublicDomain
 from cantle.trusted.table_keys import CELL_KEYS
 
@@ -89,6 +92,12 @@ class SplitEngine(Engine, Protocol):
     def split(self, positions: Ints, rule: Any, /) -> None:
         """Moves on to the children of these regions under a rule for their kind of data."""
 
+    def keep_all(self) -> None:
+        """Keeps all records until `close`, wherever splits put them; before the first split."""
+
+    def count_all(self, workload: Any, /) -> Ints:
+        """The numbers of a workload for this kind of data, over all records."""
+
 
 class TableEngine(SplitEngine, Protocol):
     """Records of codes."""
@@ -107,6 +116,8 @@ class TableEngine(SplitEngine, Protocol):
         """Number of classes, 1 without a target (public)."""
 
     def split(self, positions: Ints, cuts: Cuts, /) -> None: ...
+
+    def count_all(self, workload: TableWorkload, /) -> Ints: ...
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]: ...
 
@@ -148,6 +159,9 @@ class SetsEngine(SplitEngine, Protocol):
         """Cuts every record to at most so many items by a public rule (Claim 28); only before the first split."""
 
     def split(self, positions: Ints, kept: Kept, /) -> None: ...
+
+    def count_all(self, workload: SetWorkload, /) -> Ints:
+        """The numbers of a workload over all records as they came, before any was cut."""
 
 
 class GraphsEngine(Engine, Protocol):

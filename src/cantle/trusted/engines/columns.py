@@ -14,11 +14,12 @@ import numpy.typing as npt
 from cantle._arrays import Codes
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import Layout
-from cantle.trusted.engines.table_counts import count_cells, count_key
+from cantle.trusted.engines.table_counts import count_cells, count_columns, count_key
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.grid import LOOKED_UP, Grid
 from cantle.trusted.geometry.subset import copy_numbers
+from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, Key, OneWays, Sizes
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
@@ -59,6 +60,12 @@ class ColumnEngine(Tables):
     def close(self) -> None:
         del self._columns, self._class, self._entry, self._tables, self._located_in, self._copy
         self._kept = None
+
+    def keep_all(self) -> None:
+        """Nothing to do: there is one region, which is never split."""
+
+    def count_all(self, workload: TableWorkload) -> Ints:
+        return count_columns(workload, self._columns, self._class)
 
     def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if not len(positions):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import reduce
+from operator import and_
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +22,7 @@ from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.subset import PRIME, Subset
+from cantle.trusted.geometry.workloads import Questions, TableWorkload
 from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
@@ -31,6 +34,9 @@ LINES = 1000
 
 TABLES = 32
 """Cross tables counted in one statement."""
+
+QUESTIONS = 100
+"""Counting questions asked in one statement."""
 
 RULES = {"node": "int64", "child": "int64", "attribute": "int64", "point": "int64"}
 
@@ -46,6 +52,7 @@ class DatabaseEngine(Tables):
         self.sizes, self.classes = sizes, class_count
         self._ibis, self._backend, self._own = ibis, codes.get_backend(), own
         self._chunk_cells, self._tables = chunk_cells, 0
+        self._all: Any = None
         self._grid: Grid | None = None
         self._placed: Any = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
@@ -58,8 +65,8 @@ class DatabaseEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        held = [self._codes, self._placed]
-        del self._codes, self._placed, self._known
+        held = [self._codes, self._placed, None if self._all is self._codes else self._all]
+        del self._codes, self._placed, self._known, self._all
         self._kept = None
         with suppress(EngineError):  # a database that is gone holds no temporary table
             for table in held:
@@ -69,6 +76,14 @@ class DatabaseEngine(Tables):
                 self._backend.disconnect()
 
     # ---- the protocol -------------------------------------------------------------------------------------
+
+    def keep_all(self) -> None:
+        self._all = self._codes
+
+    def count_all(self, workload: TableWorkload) -> Ints:
+        """Many questions in one statement, then tables of pairs as all cross tables."""
+        asked = [self._answers(workload.within, family) for family in (workload.one_column, workload.more_columns)]
+        return np.concatenate([*asked, self._tables_of(self._all, workload.within, workload.pairs)])
 
     def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if isinstance(key, TableCounts | LeafCounts):
@@ -93,7 +108,8 @@ class DatabaseEngine(Tables):
             child = 2 * table.child + (self._own_code(table, cuts.attribute) >= table.point).ifelse(1, 0)
             names = [name for name in self._codes.columns if name != "node"]
             made = self._keep(table.select(*names, node=child.cast("int32")))
-        self._drop(self._codes)
+        if self._codes is not self._all:
+            self._drop(self._codes)
         self._codes = made
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
@@ -135,17 +151,41 @@ class DatabaseEngine(Tables):
             label = self._group(self._codes, key.target, key.within.edges[key.target])
             return _spread(*self._listed(self._codes, self._leaf(key, 0) * key.classes + label), key.cells)
         table = self._codes if key.subset is None else self._keep(self._subset(key.subset))
-        counts, first = np.zeros(key.cells, dtype=np.int64), 0
-        for some in _batched(key.tables, TABLES):
-            parts = []
-            for one in some:
-                parts.append(self._cross_table(table, key.within, one, first))
-                first += one.cells
-            found = self._fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
-            counts[found[:, 0]] = found[:, 1]
+        counts = self._tables_of(table, key.within, key.tables)
         if table is not self._codes:
             self._drop(table)
         return counts
+
+    def _tables_of(self, table: Any, within: ColumnCells, tables: Sequence[CrossTable]) -> Ints:
+        """The counts of cross tables, several in one statement."""
+        counts, first = np.zeros(sum(one.cells for one in tables), dtype=np.int64), 0
+        for some in _batched(tables, TABLES):
+            parts = []
+            for one in some:
+                parts.append(self._cross_table(table, within, one, first))
+                first += one.cells
+            found = self._fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
+            counts[found[:, 0]] = found[:, 1]
+        return counts
+
+    def _answers(self, within: ColumnCells, questions: Questions) -> Ints:
+        """How many records answer yes to each question."""
+        table, edges = self._all, [edge.tolist() for edge in within.edges]
+        conditions = []
+        for column, lo, hi in zip(questions.column.tolist(), questions.lo.tolist(), questions.hi.tolist(), strict=True):
+            code = self._column(table, column)
+            conditions.append((code >= edges[column][lo]) & (code < edges[column][hi]))
+        starts, found = questions.starts.tolist(), [0] * len(questions)
+        for some in _batched(range(len(questions)), QUESTIONS):
+            every = {f"n{i}": reduce(and_, conditions[starts[i] : starts[i + 1]]) for i in some}
+            sums = {name: condition.ifelse(1, 0).sum().fill_null(0).cast("int64") for name, condition in every.items()}
+            for i, number in zip(some, self._fetch(table.aggregate(**sums))[0].tolist(), strict=True):
+                found[i] = number
+        return np.array(found, dtype=np.int64)
+
+    def _column(self, table: Any, column: int) -> Any:
+        """A column by its number; the one after the attributes is the class."""
+        return table.label if column == len(self.sizes) else table[f"c{column}"]
 
     # ---- expressions --------------------------------------------------------------------------------------
 
@@ -190,7 +230,7 @@ class DatabaseEngine(Tables):
 
     def _group(self, table: Any, column: int, edges: Ints) -> Any:
         """The number of the span that a record's code is in."""
-        return self._steps(table[f"c{column}"], edges[1:-1].tolist(), list(range(len(edges) - 1)))
+        return self._steps(self._column(table, column), edges[1:-1].tolist(), list(range(len(edges) - 1)))
 
     def _leaf(self, key: LeafCounts, node: int) -> Any:
         """The leaf that a record reaches from a node."""
@@ -312,9 +352,9 @@ def _grouped(table: Any, cell: Any) -> Any:
     return table.select("node", cell=cell).group_by("node", "cell").agg(n=lambda grouped: grouped.count())
 
 
-def _batched(tables: Sequence[CrossTable], most: int) -> Iterator[Sequence[CrossTable]]:
-    for first in range(0, len(tables), most):
-        yield tables[first : first + most]
+def _batched(things: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+    for first in range(0, len(things), most):
+        yield things[first : first + most]
 
 
 def _spread(entry: Ints, times: Ints, cells: int) -> Ints:

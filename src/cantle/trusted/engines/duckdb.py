@@ -26,9 +26,10 @@ from cantle._arrays import Codes
 from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
-from cantle.trusted.engines.table_counts import count_words
+from cantle.trusted.engines.table_counts import count_all_words, count_words
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
@@ -80,6 +81,7 @@ class DuckEngine(Tables):
         with self._guarded():
             self._base = _connect(duckdb, Path(self._folder), memory)
         self._tables = 0
+        self._all: str | None = None
         self._grid: Grid | None = None
         self._cells: GridTally | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
@@ -122,6 +124,13 @@ class DuckEngine(Tables):
             self._insert(self._slabs[0].table, words, np.zeros(words.shape[1], dtype=np.int64))
 
     # ---- the protocol -------------------------------------------------------------------------------------
+
+    def keep_all(self) -> None:
+        self._all = self._slabs[0].table
+
+    def count_all(self, workload: TableWorkload) -> Ints:
+        found = self._read(str(self._all), "node", self._columns)
+        return count_all_words(self._layout, workload, (words for words, _ in found))
 
     def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if isinstance(key, TableCounts | LeafCounts):
@@ -245,7 +254,8 @@ class DuckEngine(Tables):
         return name
 
     def _drop(self, table: str) -> None:
-        self._run(f"DROP TABLE IF EXISTS {table}")
+        if table != self._all:
+            self._run(f"DROP TABLE IF EXISTS {table}")
 
     def _insert(self, table: str, words: Words, last: Ints) -> None:
         if not len(last):

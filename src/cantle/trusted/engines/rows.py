@@ -14,8 +14,10 @@ import numpy as np
 
 from cantle._arrays import Bools, Codes
 from cantle.trusted.engines.base import Chunk, TableEngine, Tables
+from cantle.trusted.engines.table_counts import count_rows
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import (
     TABLE_KEYS,
     ChildSizes,
@@ -54,6 +56,7 @@ class MemoryEngine(Tables):
         self._codes, self._class = np.ascontiguousarray(codes), np.ascontiguousarray(classes)
         self._starts: Ints = np.array([0, len(codes)], dtype=np.int64)
         self._chunk_cells = chunk_cells
+        self._all: tuple[Codes, Codes] | None = None
 
     def __repr__(self) -> str:
         return "MemoryEngine()"
@@ -62,7 +65,14 @@ class MemoryEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._codes, self._class, self._starts
+        del self._codes, self._class, self._starts, self._all
+
+    def keep_all(self) -> None:
+        self._all = self._codes, self._class  # a split makes new arrays
+
+    def count_all(self, workload: TableWorkload) -> Ints:
+        assert self._all is not None
+        return count_rows(workload, *self._all)
 
     def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)

@@ -14,8 +14,10 @@ import numpy as np
 from cantle._arrays import Codes
 from cantle.trusted.engines import _kernels
 from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.table_counts import count_rows
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
 
 CHUNK_CELLS = 1 << 18
@@ -57,6 +59,12 @@ class CompiledEngine(Tables):
 
     def close(self) -> None:
         del self._words, self._rows, self._start, self._end, self._room
+
+    def keep_all(self) -> None:
+        """Nothing to do: rows of closed regions stay where they are."""
+
+    def count_all(self, workload: TableWorkload) -> Ints:
+        return count_rows(workload, self._rows[:, : self._label], self._rows[:, self._label])
 
     def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)

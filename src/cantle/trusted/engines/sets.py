@@ -21,6 +21,7 @@ from cantle.trusted.engines.base import Chunk
 from cantle.trusted.engines.basket_counts import count_items, count_pairs, count_patterns, count_sizes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, gather
+from cantle.trusted.geometry.workloads import SetWorkload, count_sets
 from cantle.trusted.keys import SET_KEYS, Key, PatternTable, Sizes
 from cantle.trusted.mixing import scramble
 from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
@@ -46,6 +47,8 @@ class SetEngine:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
         self._tree, self._most = tree.copy(), most
+        self._all = starts, items  # as they came, for those who ask before the first split to keep them
+        self._keeps = False
         starts, items = _cut(starts, items, most, tree.size)
         self._rows: tuple[Ints, Codes] = starts, items
         self._touched: tuple[list[Codes], list[Codes]] | None = None
@@ -61,7 +64,14 @@ class SetEngine:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._rows, self._touched, self._records, self._starts, self._placed
+        del self._all, self._rows, self._touched, self._records, self._starts, self._placed
+
+    def keep_all(self) -> None:
+        self._keeps = True
+
+    def count_all(self, workload: SetWorkload) -> Ints:
+        """Over the records as they came, before any was cut to `most` items."""
+        return count_sets(workload, *self._all)
 
     @property
     def domain(self) -> ItemTree:
@@ -127,6 +137,8 @@ class SetEngine:
         self._parts = kept.children(self._parts.take(positions), 0)
         self._placed = None
         self._rows = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        if not self._keeps:
+            self._all = self._rows
 
     def _place(self, positions: Ints) -> tuple[Ints, _Cells]:
         """The records of the listed partitions, and the cell of each: its partition and the children it touches. Kept

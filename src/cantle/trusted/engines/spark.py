@@ -35,9 +35,10 @@ from cantle.trusted.engines.packing import (
     occupied,
     split_words,
 )
-from cantle.trusted.engines.table_counts import count_words, with_copies
+from cantle.trusted.engines.table_counts import count_all_words, count_words, with_copies
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
 from cantle.trusted.mixing import scramble
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
@@ -75,6 +76,7 @@ class SparkEngine(Tables):
             partitions = self._parts.getNumPartitions()
         self._cells = min(MOST_CELLS, ALL_CELLS // max(1, partitions))
         self._regions, self._older = 1, list[Any]()
+        self._all: Any = None
         self._grid: Grid | None = None
         self._counted: GridTally | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
@@ -86,8 +88,8 @@ class SparkEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        held = [self._parts, *self._older]
-        del self._parts, self._older, self._known, self._counted
+        held = [self._parts, *self._older, *([] if self._all is None else [self._all])]
+        del self._parts, self._all, self._older, self._known, self._counted
         self._kept = None
         with self._guarded():
             for parts in held:
@@ -96,6 +98,12 @@ class SparkEngine(Tables):
                 self._session.stop()
 
     # ---- the protocol -------------------------------------------------------------------------------------
+
+    def keep_all(self) -> None:
+        self._all = self._parts
+
+    def count_all(self, workload: TableWorkload) -> Ints:
+        return sum(self._ask(self._all, _workload_counter, self._layout, workload), np.zeros(workload.cells, np.int64))
 
     def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if isinstance(key, TableCounts | LeafCounts):
@@ -118,7 +126,8 @@ class SparkEngine(Tables):
 
     def split(self, positions: Ints, cuts: Cuts) -> None:
         rules = self._context.broadcast((self._layout, numbers(positions, self._regions), cuts))
-        self._older.append(self._parts)
+        if self._parts is not self._all:
+            self._older.append(self._parts)
         self._parts = _kept(self._parts.mapPartitions(_mover(rules)))
         self._regions = 2 * len(positions)
 
@@ -233,6 +242,16 @@ def _cell_counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
         counts = count_words(layout, key, ((words, None) for words, _ in parts))
         at = np.flatnonzero(counts)
         yield at, counts[at]
+
+    return count
+
+
+def _workload_counter(question: Any) -> Callable[[Iterator[Part]], Iterator[Any]]:
+    """The numbers of a workload in a partition."""
+
+    def count(parts: Iterator[Part]) -> Iterator[Any]:
+        layout, workload = question.value
+        yield count_all_words(layout, workload, (words for words, _ in parts))
 
     return count
 

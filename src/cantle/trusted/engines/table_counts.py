@@ -1,4 +1,4 @@
-"""Counts of the keys of `mosaic` over records given by their codes or cells.
+"""Counts of the keys of `mosaic`, and of workloads, over records given by their codes or cells.
 
 All engines that hold records as arrays, whole or in parts, count by these functions.
 """
@@ -14,6 +14,7 @@ from cantle.trusted.engines.packing import SLICE, Layout, Words
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.subset import copy_numbers
+from cantle.trusted.geometry.workloads import TableWorkload, count_table
 from cantle.trusted.table_keys import LeafCounts, TableCounts
 
 SLICES = 4 * SLICE
@@ -44,6 +45,25 @@ def count_words(layout: Layout, key: TableCounts | LeafCounts, parts: Iterable[t
                 used = np.flatnonzero(key.subset.takes_part(columns, copy[first : first + SLICES]))
                 columns = [column[used] for column in columns]
             counts += count_key(key, columns)
+    return counts
+
+
+def count_columns(workload: TableWorkload, columns: Sequence[Codes], classes: Codes) -> Ints:
+    """All numbers of a workload; the class is asked about as one more column, if the cells have it."""
+    return count_table(workload, [*columns, classes][: len(workload.within.edges)])
+
+
+def count_rows(workload: TableWorkload, codes: Codes, classes: Codes) -> Ints:
+    """The same over rows of codes."""
+    return count_columns(workload, list(codes.T), classes)
+
+
+def count_all_words(layout: Layout, workload: TableWorkload, parts: Iterable[Words]) -> Ints:
+    """The same over parts of the records as words."""
+    counts = np.zeros(workload.cells, dtype=np.int64)
+    for words in parts:
+        columns = [layout.column(words, attribute) for attribute in range(len(layout.sizes))]
+        counts += count_columns(workload, columns, layout.column(words, -1))
     return counts
 
 

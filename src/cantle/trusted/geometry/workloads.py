@@ -1,0 +1,195 @@
+"""Public families of counting questions, and how many records answer yes: private ones in engines, released ones in
+post-processing.
+
+A *workload* is all that is asked about a release's own error (own_error.py). Questions about a table are conditions on
+cells of one to three columns; where a table has a class, it is one more column, the last. Questions about sets are
+items, pairs and triples of items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle._arrays import Codes
+from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
+from cantle.trusted.geometry.count_tables import count_tables
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
+
+MOST_QUESTIONS = 10_000
+"""Questions of one kind."""
+
+MOST_CONDITIONS = 3
+"""Columns or items of one question."""
+
+_BLOCK = 1 << 15  # records whose cells stay in the cache
+_SLICE = 1 << 20  # records whose cells are found together
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Counting questions: number i is about the conditions starts[i], ..., starts[i + 1] - 1, and a record answers yes
+    if its cell of column[j] is at least lo[j] and below hi[j], for all of them."""
+
+    starts: Ints
+    column: Ints
+    lo: Ints
+    hi: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def copy(self) -> Questions:
+        """The same in arrays of their own."""
+        return Questions(self.starts.copy(), self.column.copy(), self.lo.copy(), self.hi.copy())
+
+    def fits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether these are questions about columns of so many cells."""
+        conditions = np.size(self.column)
+        if not _are_starts(self.starts, conditions, 1):
+            return False
+        if not all(is_int64_array(part, conditions) for part in (self.column, self.lo, self.hi)):
+            return False
+        if not conditions:
+            return True
+        if (self.column < 0).any() or (self.column >= len(sizes)).any():
+            return False
+        most = np.array(sizes, dtype=np.int64)[self.column]
+        return bool((self.lo >= 0).all() and (self.lo < self.hi).all() and (self.hi <= most).all())
+
+
+@dataclass(frozen=True, eq=False)
+class TableWorkload:
+    """Questions about one column, questions about several, and tables of pairs of columns, all over the same cells."""
+
+    within: ColumnCells
+    one_column: Questions
+    more_columns: Questions
+    pairs: tuple[CrossTable, ...]
+
+    @property
+    def cells(self) -> int:
+        """The numbers that are counted: one per question, then the cells of all tables."""
+        return len(self.one_column) + len(self.more_columns) + sum(table.cells for table in self.pairs)
+
+    def copy(self) -> TableWorkload:
+        """The same in arrays of their own; whoever made it may still write to theirs."""
+        pairs = tuple(CrossTable(one.columns, tuple(map_.copy() for map_ in one.maps)) for one in self.pairs)
+        return TableWorkload(self.within.copy(), self.one_column.copy(), self.more_columns.copy(), pairs)
+
+    def fits(self, domain: object) -> bool:
+        """Whether this is a workload about a table of this domain (sizes of the attributes, number of classes)."""
+        if type(domain) is not tuple or type(self.within) is not ColumnCells:
+            return False
+        if not self.within.fits(columns_of(*domain)):
+            return False
+        for family in (self.one_column, self.more_columns):
+            if type(family) is not Questions or not family.fits(self.within.sizes):
+                return False
+        return self.pairs == () or are_tables(self.pairs, self.within.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class SetWorkload:
+    """Questions about sets: which records hold each of `items`, and which all of groups[starts[i]:starts[i + 1]]."""
+
+    items: Ints
+    starts: Ints
+    groups: Ints
+
+    @property
+    def cells(self) -> int:
+        return len(self.items) + len(self.starts) - 1
+
+    def copy(self) -> SetWorkload:
+        """The same in arrays of their own."""
+        return SetWorkload(self.items.copy(), self.starts.copy(), self.groups.copy())
+
+    def fits(self, domain: object) -> bool:
+        """Whether these are questions about items of this taxonomy."""
+        size = getattr(domain, "size", 0)
+        known = is_int64_array(self.items, np.size(self.items)) and len(self.items) <= MOST_QUESTIONS
+        if not known or not is_int64_array(self.groups, np.size(self.groups)):
+            return False
+        if not _are_starts(self.starts, len(self.groups), 1):
+            return False
+        every = np.concatenate([self.items, self.groups])
+        return bool((every >= 0).all() and (every < size).all())
+
+
+def columns_of(sizes: tuple[int, ...], classes: int) -> tuple[int, ...]:
+    """How many codes each column has, the class as the last one where there is one.
+
+    >>> columns_of((4, 2), 3), columns_of((4, 2), 1)
+    ((4, 2, 3), (4, 2))
+    """
+    return (*sizes, classes) if classes > 1 else sizes
+
+
+def _are_starts(starts: object, end: int, least: int) -> bool:
+    """Whether these divide `end` conditions among at most MOST_QUESTIONS questions of `least` to MOST_CONDITIONS."""
+    if type(starts) is not np.ndarray or not is_int64_array(starts, starts.size):
+        return False
+    if not 1 <= len(starts) <= MOST_QUESTIONS + 1 or starts[0] or starts[-1] != end:
+        return False
+    each = np.diff(starts)
+    return bool((each >= least).all() and (each <= MOST_CONDITIONS).all())
+
+
+# ---- counts ---------------------------------------------------------------------------------------------------
+
+
+def count_table(workload: TableWorkload, columns: Sequence[Codes]) -> Ints:
+    """All numbers of a workload over records given by their codes, one array per column."""
+    counts = np.zeros(workload.cells, dtype=np.int64)
+    for first in range(0, len(columns[0]), _SLICE):
+        cells = workload.within.locate([column[first : first + _SLICE] for column in columns])
+        asked = [count_questions(cells, family) for family in (workload.one_column, workload.more_columns)]
+        counts += np.concatenate([*asked, count_tables(cells, workload.pairs)])
+    return counts
+
+
+def count_questions(cells: Codes, questions: Questions) -> Ints:
+    """How many records answer yes to each question; `cells` has one row per column."""
+    counts = np.zeros(len(questions), dtype=np.int64)
+    column, lo, last = questions.column.tolist(), questions.lo.tolist(), (questions.hi - questions.lo - 1).tolist()
+    spans = list(zip(questions.starts[:-1].tolist(), questions.starts[1:].tolist(), strict=True))
+    for first in range(0, cells.shape[1], _BLOCK):
+        block = [row[first : first + _BLOCK] for row in cells]
+        for number, (begin, end) in enumerate(spans):
+            yes = _inside(block[column[begin]], lo[begin], last[begin])
+            for j in range(begin + 1, end):
+                yes &= _inside(block[column[j]], lo[j], last[j])
+            counts[number] += np.count_nonzero(yes)
+    return counts
+
+
+def _inside(cells: Codes, lo: int, last: int) -> Bools:
+    """Whether cells are from lo to lo + last: as unsigned numbers, those below lo wrap around to large ones."""
+    return np.asarray((cells - cells.dtype.type(lo)) <= cells.dtype.type(last))
+
+
+def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
+    """All numbers of a workload over records given as ragged rows of item codes, none twice in a row."""
+    found = [np.zeros(len(workload.items), np.int64), np.zeros(len(workload.starts) - 1, np.int64)]
+    most = int(max(items.max(initial=-1), workload.items.max(initial=-1), workload.groups.max(initial=-1))) + 1
+    found[0] += np.bincount(items, minlength=most)[workload.items]
+    used = np.unique(workload.groups)
+    place = np.full(most, len(used), dtype=np.int64)  # all other items share a row that nobody looks at
+    place[used] = np.arange(len(used))
+    spans = [
+        place[workload.groups[a:b]].tolist() for a, b in zip(workload.starts[:-1], workload.starts[1:], strict=True)
+    ]
+    for first in range(0, len(starts) - 1 if spans else 0, _BLOCK):
+        block = starts[first : first + _BLOCK + 1]
+        record = np.repeat(np.arange(len(block) - 1), np.diff(block))
+        holds = np.zeros((len(used) + 1, len(block) - 1), dtype=np.bool_)
+        holds[place[items[block[0] : block[-1]]], record] = True
+        for number, rows in enumerate(spans):
+            yes = holds[rows[0]]
+            for row in rows[1:]:
+                yes = yes & holds[row]
+            found[1][number] += np.count_nonzero(yes)
+    return np.concatenate(found)

@@ -1,0 +1,186 @@
+"""Workloads of a release's own error: every engine counts what a loop over all records counts, also after splits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.rows import open_rows
+from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry import workloads
+from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept
+from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload, count_sets
+from tests.laws.strategies import Table
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"
+)
+
+SIZES, CLASSES = (2, 300, 9), 3
+EDGES = (np.arange(3), np.array([0, 1, 50, 51, 280, 300]), np.arange(10), np.arange(CLASSES + 1))
+WITHIN = ColumnCells(EDGES)
+
+
+def records(n: int, seed: int = 1) -> Table:
+    dice = np.random.default_rng(seed)
+    return Table(SIZES, CLASSES, tuple(map(tuple, dice.integers(0, (*SIZES, CLASSES), (n, 4)).tolist())))
+
+
+def random_questions(number: int, most: int, seed: int) -> Questions:
+    dice = np.random.default_rng(seed)
+    column, lo, hi, starts = [], [], [], [0]
+    for _ in range(number):
+        chosen = dice.permutation(4)[: dice.integers(1, most + 1)]
+        for one in chosen.tolist():
+            a, b = sorted(dice.choice(WITHIN.sizes[one] + 1, 2, replace=False).tolist())
+            column.append(one)
+            lo.append(a)
+            hi.append(b)
+        starts.append(len(column))
+    return Questions(np.array(starts), np.array(column), np.array(lo), np.array(hi))
+
+
+PAIRS = (
+    CrossTable((3, 1), (np.arange(3, dtype=np.uint8), np.array([0, 0, 1, 1, 2], dtype=np.uint8))),
+    CrossTable((0, 2), (np.arange(2, dtype=np.uint8), np.array([0, 0, 0, 0, 1, 1, 2, 2, 2], dtype=np.uint8))),
+)
+WORKLOAD = TableWorkload(WITHIN, random_questions(120, 1, 1), random_questions(130, 3, 2), PAIRS)
+
+
+def by_hand(workload: TableWorkload, table: Table) -> list[int]:
+    counts = []
+    cells = [[int((EDGES[j][1:] <= code).sum()) for j, code in enumerate(record)] for record in table.records]
+    for family in (workload.one_column, workload.more_columns):
+        for first, last in zip(family.starts[:-1], family.starts[1:], strict=True):
+            conditions = range(int(first), int(last))
+            counts.append(
+                sum(all(family.lo[c] <= cell[family.column[c]] < family.hi[c] for c in conditions) for cell in cells)
+            )
+    for one in workload.pairs:
+        made = [0] * one.cells
+        for cell in cells:
+            a, b = (int(map_[cell[column]]) for column, map_ in zip(one.columns, one.maps, strict=True))
+            made[a * one.shape[1] + b] += 1
+        counts += made
+    return counts
+
+
+def check(engine: Any, table: Table, *, splits: bool) -> None:
+    """The counts of all records, before the first split, after two, and after regions were closed."""
+    want = by_hand(WORKLOAD, table)
+    assert WORKLOAD.fits(engine.domain)
+    engine.keep_all()
+    assert engine.count_all(WORKLOAD).tolist() == want
+    if splits:
+        engine.split(np.array([0]), Cuts(np.array([1]), np.array([100])))
+        engine.split(np.array([1]), Cuts(np.array([2]), np.array([4])))
+        assert engine.count_all(WORKLOAD).tolist() == want
+        kept = sum(counts.sum() for _, _, counts in engine.tally(np.arange(2), _sizes()))
+        assert kept < len(table.records) or not table.records  # regions were closed, and still all are counted
+    engine.close()
+
+
+def _sizes() -> Any:
+    from cantle.trusted.keys import Sizes
+
+    return Sizes()
+
+
+@pytest.mark.parametrize("n", [0, 1, 300])
+def test_columns(n: int) -> None:
+    table = records(n)
+    columns = [np.ascontiguousarray(column) for column in table.codes.T]
+    check(ColumnEngine(columns, table.labels, sizes=SIZES, class_count=CLASSES), table, splits=False)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("n", [0, 300])
+def test_rows(n: int, compiled: bool) -> None:
+    if compiled:
+        pytest.importorskip("numba", reason="numba is not installed")
+    table = records(n)
+    engine = open_rows(table.codes, table.labels, sizes=SIZES, class_count=CLASSES, compiled=compiled)
+    check(engine, table, splits=True)
+
+
+@pytest.mark.parametrize("n", [0, 300])
+def test_duckdb(n: int) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
+    from cantle.trusted.engines.duckdb import DuckEngine
+
+    table = records(n)
+    columns = [np.ascontiguousarray(column) for column in table.codes.T]
+    halves = [([column[part] for column in columns], table.labels[part]) for part in (slice(0, 99), slice(99, None))]
+    check(DuckEngine(halves, sizes=SIZES, class_count=CLASSES), table, splits=True)
+
+
+@pytest.mark.parametrize("n", [0, 300])
+def test_database(n: int) -> None:
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    from tests.trusted.engines.test_database import opened
+
+    table = records(n)
+    check(opened(ibis.duckdb.connect(), table), table, splits=True)
+
+
+def test_postgres(server: str) -> None:
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+    from tests.trusted.engines.test_database import opened
+
+    table = records(200)
+    check(opened(ibis.connect(server), table, own=True), table, splits=True)
+
+
+def test_spark(spark: Any, tmp_path: Path) -> None:
+    from tests.trusted.engines.test_spark import opened
+
+    table = records(300)
+    check(opened(spark, table, tmp_path), table, splits=True)
+
+
+def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = records(300)
+    columns = [*table.codes.T, table.labels]
+    whole = workloads.count_table(WORKLOAD, columns)
+    monkeypatch.setattr(workloads, "_BLOCK", 7)
+    monkeypatch.setattr(workloads, "_SLICE", 41)
+    assert np.array_equal(workloads.count_table(WORKLOAD, columns), whole)
+
+
+# ---- sets -----------------------------------------------------------------------------------------------------------
+
+
+def sets(n: int, universe: int) -> list[list[int]]:
+    dice = np.random.default_rng(n)
+    return [sorted(dice.permutation(universe)[: dice.integers(1, universe + 1)].tolist()) for _ in range(n)]
+
+
+ABOUT = SetWorkload(np.array([0, 4, 5]), np.array([0, 2, 5, 7]), np.array([1, 0, 2, 3, 4, 4, 5]))
+
+
+@pytest.mark.parametrize("n", [0, 1, 200])
+def test_sets_are_counted_uncut(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = sets(n, 6)
+    groups = [[0], [4], [5], [1, 0], [2, 3, 4], [4, 5]]
+    want = [sum(set(group) <= set(row) for row in rows) for group in groups]
+    starts, items = np.cumsum([0, *map(len, rows)]), np.array([i for row in rows for i in row], dtype=np.int32)
+    engine = SetEngine(starts, items, tree=ItemTree.of(6, 6, even=True), most=2)
+    engine.keep_all()
+    assert engine.count_all(ABOUT).tolist() == want
+    engine.split(np.array([0]), Kept(np.array([0]), np.array([1])))  # only records that hold item 0 alone stay
+    assert engine.count_all(ABOUT).tolist() == want
+    monkeypatch.setattr(workloads, "_BLOCK", 7)
+    assert count_sets(ABOUT, starts, items).tolist() == want
+    engine.close()
+
+
+def test_a_split_drops_the_records_where_none_asked_to_keep_them() -> None:
+    engine = SetEngine(np.array([0, 2, 3]), np.array([0, 1, 2]), tree=ItemTree.of(3, 3, even=True), most=3)
+    engine.split(np.array([0]), Kept(np.array([0]), np.array([4])))
+    assert len(engine._all[1]) == 0
