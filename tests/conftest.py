@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.entropy import drawn_from, real
+
+# scikit-learn's threads wait for one another by spinning, which takes the cores from the other tests.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile(
     "cantle",

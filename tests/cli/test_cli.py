@@ -14,11 +14,13 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.cli.inside import run as cantle
 from tests.entropy import launcher
 from tests.release.people import SCHEMA, people
 
 
-def cantle(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+def process(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own."""
     command = [*launcher("-W", "error"), *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
 
@@ -32,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_publish_show_verify_sample(folder: Path) -> None:
     arguments = ("--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o", "out")
-    done = cantle("publish", "people.csv", *arguments, cwd=folder)
+    done = process("publish", "people.csv", *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("note: The table is small for this epsilon")
     assert done.stderr.count("\n") == 1

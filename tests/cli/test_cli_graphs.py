@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
-from tests.cli.test_cli import cantle as outside
+from tests.cli.test_cli import process as outside
 from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, NUMBERS, edge_file, edges
 
 PUBLISH = ("publish", "friends.txt", "--schema", "node.yaml", "--epsilon", "2")

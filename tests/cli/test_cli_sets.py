@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
-from tests.cli.test_cli import cantle as outside
+from tests.cli.test_cli import process as outside
 from tests.release.kinds import NUMBERS, WORDS, as_source, baskets
 
 SPACED = {"kind": "sets", "items": ["whole milk", "bread"]}

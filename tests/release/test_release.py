@@ -40,7 +40,8 @@ SETTINGS = [
     {"method": "diffgen", "rounds": 0},
     {"method": "diffgen", "preset": "paper"},
     {"method": "diffgen", "preset": "paper", "score": "infogain", "rounds": 4},
-    {"method": "diffgen", "preset": "paper", "score": "purity", "rounds": 60},
+    {"method": "diffgen", "preset": "paper", "score": "purity", "rounds": 20},
+    pytest.param({"method": "diffgen", "preset": "paper", "score": "purity", "rounds": 60}, marks=pytest.mark.slow),
 ]
 
 
