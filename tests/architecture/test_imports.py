@@ -125,7 +125,9 @@ def foreign(package: str) -> set[str]:
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
         "trusted.engines.duckdb": {"duckdb", "pyarrow"},
-        "trusted.engines.spark": {"pyspark", "py4j", "pyarrow"},
+        "trusted.engines.spark": {"pyspark"},
+        "trusted.engines.spark.cluster": {"pyspark", "py4j", "pyarrow"},
+        "trusted.engines.spark.workers": {"pyarrow"},
         "trusted.engines.database": {"ibis"},
         "trusted.ledger.postgres": {"psycopg"},
         "trusted.bounding.persons": {"polars"},

@@ -95,5 +95,5 @@ def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None
 
 def _row(account: Account) -> tuple[str, ...]:
     facts = account.to_dict()
-    words = [facts["dataset"], facts["unit"] or "-", facts["cap"] or "none", facts["spent"], facts["left"] or "-"]
-    return (*words, str(facts["releases"]), str(facts["unrecorded"]))
+    words = (facts["dataset"], facts["unit"] or "-", facts["cap"] or "none", facts["spent"], facts["left"] or "-")
+    return tuple(str(word) for word in (*words, facts["releases"], facts["unrecorded"]))

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -204,8 +204,9 @@ def _polars(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
 
 
 def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
-    own = not hasattr(data, "sparkSession") and not spark.is_running()
-    frame = data if hasattr(data, "sparkSession") else _spark_frame(spark.session(), data, schema)
+    given = hasattr(data, "sparkSession")
+    own = not given and not spark.is_running()
+    frame = cast("DataFrame", data) if given else _spark_frame(spark.session(), data, schema)
     try:
         frame = spark.select(frame, _wanted(schema))
         list(read_codes(_polars(spark.nothing_of(frame)), schema, method.domain, "columns"))  # judges the types

@@ -177,6 +177,7 @@ class DegreesAbove:
         return 2
 
 
+GraphKey = KeptEdges | AtMost | AtLeast | Nodes | SortedDegrees | DegreesAbove
 GRAPH_KEYS = (KeptEdges, AtMost, AtLeast, Nodes, SortedDegrees, DegreesAbove)
 
 

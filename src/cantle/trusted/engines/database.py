@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 from operator import and_
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from cantle.trusted.geometry.workloads import Questions, TableWorkload
 from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
+if TYPE_CHECKING:
+    from ibis.expr.types import IntegerValue, Table
+
 CHUNK_CELLS = 1 << 18
 """Cells of counts held and returned together."""
 
@@ -38,6 +41,8 @@ TABLES = 32
 QUESTIONS = 100
 """Counting questions asked in one statement."""
 
+Thing = TypeVar("Thing")
+
 RULES = {"node": "int64", "child": "int64", "attribute": "int64", "point": "int64"}
 
 
@@ -45,16 +50,22 @@ class DatabaseEngine(Tables):
     """Counts over an ibis table of codes c0, c1, ... and classes `label`."""
 
     def __init__(
-        self, codes: Any, *, sizes: tuple[int, ...], class_count: int, own: bool = False, chunk_cells: int = CHUNK_CELLS
+        self,
+        codes: Table,
+        *,
+        sizes: tuple[int, ...],
+        class_count: int,
+        own: bool = False,
+        chunk_cells: int = CHUNK_CELLS,
     ) -> None:
         import ibis
 
         self.sizes, self.classes = sizes, class_count
         self._ibis, self._backend, self._own = ibis, codes.get_backend(), own
         self._chunk_cells, self._tables = chunk_cells, 0
-        self._all: Any = None
+        self._all: Table | None = None
         self._grid: Grid | None = None
-        self._placed: Any = None
+        self._placed: Table | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
         self._codes = self._keep(codes.mutate(node=ibis.literal(0, type="int32")))
 
@@ -116,6 +127,7 @@ class DatabaseEngine(Tables):
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
             self.place(key.grid)
+            assert self._placed is not None
             return self._listed(self._placed, self._placed.entry)
         if key.attribute not in self._known:  # asked again every round, and never changes
             entry = self._entry(self._codes, key.attribute, key.classes)
@@ -128,7 +140,7 @@ class DatabaseEngine(Tables):
             return
         self._drop(self._placed)
         self._grid, table = grid.copy(), self._codes
-        cell: Any = self._ibis.literal(0, type="int64")
+        cell: IntegerValue = self._ibis.literal(0, type="int64")
         for a, edge in enumerate(self._grid.edges):
             if len(edge) > 2:
                 span = self._steps(table[f"c{a}"], edge[1:-1].tolist(), list(range(len(edge) - 1)))
@@ -138,6 +150,7 @@ class DatabaseEngine(Tables):
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
         assert self._grid is not None
+        assert self._placed is not None
         table, cells = self._placed, self._grid.cells
         number = self._steps(table[f"c{key.attribute}"], key.starts[1:].tolist(), key.number.tolist())
         entry, times = self._listed(table, table.entry * key.width + number)
@@ -156,7 +169,7 @@ class DatabaseEngine(Tables):
             self._drop(table)
         return counts
 
-    def _tables_of(self, table: Any, within: ColumnCells, tables: Sequence[CrossTable]) -> Ints:
+    def _tables_of(self, table: Table, within: ColumnCells, tables: Sequence[CrossTable]) -> Ints:
         """The counts of cross tables, several in one statement."""
         counts, first = np.zeros(sum(one.cells for one in tables), dtype=np.int64), 0
         for some in _batched(tables, TABLES):
@@ -183,14 +196,14 @@ class DatabaseEngine(Tables):
                 found[i] = number
         return np.array(found, dtype=np.int64)
 
-    def _column(self, table: Any, column: int) -> Any:
+    def _column(self, table: Table, column: int) -> IntegerValue:
         """A column by its number; the one after the attributes is the class."""
         return table.label if column == len(self.sizes) else table[f"c{column}"]
 
     # ---- expressions --------------------------------------------------------------------------------------
 
     @contextmanager
-    def _asking(self, asked: Ints, first: int, key: Key) -> Iterator[Any]:
+    def _asking(self, asked: Ints, first: int, key: Key) -> Iterator[Table]:
         """The grouped counts (node, cell, n) of a key, for at least the given regions."""
         codes = self._codes
         table = codes.filter((codes.node >= int(asked[0])) & (codes.node <= int(asked[-1])))
@@ -218,9 +231,9 @@ class DatabaseEngine(Tables):
             case _:
                 raise NotImplementedError("sets are counted by the set engine")
 
-    def _cross_table(self, table: Any, within: ColumnCells, one: CrossTable, first: int) -> Any:
+    def _cross_table(self, table: Table, within: ColumnCells, one: CrossTable, first: int) -> Table:
         """The grouped counts (entry, n) of a cross table, entries from `first` on."""
-        entry: Any = self._ibis.literal(0, type="int64")
+        entry: IntegerValue = self._ibis.literal(0, type="int64")
         for column, map_, groups in zip(one.columns, one.maps, one.shape, strict=True):
             edges = within.edges[column]
             starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
@@ -228,11 +241,11 @@ class DatabaseEngine(Tables):
         made = table.select(entry=(entry + first).cast("int64"))
         return made.group_by("entry").agg(n=lambda grouped: grouped.count())
 
-    def _group(self, table: Any, column: int, edges: Ints) -> Any:
+    def _group(self, table: Table, column: int, edges: Ints) -> IntegerValue:
         """The number of the span that a record's code is in."""
         return self._steps(self._column(table, column), edges[1:-1].tolist(), list(range(len(edges) - 1)))
 
-    def _leaf(self, key: LeafCounts, node: int) -> Any:
+    def _leaf(self, key: LeafCounts, node: int) -> IntegerValue:
         """The leaf that a record reaches from a node."""
         tree, column = key.tree, int(key.tree.column[node])
         if column < 0:
@@ -243,7 +256,7 @@ class DatabaseEngine(Tables):
         left = self._steps(self._codes[f"c{column}"], edges[ends[1:]].tolist(), sides) == 1
         return left.ifelse(self._leaf(key, int(tree.left[node])), self._leaf(key, int(tree.right[node])))
 
-    def _subset(self, subset: Subset) -> Any:
+    def _subset(self, subset: Subset) -> Table:
         """The records that take part: geometry/subset.py in the words of a database."""
         names = [f"c{column}" for column in range(len(self.sizes))]
         window = self._ibis.window(group_by=names, order_by=names[:1])
@@ -257,19 +270,19 @@ class DatabaseEngine(Tables):
         table = table.mutate(fourth=(table.square * table.square % PRIME).cast("int64"))
         return table.filter(table.hashed * table.fourth % PRIME < subset.below).select(*names)
 
-    def _entry(self, table: Any, attribute: int, classes: int) -> Any:
+    def _entry(self, table: Table, attribute: int, classes: int) -> IntegerValue:
         """code * classes + class; the code alone when the class is left out."""
         code = table[f"c{attribute}"].cast("int64")
         return code if classes == 1 else code * classes + table.label
 
-    def _own_code(self, table: Any, attributes: Ints) -> Any:
+    def _own_code(self, table: Table, attributes: Ints) -> IntegerValue:
         """The code of the attribute that the rule of a record's region names."""
         used = np.unique(attributes).tolist()
         if not used:
             return self._ibis.literal(0, type="int64")
         return self._ibis.cases(*((table.attribute == a, table[f"c{a}"].cast("int64")) for a in used), else_=-1)
 
-    def _steps(self, code: Any, starts: Sequence[int], numbers: Sequence[int]) -> Any:
+    def _steps(self, code: IntegerValue, starts: Sequence[int], numbers: Sequence[int]) -> IntegerValue:
         """numbers[i] for codes from starts[i - 1] to before starts[i]."""
         if not starts:
             return self._ibis.literal(int(numbers[0]), type="int64")
@@ -279,7 +292,7 @@ class DatabaseEngine(Tables):
     # ---- the database -------------------------------------------------------------------------------------
 
     @contextmanager
-    def _ruled(self, positions: Ints, attribute: Ints, point: Ints) -> Iterator[Any]:
+    def _ruled(self, positions: Ints, attribute: Ints, point: Ints) -> Iterator[Table]:
         """The records of these regions, each beside the rule of its region."""
         self._tables += 1
         name = f"cantle_rules{self._tables}"
@@ -292,28 +305,28 @@ class DatabaseEngine(Tables):
         yield self._codes.join(sent.rename(of="node"), [("node", "of")])
         self._run(f"DROP TABLE {name}")
 
-    def _keep(self, table: Any) -> Any:
+    def _keep(self, table: Table) -> Table:
         """The rows of an expression in a temporary table."""
         self._tables += 1
         name = f"cantle_part{self._tables}"
         self._run(f"CREATE TEMPORARY TABLE {name} AS {self._compiled(table)}")
         return self._ibis.table(table.schema(), name=name)
 
-    def _drop(self, table: Any) -> None:
+    def _drop(self, table: Table | None) -> None:
         if table is not None:
             self._run(f"DROP TABLE {table.get_name()}")
 
-    def _listed(self, table: Any, entry: Any) -> tuple[Ints, Ints]:
+    def _listed(self, table: Table, entry: IntegerValue) -> tuple[Ints, Ints]:
         """The entries that occur, ascending, and how often."""
         found = self._fetch(table.select(entry=entry).group_by("entry").agg(n=lambda grouped: grouped.count()))
         order = np.argsort(found[:, 0])
         return found[order, 0], found[order, 1]
 
-    def _compiled(self, table: Any) -> str:
+    def _compiled(self, table: Table) -> str:
         with self._guarded():
             return str(self._backend.compile(table))
 
-    def _fetch(self, table: Any) -> Ints:
+    def _fetch(self, table: Table) -> Ints:
         """The rows of an expression of integers."""
         statement = self._compiled(table)
         with self._guarded():
@@ -326,7 +339,7 @@ class DatabaseEngine(Tables):
         with self._guarded():
             self._end(self._backend.raw_sql(statement))
 
-    def _end(self, cursor: Any) -> None:
+    def _end(self, cursor: object) -> None:
         """Closes a cursor; some backends return the connection itself."""
         if cursor is not getattr(self._backend, "con", None) and hasattr(cursor, "close"):
             cursor.close()
@@ -347,12 +360,12 @@ class DatabaseEngine(Tables):
             )
 
 
-def _grouped(table: Any, cell: Any) -> Any:
+def _grouped(table: Table, cell: IntegerValue) -> Table:
     """The number of records per region and cell."""
     return table.select("node", cell=cell).group_by("node", "cell").agg(n=lambda grouped: grouped.count())
 
 
-def _batched(things: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+def _batched(things: Sequence[Thing], most: int) -> Iterator[Sequence[Thing]]:
     for first in range(0, len(things), most):
         yield things[first : first + most]
 

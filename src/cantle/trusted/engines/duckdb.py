@@ -18,7 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -32,6 +33,10 @@ from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+    from pyarrow import RecordBatch, Table
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts returned together, as in memory."""
@@ -295,7 +300,7 @@ class DuckEngine(Tables):
             raise_alone(EngineError(f"the duckdb engine failed: {why}"))
 
 
-def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator[Any]:
+def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator[Table | RecordBatch]:
     """The columns of a table of a DuckDB database, in Arrow batches; the database is only read."""
     duckdb, arrow = load()
     try:
@@ -317,7 +322,7 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
         )
 
 
-def _named(base: Any, path: Path, table: str | None) -> str:
+def _named(base: DuckDBPyConnection, path: Path, table: str | None) -> str:
     """The table's name in SQL; if none is given, the only table of the database."""
     if table is not None:
         return ".".join(_quoted(part) for part in table.split("."))
@@ -331,7 +336,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def load() -> tuple[Any, Any]:
+def load() -> tuple[ModuleType, ModuleType]:
     """The packages duckdb and pyarrow; MissingExtra if they are not installed."""
     try:
         import duckdb
@@ -345,7 +350,7 @@ def load() -> tuple[Any, Any]:
     return duckdb, pyarrow
 
 
-def _connect(duckdb: Any, folder: Path, memory: int) -> Any:
+def _connect(duckdb: ModuleType, folder: Path, memory: int) -> DuckDBPyConnection:
     settings = {
         "memory_limit": f"{memory // 2}B",
         "temp_directory": str(folder / "spill"),
@@ -355,9 +360,9 @@ def _connect(duckdb: Any, folder: Path, memory: int) -> Any:
     return duckdb.connect(str(folder / "codes.duckdb"), config=settings)
 
 
-def _gathered(reader: Any, arrow: Any) -> Iterator[Any]:
+def _gathered(reader: Iterable[RecordBatch], arrow: ModuleType) -> Iterator[Table]:
     """Batches of about BATCH records."""
-    held: list[Any] = []
+    held: list[RecordBatch] = []
     for batch in reader:
         held.append(batch)
         if sum(one.num_rows for one in held) >= BATCH:

@@ -12,7 +12,7 @@ replaced replaces at most one of the n largest.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from cantle.trusted.degree_queries import (
     AtLeast,
     AtMost,
     DegreesAbove,
+    GraphKey,
     KeptEdges,
     Nodes,
     SortedDegrees,
@@ -95,21 +96,21 @@ class GraphEngine:
     def root(self) -> Frontier:
         return Frontier.root(())
 
-    def tally(self, positions: Ints, key: Any) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: GraphKey) -> Iterator[Chunk]:
         """The graph is one region, asked as a whole."""
         if len(positions):
             yield 0, 1, np.asarray(self._count(key), dtype=np.int64).reshape(1, -1)
 
-    def _count(self, key: Any) -> Any:
+    def _count(self, key: GraphKey) -> Ints | int:
         match key:
             case KeptEdges():
-                return [self.kept(key.theta)]
+                return self.kept(key.theta)
             case AtMost():
                 return np.cumsum(np.bincount(self.degrees(key.theta), minlength=key.theta + 1))
             case AtLeast():
                 return _from_top(self.degrees(key.theta), key.theta)
             case Nodes():
-                return [self.nodes]
+                return self.nodes
             case SortedDegrees():
                 return self.true_degrees()
             case DegreesAbove():

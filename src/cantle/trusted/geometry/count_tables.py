@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cantle import _fast
 from cantle._arrays import Codes
@@ -44,7 +44,7 @@ def count_tables_plainly(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     """What `count_tables` is to give."""
     found = [np.zeros(0, dtype=np.int64)]
     for table in tables:
-        entry: Any = np.zeros(cells.shape[1], dtype=np.int64)
+        entry = np.zeros(cells.shape[1], dtype=np.int64)
         for column, map_, groups in zip(table.columns, table.maps, table.shape, strict=True):
             entry *= groups
             entry += map_[cells[column]]
@@ -52,7 +52,7 @@ def count_tables_plainly(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     return np.concatenate(found)
 
 
-def flatten(tables: Sequence[CrossTable]) -> tuple[Ints, Ints, Any, Ints]:
+def flatten(tables: Sequence[CrossTable]) -> tuple[Ints, Ints, NDArray[np.uint32], Ints]:
     """Tables as arrays: where each one's columns begin, these columns, their maps times their strides, and where each
     one's counts begin."""
     most = max(len(map_) for table in tables for map_ in table.maps)

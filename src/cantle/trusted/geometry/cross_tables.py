@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class ColumnCells:
         return known and all(are_edges(edge, size) and len(edge) <= MOST_CELLS + 1 for edge, size in pairs)
 
     @property
-    def kind(self) -> Any:
+    def kind(self) -> type[np.uint8 | np.uint16]:
         """The type of cell numbers."""
         return np.uint8 if max(self.sizes) <= 256 else np.uint16
 

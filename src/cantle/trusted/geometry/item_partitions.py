@@ -9,10 +9,10 @@ height, the nodes touched at that height (of which `taken` are expanded) and the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Index
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unrank
 
@@ -148,7 +148,7 @@ class Partitions:
         """The same partitions in arrays of their own."""
         return replace(self.take(np.arange(len(self))), tree=self.tree.copy())
 
-    def take(self, which: Any) -> Partitions:
+    def take(self, which: Index) -> Partitions:
         """The partitions picked by a mask or by ascending positions."""
         rows = np.arange(len(self))[which]
         level, below = gather(self.level_starts, self.level, rows), gather(self.below_starts, self.below, rows)

@@ -18,7 +18,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from fractions import Fraction
+from typing import TypedDict
 
 from cantle.errors import CapExceeded, LedgerError, ParameterError
 from cantle.trusted.budget import MOST, nano_of, words_of
@@ -30,6 +31,28 @@ _NAME = re.compile(r"\w(?:[\w .:/-]{0,98}\w)?")
 _HASH = re.compile(r"[0-9a-f]{64}")
 UNRECORDED = "charged, no release recorded"
 _COLUMNS = "sequence, time, epsilon_nano, unit, method, parameters, guarantee, software, sha256"
+
+
+class EarlierFields(TypedDict):
+    """An earlier release of the data set, as release.json lists it."""
+
+    sequence: int
+    time: str
+    method: str
+    epsilon_nano: int
+    guarantee: str
+    sha256: str | None
+
+
+class LineFields(TypedDict):
+    """The place of a release in its ledger, as release.json states it."""
+
+    dataset: str
+    sequence: int
+    time: str
+    cap_nano: int | None
+    spent_nano: int
+    earlier: list[EarlierFields]
 
 
 @dataclass(frozen=True)
@@ -50,15 +73,21 @@ class Entry:
     def state(self) -> str:
         return UNRECORDED if self.sha256 is None else "released"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For machines, with the state in words."""
         fields = {**vars(self), "epsilon": words_of(self.epsilon_nano), "parameters": json.loads(self.parameters)}
         return fields | {"state": self.state}
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> EarlierFields:
         """The entry as later releases of the data set list it."""
-        named = ("sequence", "time", "method", "epsilon_nano", "guarantee", "sha256")
-        return {name: getattr(self, name) for name in named}
+        return {
+            "sequence": self.sequence,
+            "time": self.time,
+            "method": self.method,
+            "epsilon_nano": self.epsilon_nano,
+            "guarantee": self.guarantee,
+            "sha256": self.sha256,
+        }
 
 
 @dataclass(frozen=True)
@@ -83,7 +112,7 @@ class Account:
         """What may still be spent; None without a cap, 0 if the cap was lowered below what is spent."""
         return None if self.cap_nano is None else max(0, self.cap_nano - self.spent_nano)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, str | int | None]:
         """For machines; epsilons as decimal text and as whole nano-units."""
         sums = {"cap": self.cap_nano, "spent": self.spent_nano, "left": self.left_nano}
         return {
@@ -102,7 +131,7 @@ class Ticket:
     def __init__(self, ledger: Ledger, account: Account) -> None:
         self._ledger, self._dataset, own = ledger, account.dataset, account.entries[-1]
         self._sequence = own.sequence
-        self.line: dict[str, Any] = {
+        self.line: LineFields = {
             "dataset": account.dataset,
             "sequence": own.sequence,
             "time": own.time,
@@ -158,7 +187,7 @@ class Ledger:
         epsilon_nano: int,
         unit: str,
         method: str,
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, object],
         guarantee: str,
         software: str,
     ) -> Ticket:
@@ -221,7 +250,7 @@ class Ledger:
             first = "UPDATE cantle_release SET sha256 = ? WHERE dataset = ? AND sequence = ? AND sha256 IS NULL"
             sql(first, sha256, name, sequence)
 
-    def cap(self, dataset: str, epsilon: Any) -> Account:
+    def cap(self, dataset: str, epsilon: float | str | Fraction) -> Account:
         """Sets the largest total that the data set may ever spend; earlier charges stay, whatever the cap. Makes the
         ledger if it does not exist."""
         name, nano = check_name(dataset), nano_of(epsilon, "a cap of 3")
@@ -261,7 +290,7 @@ def _account(sql: Sql, name: str) -> Account:
     )
 
 
-def check_name(dataset: Any) -> str:
+def check_name(dataset: object) -> str:
     """The name of a data set, if it is one.
 
     >>> check_name("patients 2024")

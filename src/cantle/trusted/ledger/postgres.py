@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cantle.errors import LedgerError, MissingExtra, raise_alone
-from cantle.trusted.ledger.store import FORM, TABLES, Sql, how_to_create
+from cantle.trusted.ledger.store import FORM, TABLES, Row, Sql, how_to_create
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 SCHEMES = ("postgresql://", "postgres://")
 PATIENCE = 120
@@ -95,8 +98,8 @@ class PostgresStore:
         return True
 
 
-def _runner(connection: Any) -> Sql:
-    def sql(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+def _runner(connection: Connection) -> Sql:
+    def sql(statement: str, *values: str | int | None) -> list[Row]:
         cursor = connection.execute(statement.replace("?", "%s"), values)
         return cursor.fetchall() if cursor.description else []
 

@@ -13,10 +13,9 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from cantle.errors import LedgerError, raise_alone
-from cantle.trusted.ledger.store import FORM, TABLES, Sql, how_to_create
+from cantle.trusted.ledger.store import FORM, TABLES, Row, Sql, how_to_create
 
 PATIENCE = 120.0
 """Seconds to wait for other processes; their transactions take milliseconds."""
@@ -122,7 +121,7 @@ class SqliteStore:
 
 
 def _runner(connection: sqlite3.Connection) -> Sql:
-    def sql(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    def sql(statement: str, *values: str | int | None) -> list[Row]:
         return connection.execute(statement, values).fetchall()
 
     return sql

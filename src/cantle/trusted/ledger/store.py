@@ -21,7 +21,10 @@ TABLES = (
     " PRIMARY KEY (dataset, sequence))",
 )
 
-Sql: TypeAlias = Callable[..., list[tuple[Any, ...]]]
+Row: TypeAlias = tuple[Any, ...]
+"""One row, of the types that the tables above and the statement fix."""
+
+Sql: TypeAlias = Callable[..., list[Row]]
 """Runs one statement with `?` for its values, and returns the rows."""
 
 

@@ -1,0 +1,187 @@
+"""The jobs of the Spark engine: what each worker does with its partitions."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from cantle._arrays import Codes, Ints, Words
+from cantle.trusted.engines.packing import GridTally, Layout, Sparse, Tally, add_bins, occupied, split_words
+from cantle.trusted.engines.table_counts import count_all_words, count_words, with_copies
+from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.workloads import TableWorkload
+from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+from cantle.trusted.mixing import scramble
+from cantle.trusted.table_keys import LeafCounts, TableCounts
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+BLOCK = 1 << 18
+"""Records of a part."""
+
+Part = tuple[Words, Codes]
+"""Words, and the number of each record's region."""
+
+Group = tuple[int, Iterable[Words]]
+"""Words of records that come together, with the number of their group."""
+
+Counts = tuple[Ints, Ints]
+"""Occupied entries, and their counts."""
+
+Encode = Callable[["RecordBatch"], tuple[Sequence[Codes], Codes]]
+"""An Arrow batch as columns of codes and classes; runs on the workers."""
+
+Asked = TypeVar("Asked", covariant=True)
+Held = TypeVar("Held")
+Result = TypeVar("Result")
+Work = Callable[[Iterable[Held]], Iterator[Result]]
+"""What a worker makes of a partition."""
+
+
+class Sent(Protocol[Asked]):
+    """A question that Spark has sent to each worker once."""
+
+    @property
+    def value(self) -> Asked: ...
+
+
+def packer(encode: Encode, layout: Layout) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
+    """Arrow batches as parts of about BLOCK records, in regions numbered 0."""
+
+    def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        import pyarrow
+
+        held: list[Words] = []
+
+        def packed() -> RecordBatch:
+            words = np.concatenate(held, axis=1)
+            part = pickle.dumps((words, np.zeros(words.shape[1], dtype=np.uint32)))
+            return pyarrow.RecordBatch.from_arrays([pyarrow.array([part], pyarrow.binary())], ["part"])
+
+        for batch in batches:
+            held.append(layout.pack(*encode(batch)))
+            if sum(words.shape[1] for words in held) >= BLOCK:
+                yield packed()
+                held.clear()
+        if held:
+            yield packed()
+
+    return pack
+
+
+def counter(question: Sent[tuple[Layout, Key, Ints, int]]) -> Work[Part, Sparse]:
+    """The counts of a key in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Sparse]:
+        layout, key, number, first = question.value
+        tally = Tally(layout, key, int(number.max(initial=-1)) + 1, first)
+        for words, node in parts:
+            tally.add(words, number[node])
+        yield tally.sparse()
+
+    return count
+
+
+def cell_counter(question: Sent[tuple[Layout, TableCounts | LeafCounts]]) -> Work[Part, Counts]:
+    """The counts of cross tables or leaves in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Counts]:
+        layout, key = question.value
+        counts = count_words(layout, key, ((words, None) for words, _ in parts))
+        at = np.flatnonzero(counts)
+        yield at, counts[at]
+
+    return count
+
+
+def workload_counter(question: Sent[tuple[Layout, TableWorkload]]) -> Work[Part, Ints]:
+    """The numbers of a workload in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Ints]:
+        layout, workload = question.value
+        yield count_all_words(layout, workload, (words for words, _ in parts))
+
+    return count
+
+
+def sorter(number: int) -> Callable[[Part], list[tuple[int, Words]]]:
+    """Parts of a part by what their records hold, so that equal records go to the same place."""
+
+    def sort(part: Part) -> list[tuple[int, Words]]:
+        words, _ = part
+        place = np.zeros(words.shape[1], dtype=np.uint64)
+        for row in words:
+            place = scramble(place ^ row)
+        place %= np.uint64(number)
+        return [(int(one), words[:, place == one]) for one in np.unique(place)]
+
+    return sort
+
+
+def copy_counter(question: Sent[tuple[Layout, TableCounts | LeafCounts]]) -> Work[Group, Counts]:
+    """The counts of cross tables over a subset; a group holds all records with the same words."""
+
+    def count(groups: Iterable[Group]) -> Iterator[Counts]:
+        layout, key = question.value
+        found = (np.concatenate(list(words), axis=1) for _, words in groups)
+        counts = count_words(layout, key, map(with_copies, found))
+        at = np.flatnonzero(counts)
+        yield at, counts[at]
+
+    return count
+
+
+def mover(rules: Sent[tuple[Layout, Ints, Cuts]]) -> Work[Part, Part]:
+    """The records that stay, in the children of their regions."""
+
+    def move(parts: Iterable[Part]) -> Iterator[Part]:
+        layout, number, cuts = rules.value
+        for words, node in parts:
+            kept, child = split_words(layout, words, node, number, cuts)
+            yield kept, child.astype(np.uint32)
+
+    return move
+
+
+def lister(question: Sent[tuple[Layout, GridCells | CodeTable]]) -> Work[Part, Counts]:
+    """The occupied entries of a grid or of a table of codes in a partition."""
+
+    def listed(parts: Iterable[Part]) -> Iterator[Counts]:
+        layout, key = question.value
+        if isinstance(key, GridCells):
+            yield occupied([layout.locate(words, key.grid) for words, _ in parts])
+        else:
+            yield occupied([layout.entry(words, key.attribute, key.classes) for words, _ in parts])
+
+    return listed
+
+
+def grid_counter(question: Sent[tuple[Layout, Grid]]) -> Work[Part, Sparse]:
+    """The counts of a grid by code in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Sparse]:
+        tally = GridTally(*question.value)
+        for words, _ in parts:
+            tally.add(words)
+        yield tally.sparse()
+
+    return count
+
+
+def binner(question: Sent[tuple[Layout, GridBins, Grid, int]]) -> Work[Part, Counts]:
+    """The counts of a grid by bin of one attribute in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Counts]:
+        layout, key, grid, cells = question.value
+        counts = np.zeros(cells, dtype=np.int64)
+        for words, _ in parts:
+            add_bins(counts, layout, key, grid, words)
+        at = np.flatnonzero(counts)
+        yield at, counts[at]
+
+    return count
