@@ -5,8 +5,8 @@ METHODS is the table of all methods, AUTOMATIC what `method="auto"` means for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import cast
 
 from cantle.errors import ParameterError
 from cantle.methods.auto_sets import auto_sets
@@ -23,10 +23,7 @@ from cantle.schema.sets import SetSchema
 
 METHODS: dict[str, type[Method]] = {one.name: one for one in (Mosaic, RPS, DiffGen, DiffPart, Baskets, DegreeSequence)}
 
-AUTOMATIC: dict[str, Callable[[Any], str]] = {
-    "table": lambda _: "mosaic",
-    "graph": lambda _: "degrees",
-}
+AUTOMATIC = {"table": "mosaic", "graph": "degrees"}
 
 
 def methods_for(kind: str) -> list[str]:
@@ -43,7 +40,7 @@ def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[st
         raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
     if method == "auto" and isinstance(schema, SetSchema):
         return cast(Method, auto_sets(schema, preset, parameters))  # the name of a BySizes changes while it runs
-    name = AUTOMATIC[schema.kind](schema) if method == "auto" else method
+    name = AUTOMATIC[schema.kind] if method == "auto" else method
     if method == "auto":
         _refuse_parameters_of_others(schema.kind, name, parameters)
     return METHODS[name].for_schema(schema, preset=preset, **parameters)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from cantle.errors import ParameterError
 from cantle.methods.baskets import PRESETS, Baskets, CuratorAsker
 from cantle.methods.diffpart import SMALL, DiffPart
-from cantle.methods.settings import rules_of
+from cantle.methods.settings import Echo, rules_of
 from cantle.postprocess.baskets.questions import ask_sizes, require_shareable
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.results import Results
@@ -62,7 +62,7 @@ class BySizes:
     def name(self) -> str:
         return "auto" if self.chosen is None else self.chosen.name
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Echo:
         return {"preset": "default"} if self.chosen is None else self.chosen.parameters()
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)

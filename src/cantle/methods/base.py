@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from cantle.errors import SchemaError
+from cantle.methods.settings import Echo
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.group_frames import check_names
 from cantle.postprocess.results import Results
@@ -14,9 +15,6 @@ from cantle.schema.domain import Domain, Layout
 from cantle.schema.table import TableSchema
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
-
-Echo = dict[str, Any]
-"""Settings as they stand in release.json."""
 
 MOST_CLASSES = 1000
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from cantle.errors import ParameterError
-from cantle.methods.settings import echo, one_of, read_settings, setting
+from cantle.methods.settings import Echo, echo, one_of, read_settings, setting
 from cantle.postprocess.baskets.questions import (
     PAID,
     Answers,
@@ -75,7 +75,7 @@ class Baskets:
     def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
         return cls(schema, preset=preset, **given)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)

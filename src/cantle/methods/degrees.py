@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from cantle.errors import ParameterError
 from cantle.methods.rps import RPS
-from cantle.methods.settings import echo, maybe, one_of, portion, read_settings, setting, share, whole
+from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_degrees import Answers, degree_results
 from cantle.postprocess.from_tree import summarise
@@ -44,7 +44,7 @@ LADDER = 1 << 14
 """The largest candidate bound if the schema declares none. It is public, and never the number of nodes."""
 
 MOST_BINS = 1 << 16
-PUBLISHED: Mapping[str, Any] = {
+PUBLISHED: Mapping[str, str | int] = {
     "depth": 15, "attributes": "all", "quality": "balance", "values": "low", "consistency": False,
 }  # fmt: skip
 """Section 5.1: depth 15, balanced cuts, and a region's nodes at its lower boundary."""
@@ -91,7 +91,7 @@ class DegreeSequence:
     def for_schema(cls, schema: GraphSchema, *, preset: str, **given: object) -> Self:
         return cls(schema, preset=preset, **given)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
@@ -162,8 +162,8 @@ class DegreeSequence:
         attribute = Attribute("degree", Steps(type="integer", first=0, step=1, grid=theta + 1), nullable=False)
         if theta >= MOST_BINS:
             raise ParameterError(f"degrees: mode rps needs a bound below {MOST_BINS}; set theta or max_degree")
-        settings = PUBLISHED if self.preset == "paper" else {}
-        self.inner = RPS(Domain((attribute,), None, ("degree",)), bins=MOST_BINS, **settings)
+        settings: Mapping[str, object] = PUBLISHED if self.preset == "paper" else {}
+        self.inner = RPS(Domain((attribute,), None, ("degree",)), preset="default", bins=MOST_BINS, **settings)
         curator.split(root, Projection(theta))
         self.inner.run(curator)
 

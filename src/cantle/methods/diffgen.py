@@ -11,13 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import TableMethod
-from cantle.methods.settings import echo, maybe, one_of, portion, read_settings, setting, share, whole
+from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.column_shapes import ColumnTable, table_edges
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_cells import cell_results
@@ -117,7 +117,7 @@ class DiffGen(TableMethod):
         if self.preset == "default" and s.records is None and not s.count_share:
             raise ParameterError("diffgen needs the number of records: declare records=N or pay count_share=0.01")
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:

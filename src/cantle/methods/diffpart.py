@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cantle.errors import ParameterError
 from cantle.methods.baskets import CuratorAsker
 from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
 from cantle.methods.settings import (
+    Echo,
     decimal,
     echo,
     flag,
@@ -70,7 +71,7 @@ class DiffPartSettings:
     fill: bool = setting(flag())
 
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": "auto", "leaf_share": "1/4", "max_cells": 10**6,
                 "cells": "auto", "fill": True},
     "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
@@ -110,7 +111,7 @@ class DiffPart:
     def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
         return cls(schema, preset=preset, **given)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from cantle._arrays import Ints
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic_questions import Questions
 from cantle.methods.mosaic_run import MosaicRun
-from cantle.methods.settings import echo, read_settings
+from cantle.methods.settings import Echo, echo, read_settings
 from cantle.postprocess.counts import Dice, public_streams
 from cantle.postprocess.mosaic.column_cells import Column, column_of
 from cantle.postprocess.mosaic.fitted import STREAMS
@@ -28,7 +29,7 @@ class MosaicSettings:
     """mosaic has no parameters of its own yet: everything follows from the schema and the budget."""
 
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"default": {}}
+PRESETS: Mapping[str, Mapping[str, object]] = {"default": {}}
 
 
 class Mosaic(TableMethod):
@@ -38,7 +39,7 @@ class Mosaic(TableMethod):
     Settings: ClassVar[type] = MosaicSettings
     layout: ClassVar[Layout] = "columns"
 
-    def __init__(self, domain: Domain, *, preset: str = "default", **given: Any) -> None:
+    def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(MosaicSettings, "mosaic", PRESETS, preset, given)
         self.preset = preset
         self.domain = domain.with_target_as_column()
@@ -54,9 +55,9 @@ class Mosaic(TableMethod):
         """Of the public dice; set before the run, for it draws drafts and candidates in between."""
         self._questions: Questions | None = None
         self._run: MosaicRun | None = None
-        self._records: list[Any] = []
+        self._records: list[Ints] = []
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:

@@ -6,16 +6,16 @@ Codes of a column are 0 .. values - 1 and, for a missing value, `values`. Prices
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from cantle.postprocess.mosaic.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO
 from cantle.trusted.curator import Curator
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.queries import Size
@@ -59,23 +59,12 @@ class CandidateTables:
     seed: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class NoisyAnswer:
-    """Noisy counts as they were given: `about` says in public words what the cells are."""
-
-    why: str
-    cells: Ints
-    noisy: Ints
-    rate_num: int
-    rate_den: int
-    about: dict[str, Any] = field(default_factory=dict)
-
-
 class Questions:
     """Asks a curator about its root; keeps the noisy answers, which are released."""
 
     def __init__(self, curator: Curator) -> None:
-        self._curator, self._root = curator, curator.root()
+        self._curator = curator
+        self._root: Frontier = curator.root()
         domain = curator.domain
         assert isinstance(domain, tuple), "mosaic asks about tables"
         self._sizes = domain[0]
@@ -116,7 +105,12 @@ class Questions:
         noisy = self._curator.measure(self._root, query, _nano(price), why="frequent values", at_least=least)
         found = []
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
-            about = {"column": search.column, "at_least": list(search.thresholds), **_periods(search.classes)}
+            about: CellsOf = {
+                "column": search.column,
+                "at_least": list(search.thresholds),
+                "origin": search.classes.origin,
+                "periods": list(search.classes.periods),
+            }
             rate = int(noisy.rate_num[0]), noisy.rate_den
             self.answers.append(NoisyAnswer("frequent values", codes, noisy.value[at], *rate, about))
             found.append((codes, noisy.value[at]))
@@ -125,10 +119,7 @@ class Questions:
     def heaviest(self, searches: Sequence[SpikeSearch], none: int, price: Fraction) -> tuple[int, int] | None:
         """One (column, code) that holds many records, or None."""
         asked = HeavyValues(tuple(search.search for search in searches), self._sizes, none)
-        found: tuple[int, int] | None = self._curator.choose(
-            self._root, asked, Heaviest(), _nano(price), why="one frequent value"
-        )
-        return found
+        return self._curator.choose(self._root, asked, Heaviest(), _nano(price), why="one frequent value")
 
     def set_cells(self, edges: Sequence[Ints]) -> None:
         """Fixes the cells of all columns, null included: the following questions speak of cells. Public."""
@@ -137,14 +128,14 @@ class Questions:
     def hub(self, columns: Sequence[int], price: Fraction) -> int:
         """One of these columns, by its mean dependence with the others."""
         asked = Hubs(self.within, tuple(columns))
-        return int(self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column"))
+        return self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column")
 
     def cross_tables(self, tables: Sequence[CrossTable], price: Fraction) -> list[Ints]:
         """Noisy counts of all cells of these tables, flat."""
         why = "first tables" if self._bought is None else f"table {self._bought + 1}"
         self._bought = 0 if self._bought is None else self._bought + 1
         noisy = self._curator.measure(self._root, CrossTables(self.within, tuple(tables)), _nano(price), why=why)
-        about = [{"columns": list(table.columns), "edges": self._group_edges(table)} for table in tables]
+        about: list[CellsOf] = [{"columns": list(table.columns), "edges": self._group_edges(table)} for table in tables]
         return self._keep(why, noisy, [table.cells for table in tables], about)
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
@@ -153,15 +144,20 @@ class Questions:
             self._round = TableRound(self.within, candidates.tables, candidates.share, candidates.seed)
         asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
         why = f"choice of table {(self._bought or 0) + 1}"
-        return int(self._curator.choose(self._root, asked, Distance(), _nano(price), why=why))
+        return self._curator.choose(self._root, asked, Distance(), _nano(price), why=why)
 
     def heaps(self, tables: Sequence[HeapTable], price: Fraction) -> list[Ints]:
         """Noisy tables group x class of round values."""
         query = HeapTables(tuple(tables), self._sizes)
         noisy = self._curator.measure(self._root, query, _nano(price), why="round values")
-        about = [
-            {"column": table.column, "edges": table.edges.tolist(), "group": table.group.tolist()}
-            | _periods(table.classes)
+        about: list[CellsOf] = [
+            {
+                "column": table.column,
+                "edges": table.edges.tolist(),
+                "group": table.group.tolist(),
+                "origin": table.classes.origin,
+                "periods": list(table.classes.periods),
+            }
             for table in tables
         ]
         return self._keep("round values", noisy, [int(np.prod(table.shape)) for table in tables], about)
@@ -170,11 +166,11 @@ class Questions:
         """Noisy leaf x class counts, shape (leaves, classes)."""
         query = LabelCounts(self.within, tree, target)
         noisy = self._curator.measure(self._root, query, _nano(price), why="leaves by class")
-        about = {"column": target, "tree": _described(tree)}
+        about: CellsOf = {"column": target, "tree": _described(tree)}
         (found,) = self._keep("leaves by class", noisy, [tree.leaves * classes], [about])
         return found.reshape(tree.leaves, classes)
 
-    def _keep(self, why: str, noisy: Noisy, sizes: Sequence[int], about: Sequence[dict[str, Any]]) -> list[Ints]:
+    def _keep(self, why: str, noisy: Noisy, sizes: Sequence[int], about: Sequence[CellsOf]) -> list[Ints]:
         """Notes the noisy counts of several tables and gives them one by one."""
         found = np.split(noisy.value[0], np.cumsum(sizes)[:-1])
         for values, words in zip(found, about, strict=True):
@@ -196,13 +192,9 @@ def _nano(price: Fraction) -> int:
     return price.numerator * NANO // price.denominator
 
 
-def _periods(classes: ValueClasses) -> dict[str, Any]:
-    return {"origin": classes.origin, "periods": list(classes.periods)}
-
-
-def _described(tree: LabelTree) -> list[dict[str, Any]]:
+def _described(tree: LabelTree) -> list[TreeNode]:
     """The nodes of a tree: a leaf by its number, another by its column and the cells that go left."""
-    nodes: list[dict[str, Any]] = []
+    nodes: list[TreeNode] = []
     for node, column in enumerate(tree.column.tolist()):
         if column < 0:
             nodes.append({"leaf": int(tree.leaf[node])})

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, log
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from cantle.postprocess.mosaic.draft_pool import DraftPool
 from cantle.postprocess.mosaic.draw_values import heap_groups, heaps
 from cantle.postprocess.mosaic.fitted import DOUBT, Learned, first_tables
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance, question
-from cantle.postprocess.mosaic.table_sets import Survivors, candidates
+from cantle.postprocess.mosaic.table_sets import Grouped, Survivors, candidates
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 
@@ -215,7 +214,7 @@ class MosaicRun:
             self.classes_win = self.errors[1] < 0.95 * self.errors[0]
         return None
 
-    def _table_sets(self, found: Sequence[Any], pool: DraftPool) -> CandidateTables:
+    def _table_sets(self, found: Sequence[Grouped], pool: DraftPool) -> CandidateTables:
         """The candidates with their models from the draft and their penalties (corrections.md A7)."""
         plan = self.plan
         share = min(Fraction(1), Fraction(SUBSET, self.start.n0))
@@ -226,7 +225,7 @@ class MosaicRun:
             tables, pool.models(tables, float(share)), penalties, share, int(self.dice["subset"].integers(2**63))
         )
 
-    def _buy(self, grouped: Any, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> None:
+    def _buy(self, grouped: Grouped, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> None:
         """Measures one table; where classes were learned, notes which of both drafts predicted it better."""
         plan = self.plan
         members, groups = grouped
@@ -270,7 +269,7 @@ class MosaicRun:
             cells = self._relabel(cells)
         return fitted.draw_values(cells, records, dice)
 
-    def _relabel(self, cells: list[Any]) -> list[Any]:
+    def _relabel(self, cells: list[Codes]) -> list[Codes]:
         assert self.lead is not None
         labels = self.fitted.labels()
         price = self._price(self.plan.label)

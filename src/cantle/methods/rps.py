@@ -10,13 +10,25 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.base import TableMethod, grow
-from cantle.methods.settings import echo, flag, maybe, one_of, portion, read_settings, setting, share, whole
+from cantle.methods.settings import (
+    Echo,
+    echo,
+    flag,
+    maybe,
+    one_of,
+    parsed,
+    portion,
+    read_settings,
+    setting,
+    share,
+    whole,
+)
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_tree import tree_results
 from cantle.postprocess.one_ways import cell_edges
@@ -141,14 +153,14 @@ class RpsSettings:
 
     depth: int | None = setting(maybe(whole(0, 1000), "auto"), shown=True)
     attributes: str = setting(one_of("all", "random", "midpoint"), shown=True)
-    quality: CutScore | None = setting(maybe((CutScore.parse, "balance, class or mix:a:b"), "auto"), shown=True)
-    stop: StopTests = setting((StopTests.parse, "none, count:T, privtree:T or narrow:W, joined by +"), shown=True)
+    quality: CutScore | None = setting(maybe(parsed(CutScore.parse, "balance, class or mix:a:b"), "auto"), shown=True)
+    stop: StopTests = setting(parsed(StopTests.parse, "none, count:T, privtree:T or narrow:W, joined by +"), shown=True)
     skip: int = setting(whole(0, 1000))
     leaf_share: Fraction = setting(share(positive=True), shown=True)
     oneway_share: Fraction = setting(share(), shown=True)
     count_share: Fraction = setting(share())
     stop_share: Fraction = setting(share())
-    levels: LevelPrices = setting((LevelPrices.parse, "equal or geometric:RATIO"))
+    levels: LevelPrices = setting(parsed(LevelPrices.parse, "equal or geometric:RATIO"))
     summary: str = setting(one_of("counts", "depth"))
     label: str = setting(one_of("counts", "majority"))
     values: str = setting(one_of("fitted", "uniform", "midpoint", "low", "set"))
@@ -220,7 +232,7 @@ class RPS(TableMethod):
         if s.oneway_share + s.count_share >= 1:
             raise ParameterError("rps parameters oneway_share and count_share leave nothing for the tree; lower one")
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar
+from numbers import Rational
+from typing import Any, SupportsInt, TypeVar
 
 from cantle.errors import ParameterError, raise_alone
 
 Settings = TypeVar("Settings")
-Rule = tuple[Callable[[Any], Any], str]
+
+Echo = dict[str, str | int | None]
+"""Settings as they stand in release.json."""
+
+Rule = tuple[Callable[[object], object], str]
 """A parser of values (raises ValueError or TypeError for a wrong value), and the rule in words."""
 
 
 def one_of(*words: str) -> Rule:
     """Exactly one of the words."""
 
-    def read(value: Any) -> str:
+    def read(value: object) -> str:
         if value not in words:
             raise ValueError
         return str(value)
@@ -26,10 +32,23 @@ def one_of(*words: str) -> Rule:
     return read, "one of " + ", ".join(words)
 
 
+def parsed(parse: Callable[[str], object], text: str) -> Rule:
+    """Text that a parser understands; it raises ValueError otherwise."""
+
+    def read(value: object) -> object:
+        if not isinstance(value, str):
+            raise TypeError
+        return parse(value)
+
+    return read, text
+
+
 def whole(low: int, high: int) -> Rule:
     """A whole number within bounds."""
 
-    def read(value: Any) -> int:
+    def read(value: object) -> int:
+        if not isinstance(value, str | SupportsInt):
+            raise TypeError
         number = int(value)
         if isinstance(value, bool) or not (isinstance(value, str) or number == value) or not low <= number <= high:
             raise ValueError
@@ -50,13 +69,18 @@ def or_word(rule: Rule, word: str) -> Rule:
     return (lambda value: word if value == word else read(value)), f"{text}, {word}"
 
 
+def _fraction(value: object) -> Fraction:
+    """An exact number; a float means the decimal it prints as."""
+    if isinstance(value, bool) or not isinstance(value, str | float | Rational | Decimal):
+        raise TypeError
+    return Fraction(repr(float(value)) if isinstance(value, float) else value)
+
+
 def share(*, positive: bool = False) -> Rule:
     """An exact fraction from 0 (or above it) to below 1; a float means the decimal it prints as."""
 
-    def read(value: Any) -> Fraction:
-        if isinstance(value, bool):
-            raise ValueError
-        fraction = Fraction(repr(float(value)) if isinstance(value, float) else value)
+    def read(value: object) -> Fraction:
+        fraction = _fraction(value)
         if not 0 <= fraction < 1 or (positive and not fraction):
             raise ValueError
         return fraction
@@ -67,10 +91,8 @@ def share(*, positive: bool = False) -> Rule:
 def decimal(high: int) -> Rule:
     """A number from 0 to a bound, exact; a float means the decimal it prints as."""
 
-    def read(value: Any) -> Fraction:
-        if isinstance(value, bool):
-            raise ValueError
-        fraction = Fraction(repr(float(value)) if isinstance(value, float) else value)
+    def read(value: object) -> Fraction:
+        fraction = _fraction(value)
         if not 0 <= fraction <= high:
             raise ValueError
         return fraction
@@ -81,7 +103,7 @@ def decimal(high: int) -> Rule:
 def flag() -> Rule:
     """True or false."""
 
-    def read(value: Any) -> bool:
+    def read(value: object) -> bool:
         if not isinstance(value, bool):
             raise ValueError
         return value
@@ -89,7 +111,7 @@ def flag() -> Rule:
     return read, "true or false"
 
 
-def setting(rule: Rule, *, shown: bool = False) -> Any:
+def setting(rule: Rule, *, shown: bool = False) -> Any:  # a field takes the type that the class gives it
     """A field of a class of settings, read by the rule. Help texts show the ones that people set; the others are there
     for preset paper and for those who study the method."""
     return field(metadata={"rule": rule, "shown": shown})
@@ -125,7 +147,7 @@ def read_settings(
             raise ParameterError(
                 f"{method} has no parameter {name!r}; {hint}Known: {', '.join(sorted([*rules, 'preset']))}"
             )
-    values: dict[str, Any] = {**presets[preset], **given}
+    values: dict[str, object] = {**presets[preset], **given}
     for name, value in values.items():
         read, text = rules[name]
         try:
@@ -135,7 +157,7 @@ def read_settings(
     return kind(**values)
 
 
-def echo(settings: object) -> dict[str, Any]:
+def echo(settings: object) -> Echo:
     """Settings as JSON values: numbers, words and flags as they are, anything else as the exact text it stands for."""
     values = ((one.name, getattr(settings, one.name)) for one in fields(settings))  # type: ignore[arg-type]
     return {name: value if value is None or isinstance(value, str | int) else str(value) for name, value in values}

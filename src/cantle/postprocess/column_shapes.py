@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -123,7 +123,7 @@ def tables_frame(domain: Domain, tables: Sequence[ColumnTable]) -> pl.DataFrame:
     for table in tables:
         attribute, (cell, label) = domain.attributes[table.attribute], np.divmod(table.entries, classes)
         spans = zip(table.edges[cell].tolist(), table.edges[cell + 1].tolist(), strict=True)
-        columns: dict[str, Any] = {
+        columns: dict[str, pl.Series | Codes] = {
             "attribute": pl.Series([attribute.name] * len(cell), dtype=pl.String),
             "entry": table.entries,
             "label": pl.Series([attribute.describe(*span) for span in spans], dtype=pl.String),

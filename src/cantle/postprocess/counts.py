@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ class Dice(np.random.Generator):
         self.compiled = compiled
 
 
-def variance(rate: Any) -> Floats:
+def variance(rate: float | Floats) -> Floats:
     """Variance of discrete Laplace noise of this rate: 2a / (1-a)^2 with a = e^-rate.
 
     >>> round(float(variance(1.0)), 4)

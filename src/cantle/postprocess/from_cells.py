@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.column_shapes import ColumnShapes, ColumnTable, tables_frame
 from cantle.postprocess.counts import Dice, Floats, project_rows, round_rows
 from cantle.postprocess.group_frames import column_of, span_columns
@@ -19,6 +20,8 @@ from cantle.trusted.geometry.grid import Grid
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cantle.schema.canonical_json import JSON
 
 
 COUNT = "cantle.count"
@@ -45,7 +48,8 @@ def cell_results(
         "at_least": int(noisy.at_least[0]),
         "rounds": rounds,
     }
-    structure = {"cuts": {a.name: edge.tolist() for a, edge in zip(domain.attributes, grid.edges, strict=True)}}
+    named = zip(domain.attributes, grid.edges, strict=True)
+    structure: dict[str, JSON] = {"cuts": {attribute.name: edge.tolist() for attribute, edge in named}}
     if tables:
         structure["tables"] = {domain.attributes[table.attribute].name: table.edges.tolist() for table in tables}
     return Results(records, cells_frame(domain, grid, noisy, estimate, count), frames, summary, structure)
@@ -73,7 +77,7 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
 
     cell, label = np.divmod(noisy.cells, _classes(domain))
     place = grid.unravel(cell)
-    columns: dict[str, Any] = {"leaf": cell, "path": np.zeros(len(cell), dtype=np.int64)}
+    columns: dict[str, pl.Series | Codes | Floats] = {"leaf": cell, "path": np.zeros(len(cell), dtype=np.int64)}
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
         columns |= span_columns(attribute, edge[:-1], edge[1:], place[:, a])

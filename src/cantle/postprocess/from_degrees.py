@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Floats, variance
 from cantle.postprocess.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
 from cantle.postprocess.records import require_drawable
@@ -60,7 +62,7 @@ class Answers:
         parts = []
         for question, (noisy, first) in self._held.items():
             value = noisy.value[0]
-            columns: dict[str, Any] = {
+            columns: dict[str, Codes | Floats | NDArray[np.str_]] = {
                 "question": np.full(len(value), question),
                 "path": np.full(len(value), self.path),
                 "k": np.arange(first, first + len(value)),

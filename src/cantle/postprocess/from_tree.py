@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def tree_results(
         answer = edges, noisy.value[0], int(noisy.rate_num[0]), noisy.rate_den
         frames["marginals"], tables = marginals_frame(domain, *answer), one_way_tables(*answer)
     if settings.values == "set":
-        records: Any = draw_generalised(domain, leaves, generator)
+        records: Drawn | pl.DataFrame = draw_generalised(domain, leaves, generator)
     else:
         within = masses(domain, leaves, settings.values, tables, compiled=generator.compiled)
         records = drawn_records(domain, leaves, settings.values, within, generator)

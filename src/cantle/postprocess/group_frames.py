@@ -6,10 +6,12 @@ A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cantle._arrays import Bools, Codes, Floats
 from cantle.errors import SchemaError
 from cantle.postprocess.counts import distinct_spans
 from cantle.postprocess.tree import Leaves, Tree
@@ -18,6 +20,8 @@ from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
     import polars as pl
+
+Number = TypeVar("Number", np.int64, np.float64)
 
 OURS = ("leaf", "parent", "depth", "path", "noisy", "rate_num", "rate_den", "estimate", "count")
 
@@ -48,7 +52,7 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
     import polars as pl
 
     classes = leaves.count.shape[1]
-    columns: dict[str, Any] = {
+    columns: dict[str, pl.Series | Codes | Floats] = {
         "leaf": np.repeat(leaves.ids, classes),
         "parent": np.repeat(leaves.parent, classes),
         "depth": np.repeat(leaves.depth, classes),
@@ -73,7 +77,7 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[
     """The columns of an attribute, given spans of its codes and which of them each row has."""
     import polars as pl
 
-    name, spans = column_of(attribute.name), dict[str, Any]()
+    name, spans = column_of(attribute.name), dict[str, "pl.Series | Codes | Bools"]()
     first, last = np.minimum(lo, attribute.bins), np.minimum(hi, attribute.bins)
     if is_category(attribute):
         pairs = zip(lo.tolist(), hi.tolist(), strict=True)
@@ -86,7 +90,7 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[
     return {column: pl.Series(values) for column, values in spans.items()}
 
 
-def _edges(attribute: Attribute, codes: Ints) -> Any:
+def _edges(attribute: Attribute, codes: Ints) -> pl.Series | Ints:
     """The lower edges of bins, the one past the last included: an array, or a series of dates and the like."""
     import polars as pl
 
@@ -116,7 +120,7 @@ def leaves_from(domain: Domain, groups: pl.DataFrame) -> Leaves:
             hi[:, a] = np.where(rows[f"{name}.null"].to_numpy(), attribute.size, hi[:, a])
     asked = groups["noisy"].null_count() == 0
 
-    def cells(column: str, kind: type) -> Any:
+    def cells(column: str, kind: type[Number]) -> NDArray[Number]:
         return groups[column].to_numpy().astype(kind).reshape(-1, classes)
 
     nothing = np.zeros((len(rows), 0), dtype=np.int64)

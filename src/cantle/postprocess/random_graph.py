@@ -10,7 +10,7 @@ import os
 import random  # igraph draws with a generator of this module; the degrees are public already
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +96,7 @@ def regenerate(degrees: npt.ArrayLike, seed: int | None = None) -> Ints:
     return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
 
 
-def _igraph() -> Any:
+def _igraph() -> ModuleType:
     try:
         return import_module("igraph")
     except ImportError:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,11 @@ from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
+    import pyarrow
+
+    NativeFrame: TypeAlias = pl.DataFrame | pd.DataFrame | pyarrow.Table
 
 Item = TypeVar("Item")
 
@@ -58,7 +62,7 @@ def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
     return frame.write_csv(include_header=include_header, null_value='""' if frame.width == 1 else None)
 
 
-def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> Any:
+def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> NativeFrame:
     """The (public) frame as the kind that came in: polars, pandas or pyarrow.
 
     `nullable` are the columns that may hold nulls.
@@ -75,12 +79,23 @@ def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) ->
     raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
 
 
-def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> Any:
+def give_back_lists(frame: pl.DataFrame, kind: str, column: str) -> NativeFrame:
+    """The same for a frame with a column of lists."""
+    made = give_back(frame, kind)
+    if kind != "pandas":
+        return made
+    pandas = cast("pd.DataFrame", made)
+    # Polars would give arrays; people use lists, and a column of objects if it is empty.
+    pandas[column] = pandas[column].astype(object).map(lambda one: one.tolist())
+    return pandas
+
+
+def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> pd.DataFrame:
     """A pandas frame in which integers and booleans that may be null stay integers and booleans."""
     import pandas as pd
     import polars as pl
 
-    def column(series: pl.Series) -> Any:
+    def column(series: pl.Series) -> npt.ArrayLike:
         if series.dtype == pl.String:
             return pd.Series(series.to_list(), dtype=pd.Series(["text"]).dtype)
         if series.dtype in (pl.Int64, pl.Boolean) and (series.name in nullable or series.null_count()):
@@ -129,7 +144,7 @@ class Drawn:
         """Writes the records, some at a time."""
         from polars.io.plugins import register_io_source
 
-        def source(*_: Any) -> Iterator[pl.DataFrame]:
+        def source(*_: object) -> Iterator[pl.DataFrame]:
             return self._frames()
 
         stream = register_io_source(source, schema=self._frame(slice(0)).schema)
@@ -165,7 +180,7 @@ class Drawn:
         apart = worth_a_thread(self.records)
         rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2 if apart else 1)]
 
-        def blocks() -> Iterator[Any]:
+        def blocks() -> Iterator[bytes | memoryview]:
             yield header
             for turn, first in enumerate(range(0, self.records, _ROWS)):
                 number, room = min(_ROWS, self.records - first), rooms[turn % len(rooms)]
@@ -176,7 +191,7 @@ class Drawn:
         digest = hashlib.sha256()
         with path.open("wb", buffering=0) as file:
 
-            def write(made: Any) -> None:
+            def write(made: bytes | memoryview) -> None:
                 digest.update(made)
                 file.write(made)
 

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cantle.postprocess.records import Drawn
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.schema.canonical_json import JSON
+
 
 @dataclass(frozen=True, eq=False)
 class Results:
     """Records and groups; other frames by name; a few numbers; and public structure for release.json."""
 
-    drawn: Any
+    drawn: Drawn | pl.DataFrame
     """The records as codes (Drawn) or as a frame; whoever writes them to a file needs no frame."""
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
     summary: dict[str, int]
-    structure: dict[str, Any] = field(default_factory=dict)
+    structure: dict[str, JSON] = field(default_factory=dict)
 
     @cached_property
-    def records(self) -> Any:
+    def records(self) -> pl.DataFrame:
         """The records as a frame."""
         return as_frame(self.drawn)
 
 
-def as_frame(drawn: Any) -> Any:
+def as_frame(drawn: Drawn | pl.DataFrame) -> pl.DataFrame:
     """Records as a frame, which codes become when it is first asked for."""
     return drawn.frame() if isinstance(drawn, Drawn) else drawn

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
-from cantle.postprocess.records import give_back
+from cantle.postprocess.records import give_back, give_back_lists
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import ITEMS, SetForm
 from cantle.trusted.geometry.boxes import Ints
+
+if TYPE_CHECKING:
+    from cantle.postprocess.records import NativeFrame
 
 _LISTED = 1 << 16  # integers that are converted to text once
 _BLOCK = 1 << 13  # records written together: their arrays stay in the cache
@@ -50,14 +53,11 @@ def to_long(frame: pl.DataFrame) -> pl.DataFrame:
     return numbered.filter(pl.col("item").list.len() > 0).explode("item")
 
 
-def give_back_sets(frame: pl.DataFrame, form: SetForm) -> Any:
+def give_back_sets(frame: pl.DataFrame, form: SetForm) -> NativeFrame:
     """The (public) frame of sets in the form and the library of the input, with new ids."""
     if form.form == "long":
         return give_back(to_long(frame).rename({"id": form.id, "item": form.item}), form.frame)
-    made = give_back(frame.rename({ITEMS: form.column}), form.frame)
-    if form.frame == "pandas":  # polars would give arrays; people use lists, and a column of objects if it is empty
-        made[form.column] = made[form.column].astype(object).map(lambda one: one.tolist())
-    return made
+    return give_back_lists(frame.rename({ITEMS: form.column}), form.frame, form.column)
 
 
 # ---------------------------------------------------------------------------------------------------- FIMI

@@ -22,8 +22,9 @@ from typing import Any
 
 from cantle._fast import FROM
 from cantle.methods.diffgen import MOST_ROUNDS
-from cantle.methods.diffpart import PRESETS
+from cantle.methods.diffpart import PRESETS, DiffPartSettings
 from cantle.methods.rps import DEEPEST
+from cantle.methods.settings import read_settings
 
 ENTRY = 16
 HOUR = 3600.0
@@ -46,7 +47,7 @@ class Rule:
 RULES = {
     "rps": Rule(1, DEEPEST),
     "diffgen": Rule(1, MOST_ROUNDS + 1),  # the last placing is for the counts
-    "diffpart": Rule(most_cells=PRESETS["default"]["max_cells"]),
+    "diffpart": Rule(most_cells=read_settings(DiffPartSettings, "diffpart", PRESETS, "default", {}).max_cells),
     "baskets": Rule(),
     "degrees": Rule(),
 }

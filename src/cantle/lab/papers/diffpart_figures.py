@@ -11,7 +11,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -42,8 +41,9 @@ from cantle.lab.papers.setqueries import (
 )
 from cantle.lab.papers.sets import Sets, Town
 from cantle.lab.papers.setstages import STAGES, stages
-from cantle.methods.diffpart import PRESETS, SMALL
+from cantle.methods.diffpart import PRESETS, SMALL, DiffPartSettings
 from cantle.methods.diffpart_thresholds import smallest_constant
+from cantle.methods.settings import read_settings
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 Scores = Mapping[str, float]
@@ -74,9 +74,9 @@ def publish_sets(setting: Setting, data: Sets, epsilon: float, options: Options,
 
 def smallest(data: Sets, epsilon: float) -> float | None:
     """The smallest C2 of preset `paper` that is not refused at this budget, its other settings left alone."""
-    paper = PRESETS["paper"]
-    tree = ItemTree.of(data.size, paper["fanout"], even=False)
-    return smallest_constant(tree, epsilon * float(1 - Fraction(paper["leaf_share"])), paper["max_cells"])
+    paper = read_settings(DiffPartSettings, "diffpart", PRESETS, "paper", {})
+    tree = ItemTree.of(data.size, paper.fanout, even=False)
+    return smallest_constant(tree, epsilon * float(1 - paper.leaf_share), paper.max_cells)
 
 
 def every(data: Sets) -> dict[str, Options]:

@@ -6,18 +6,42 @@ noisy tables. The same sums are taken in the same order here and in the kernels,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
 CHUNK = 1 << 15
 
 
+class Regression(Protocol):
+    """The three steps over records that take the time: those below, or their compiled twins."""
+
+    def rake(
+        self,
+        rows: Floats,
+        index: Codes,
+        groups: Codes,
+        goals: Floats,
+        starts: Ints,
+        widths: Ints,
+        factors: Floats,
+        order: Ints,
+    ) -> None:
+        """Fits the rows to the goals of the tables."""
+
+    def draw(self, first: Floats, lead: Codes, factors: Floats, index: Codes, uniforms: Floats) -> Codes:
+        """A group for each record."""
+
+    def stratified(self, keys: Codes, strata: int, shuffle: Codes, jitter: Floats) -> Floats:
+        """Uniform numbers spread evenly among records of equal key."""
+
+
 def rake(
-    rows: Floats, index: Any, groups: Any, goals: Floats, starts: Ints, widths: Ints, factors: Floats, order: Ints
+    rows: Floats, index: Codes, groups: Codes, goals: Floats, starts: Ints, widths: Ints, factors: Floats, order: Ints
 ) -> None:
     """Fits the rows (records x refined groups, each summing to 1) to the goals, one table after the other.
 
@@ -33,7 +57,7 @@ def rake(
         rows *= (1.0 / _row_sums(rows))[:, None]
 
 
-def _correction(rows: Floats, index: Any, groups: Any, goal: Floats) -> Floats:
+def _correction(rows: Floats, index: Codes, groups: Codes, goal: Floats) -> Floats:
     refined = rows.shape[1]
     cells = (index.astype(np.int64)[:, None] * refined + np.arange(refined)).ravel()
     mass: Floats = np.bincount(cells, rows.ravel(), len(goal) * refined).reshape(len(goal), refined).astype(np.float64)
@@ -55,9 +79,9 @@ def _row_sums(rows: Floats) -> Floats:
     return total
 
 
-def draw(first: Floats, lead: Any, factors: Floats, index: Any, uniforms: Floats) -> Any:
+def draw(first: Floats, lead: Codes, factors: Floats, index: Codes, uniforms: Floats) -> Codes:
     """For each record a group, from first[lead] times the factors[f][index[f]] of its parents, by a uniform number."""
-    drawn = np.empty(len(uniforms), dtype=np.uint8 if first.shape[1] <= 256 else np.uint16)
+    drawn: Codes = np.empty(len(uniforms), dtype=np.min_scalar_type(first.shape[1] - 1))
     for begin in range(0, len(uniforms), CHUNK):
         part = slice(begin, begin + CHUNK)
         weights = first[lead[part]]
@@ -69,7 +93,7 @@ def draw(first: Floats, lead: Any, factors: Floats, index: Any, uniforms: Floats
     return drawn
 
 
-def stratified(keys: Any, strata: int, shuffle: Any, jitter: Floats) -> Floats:
+def stratified(keys: Codes, strata: int, shuffle: Codes, jitter: Floats) -> Floats:
     """Uniform numbers spread evenly among records of equal key: (rank + jitter) / size, ranks in shuffled order."""
     mixed = keys[shuffle]
     order = np.argsort(mixed.astype(np.uint16) if strata <= 1 << 16 else mixed, kind="stable")

@@ -6,10 +6,10 @@ Without reweighting, a set that contains an already measured strong pair would l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import project
 from cantle.trusted.geometry.boxes import Ints
@@ -20,7 +20,7 @@ from cantle.trusted.geometry.cross_tables import CrossTable
 class DraftPool:
     """Drafted records (cells by column) and how much each of them counts."""
 
-    def __init__(self, cells: Sequence[Any], total: float) -> None:
+    def __init__(self, cells: Sequence[Codes], total: float) -> None:
         self._cells = np.stack([part.astype(np.uint16) for part in cells])
         self._weights = np.full(self._cells.shape[1], 1.0)
         self._total = total
@@ -37,7 +37,7 @@ class DraftPool:
 
     def learn(self, question: CrossTable, answer: NoisyTable) -> None:
         """Multiplies the weights so that the draft agrees with a noisy table, cells of few records less so."""
-        index: Any = np.zeros(self._cells.shape[1], dtype=np.int64)
+        index = np.zeros(self._cells.shape[1], dtype=np.int64)
         for column, map_, groups in zip(question.columns, question.maps, question.shape, strict=True):
             index = index * groups + map_[self._cells[column]]
         expected = np.bincount(index, self._weights, minlength=question.cells)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import HeapTable
@@ -24,7 +24,7 @@ class Heaps:
     moves: Floats  # (groups, classes)
 
 
-def heap_groups(masses: Floats, single: Any, scale: float, total: float) -> Ints:
+def heap_groups(masses: Floats, single: Bools, scale: float, total: float) -> Ints:
     """For each cell its group of nearly equal mass, -1 for cells of one value."""
     wanted = int(min(MOST_HEAP_GROUPS, max(1, total // (100 * scale))))
     mass = np.where(single, 0.0, masses)
@@ -55,7 +55,7 @@ def heaps(table: HeapTable, noisy: Ints, masses: Floats, scale: float) -> Heaps:
     return Heaps(table, excess)
 
 
-def draw_values(cells: Any, edges: Ints, heaps: Heaps | None, dice: Dice) -> Ints:
+def draw_values(cells: Codes, edges: Ints, heaps: Heaps | None, dice: Dice) -> Ints:
     """A code inside each record's cell."""
     first, width = edges[:-1][cells], np.diff(edges)[cells]
     codes = first + np.minimum((dice.random(len(cells)) * width).astype(np.int64), width - 1)

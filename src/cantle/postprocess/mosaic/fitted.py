@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic import estimates
 from cantle.postprocess.mosaic.classes import MOST_MEAN_CELLS, learn_classes
@@ -94,7 +94,7 @@ class Fitted:
         shares, within = learned
         return Model(one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead)
 
-    def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Any]:
+    def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of so many records, one array per column."""
         return generate(self.model(learned), records, dice)
 
@@ -104,7 +104,7 @@ class Fitted:
         with_target = [table for table in self.tables if self.lead in table.columns]
         return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
 
-    def draw_values(self, cells: Sequence[Any], records: int, dice: Dice) -> list[Ints]:
+    def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Ints]:
         """Codes of the first so many records, one array per column."""
         return [
             draw_values(part, edges, self.heaps.get(column), dice)[:records]

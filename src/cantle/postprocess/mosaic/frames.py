@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
+from cantle._arrays import Codes
+from cantle.postprocess.mosaic.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain, unsigned
 from cantle.trusted.geometry.boxes import Ints
+
+if TYPE_CHECKING:
+    from cantle.schema.canonical_json import JSON
 
 
 def drawn_codes(domain: Domain, codes: Sequence[Ints]) -> Drawn:
@@ -25,7 +30,7 @@ def mosaic_results(
     domain: Domain,
     edges: Sequence[Ints],
     codes: Sequence[Ints],
-    answers: Sequence[Any],
+    answers: Sequence[NoisyAnswer],
     lead: str | None,
     classes: bool,
 ) -> Results:
@@ -38,7 +43,7 @@ def mosaic_results(
     names = [attribute.name for attribute in domain.attributes]
     tables = pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
     summary = {"records": records, "tables": len(answers), "cells": sum(len(edge) - 1 for edge in edges)}
-    structure = {
+    structure: dict[str, JSON] = {
         "lead": lead,
         "classes": classes,
         "cells": {name: edge.tolist() for name, edge in zip(names, edges, strict=True)},
@@ -47,7 +52,7 @@ def mosaic_results(
     return Results(drawn, cell_frame(domain, edges, codes), {"tables": tables}, summary, structure)
 
 
-def cell_frame(domain: Domain, edges: Sequence[Ints], codes: Sequence[Any]) -> pl.DataFrame:
+def cell_frame(domain: Domain, edges: Sequence[Ints], codes: Sequence[Codes]) -> pl.DataFrame:
     """The cells of every column, and how many of the released records are in each."""
     parts = []
     for attribute, edge, part in zip(domain.attributes, edges, codes, strict=True):
@@ -68,7 +73,7 @@ def cell_frame(domain: Domain, edges: Sequence[Ints], codes: Sequence[Any]) -> p
     return pl.concat(parts)
 
 
-def _answer_frame(number: int, answer: Any) -> pl.DataFrame:
+def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:
     size = len(answer.noisy)
     return pl.DataFrame(
         {
@@ -82,13 +87,20 @@ def _answer_frame(number: int, answer: Any) -> pl.DataFrame:
     )
 
 
-def _with_names(about: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _with_names(about: CellsOf, names: Sequence[str]) -> dict[str, JSON]:
     """The same with columns by their names instead of their numbers."""
-    named = dict(about)
-    if "columns" in named:
-        named["columns"] = [names[number] for number in named["columns"]]
-    if "column" in named:
-        named["column"] = names[named["column"]]
-    if "tree" in named:
-        named["tree"] = [_with_names(node, names) for node in named["tree"]]
+    named = cast("dict[str, JSON]", dict(about))
+    if "columns" in about:
+        named["columns"] = [names[number] for number in about["columns"]]
+    if "column" in about:
+        named["column"] = names[about["column"]]
+    if "tree" in about:
+        named["tree"] = [_node_with_name(node, names) for node in about["tree"]]
+    return named
+
+
+def _node_with_name(node: TreeNode, names: Sequence[str]) -> dict[str, JSON]:
+    named = cast("dict[str, JSON]", dict(node))
+    if "column" in node:
+        named["column"] = names[node["column"]]
     return named

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic import conditionals
+from cantle.postprocess.mosaic.conditionals import Regression
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import SubTable, sub_tables
@@ -48,7 +49,7 @@ class Model:
         return replace(self, tables=tables)
 
 
-def kernels(records: int) -> Any:
+def kernels(records: int) -> Regression:
     """The compiled kernels where numba is there and they pay, else the plain functions; both give the same records."""
     if records >= COMPILED_FROM and find_spec("numba") is not None:
         from cantle.postprocess.mosaic import _generate_kernels
@@ -57,12 +58,12 @@ def kernels(records: int) -> Any:
     return conditionals
 
 
-def generate(model: Model, records: int, dice: Dice, engine: Any = None) -> list[Any]:
+def generate(model: Model, records: int, dice: Dice, engine: Regression | None = None) -> list[Codes]:
     """Cells of the drawn records, one array per column."""
     engine = engine or kernels(records)
     columns = len(model.one_way)
-    drawn: dict[int, Any] = {}
-    lead = np.zeros(records, dtype=np.uint16)
+    drawn: dict[int, Codes] = {}
+    lead: Codes = np.zeros(records, dtype=np.uint16)
     if model.mixture is not None:
         lead = _draw_alone(model.mixture[None, :], lead, dice, engine)
     elif model.lead is not None:
@@ -76,7 +77,7 @@ def generate(model: Model, records: int, dice: Dice, engine: Any = None) -> list
     return [drawn[column] for column in range(columns)]
 
 
-def _next_column(model: Model, drawn: dict[int, Any], links: Floats) -> int:
+def _next_column(model: Model, drawn: dict[int, Codes], links: Floats) -> int:
     """The column most strongly linked to those drawn; at the beginning the one with the strongest links at all.
 
     A column that explains two others must come before them: drawn last, it could not make them agree any more.
@@ -103,17 +104,17 @@ def _link_strengths(model: Model) -> Floats:
     return np.maximum(links, links.T)
 
 
-def _draw_alone(given: Floats, lead: Any, dice: Dice, engine: Any) -> Any:
+def _draw_alone(given: Floats, lead: Codes, dice: Dice, engine: Regression) -> Codes:
     """A cell for each record from given[lead], spread evenly among records of the same class."""
     return draw_rows(given, lead, _uniforms(lead, len(given), dice, engine))
 
 
-def _uniforms(keys: Any, strata: int, dice: Dice, engine: Any) -> Floats:
+def _uniforms(keys: Codes, strata: int, dice: Dice, engine: Regression) -> Floats:
     shuffle = dice.permutation(np.arange(len(keys), dtype=np.uint32))
     return engine.stratified(keys, strata, shuffle, dice.random(len(keys)))
 
 
-def draw_rows(given: Floats, row: Any, uniforms: Floats) -> Any:
+def draw_rows(given: Floats, row: Codes, uniforms: Floats) -> Codes:
     """For each record an entry of given[row], by a uniform number; the rows need not sum to 1."""
     running = np.cumsum(given, axis=1)
     running /= running[:, -1:]
@@ -125,7 +126,9 @@ def draw_rows(given: Floats, row: Any, uniforms: Floats) -> Any:
     return found.astype(np.uint8 if given.shape[1] <= 256 else np.uint16)
 
 
-def _draw_column(model: Model, column: int, drawn: dict[int, Any], lead: Any, dice: Dice, engine: Any) -> Any:
+def _draw_column(
+    model: Model, column: int, drawn: dict[int, Codes], lead: Codes, dice: Dice, engine: Regression
+) -> Codes:
     given = model.given[column]
     tables = sub_tables(column, drawn, model.tables, model.groupings)
     if not tables:
@@ -144,7 +147,13 @@ def _draw_column(model: Model, column: int, drawn: dict[int, Any], lead: Any, di
 
 
 def _fit(
-    model: Model, column: int, tables: list[SubTable], first: Floats, drawn: dict[int, Any], lead: Any, engine: Any
+    model: Model,
+    column: int,
+    tables: list[SubTable],
+    first: Floats,
+    drawn: dict[int, Codes],
+    lead: Codes,
+    engine: Regression,
 ) -> Floats:
     """Factors of every sub-table, fitted level by level on some of the records; the anchor's factors come last."""
     refined = first.shape[1]
@@ -181,7 +190,7 @@ def _fit(
     return factors
 
 
-def _believe(table: SubTable, rows: Floats, index: Any, starts: Ints, total: float) -> None:
+def _believe(table: SubTable, rows: Floats, index: Codes, starts: Ints, total: float) -> None:
     """Sets the table's goal from what the rows say so far."""
     lines, refined = len(table.counts), rows.shape[1]
     cells = (index.astype(np.int64)[:, None] * refined + np.arange(refined)).ravel()
@@ -193,9 +202,9 @@ def _believe(table: SubTable, rows: Floats, index: Any, starts: Ints, total: flo
     table.believe(model, members, total)
 
 
-def _rows_of(model: Model, table: SubTable, drawn: dict[int, Any], records: int | None = None) -> Any:
+def _rows_of(model: Model, table: SubTable, drawn: dict[int, Codes], records: int | None = None) -> Codes:
     """The row of a sub-table that each record is in."""
-    index: Any = 0
+    index: Codes = np.zeros(1, dtype=np.uint16)
     for parent, groups in zip(table.parents, table.parent_groups, strict=True):
         map_ = model.groupings[parent].map(groups).astype(np.uint16)
         index = index * groups + map_.take(drawn[parent][:records], mode="clip")
@@ -203,8 +212,8 @@ def _rows_of(model: Model, table: SubTable, drawn: dict[int, Any], records: int 
 
 
 def _merge_factors(
-    model: Model, tables: list[SubTable], factors: Floats, drawn: dict[int, Any], refined: int
-) -> tuple[Any, Floats]:
+    model: Model, tables: list[SubTable], factors: Floats, drawn: dict[int, Codes], refined: int
+) -> tuple[Codes, Floats]:
     """The product of all factors of one parent, by its cells; those of joint tables by their rows."""
     single: dict[int, Floats] = {}
     joint = []
@@ -226,7 +235,9 @@ def _merge_factors(
     return stacked, merged
 
 
-def _strata(model: Model, tables: list[SubTable], drawn: dict[int, Any], lead: Any, classes: int) -> tuple[Any, int]:
+def _strata(
+    model: Model, tables: list[SubTable], drawn: dict[int, Codes], lead: Codes, classes: int
+) -> tuple[Codes, int]:
     """Keys of records that share the groups of their strongest parents, and the number of keys."""
     strongest: dict[int, tuple[float, int]] = {}
     for table in tables:
@@ -235,7 +246,7 @@ def _strata(model: Model, tables: list[SubTable], drawn: dict[int, Any], lead: A
             strength = max(before[0], table.strength)
             strongest[table.parents[0]] = (strength, max(before[1], table.parent_groups[0]))
     chosen = sorted(strongest, key=lambda parent: -strongest[parent][0])[:STRONGEST]
-    keys: Any = lead.astype(np.uint32)
+    keys: Codes = lead.astype(np.uint32)
     total = classes
     for parent in chosen:
         groups = strongest[parent][1]
@@ -246,7 +257,9 @@ def _strata(model: Model, tables: list[SubTable], drawn: dict[int, Any], lead: A
     return keys, total
 
 
-def _draw_inside(given: Floats, grouping: Any, refined: int, groups: Any, lead: Any, dice: Dice, engine: Any) -> Any:
+def _draw_inside(
+    given: Floats, grouping: Codes, refined: int, groups: Codes, lead: Codes, dice: Dice, engine: Regression
+) -> Codes:
     """A cell inside each record's group, by the column's distribution given the leading variable."""
     mask = grouping[None, :] == np.arange(refined)[:, None]
     inside = (given[:, None, :] * mask[None]).reshape(-1, given.shape[1])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -75,9 +74,8 @@ def barriers(column: Column, edges: Ints) -> Floats:
 
 def _merge_sequence(masses: Floats, barriers: Floats) -> dict[int, Ints]:
     """Edges (in cells) of every kept grouping; each merge takes the two neighbours of least weighted joint mass."""
-    mass: Any = masses.copy() + 1e-9
-    weight: Any = barriers.copy()
-    edges: Any = np.arange(len(masses) + 1, dtype=np.int64)
+    mass, weight = masses + 1e-9, barriers.copy()
+    edges: Ints = np.arange(len(masses) + 1, dtype=np.int64)
     kept = {len(masses): edges}
     while len(mass) > 1:
         at = int(np.argmin((mass[:-1] + mass[1:]) * weight))

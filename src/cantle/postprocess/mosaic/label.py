@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.mosaic import label_fit
 from cantle.postprocess.mosaic.column_cells import Column
 from cantle.postprocess.mosaic.groupings import Groupings
-from cantle.postprocess.mosaic.label_fit import Block
+from cantle.postprocess.mosaic.label_fit import Block, Sums
 from cantle.postprocess.mosaic.label_tree import cut_back, label_tree, parent_leaves
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.trusted.geometry.boxes import Ints
@@ -25,7 +25,7 @@ CUT_BACKS = (4, 16, 64)
 COMPILED_FROM = 2_000
 
 
-def _engine(records: int) -> Any:
+def _sums(records: int) -> Sums:
     if records >= COMPILED_FROM and find_spec("numba") is not None:
         from cantle.postprocess.mosaic import _label_kernels
 
@@ -53,11 +53,11 @@ class Labels:
         columns, groups = (tuple(part[a] for a in order) for part in (table.columns, table.groups))
         return NoisyTable(columns, groups, table.counts.transpose(order), table.variance)
 
-    def tree(self, cells: Sequence[Any], leaves: int) -> LabelTree:
+    def tree(self, cells: Sequence[Codes], leaves: int) -> LabelTree:
         """The public tree whose leaves are to be counted by class."""
         rows = self._fit_tables(cells)
-        engine = _engine(len(self._draft[0]))
-        soft = self._first.probability(label_fit.stack(rows, self._first.starts), engine)
+        sums = _sums(len(self._draft[0]))
+        soft = self._first.probability(label_fit.stack(rows, self._first.starts), sums)
         others = [n for n in range(len(cells)) if n != self._target]
         tree = label_tree(
             [self._draft[n] for n in others],
@@ -69,40 +69,40 @@ class Labels:
         column = np.where(tree.column < 0, -1, np.array(others)[tree.column])
         return LabelTree(column, tree.goes_left, tree.left, tree.right, tree.leaf)
 
-    def redraw_from(self, cells: Sequence[Any], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Any:
+    def redraw_from(self, cells: Sequence[Codes], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Codes:
         """New labels for other records, from the tree of a release and its counts."""
         self._fit_tables(cells)
         return self.redraw(cells, tree, noisy, variance, dice)
 
-    def redraw(self, cells: Sequence[Any], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Any:
+    def redraw(self, cells: Sequence[Codes], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Codes:
         """New labels for all records, after the leaves were counted."""
-        engine = _engine(len(cells[0]))
+        sums = _sums(len(cells[0]))
         parents = parent_leaves(tree)
         levels = tuple((cut_back(parents, most), label_fit.JOINT) for most in CUT_BACKS if most < len(parents))
         block = Block(tree.locate(self._draft), noisy.astype(np.float64), variance, levels, label_fit.JOINT)
-        final = label_fit.fit([*self._blocks, block], engine, self._first)
+        final = label_fit.fit([*self._blocks, block], sums, self._first)
         rows = [*self._rows(cells), tree.locate(cells)]
-        return label_fit.redraw(final.probability(label_fit.stack(rows, final.starts), engine), dice)
+        return label_fit.redraw(final.probability(label_fit.stack(rows, final.starts), sums), dice)
 
-    def _fit_tables(self, cells: Sequence[Any]) -> list[Any]:
+    def _fit_tables(self, cells: Sequence[Codes]) -> list[Codes]:
         """Fits the model to the tables alone; gives the drafted records' cells in them."""
         self._draft = [part[:DRAFT] for part in cells]
         rows = self._rows(self._draft)
         self._blocks = self._table_blocks(rows)
-        self._first = label_fit.fit(self._blocks, _engine(len(self._draft[0])))
+        self._first = label_fit.fit(self._blocks, _sums(len(self._draft[0])))
         return rows
 
-    def _rows(self, cells: Sequence[Any]) -> list[Any]:
+    def _rows(self, cells: Sequence[Codes]) -> list[Codes]:
         """The cell of each record in every table with the target."""
         rows = [cells[number] for number in self._class_tables]
         for table in self._chosen:
-            index: Any = 0
+            index: Codes = np.zeros(1, dtype=np.uint32)
             for column, groups in zip(table.columns[:-1], table.groups[:-1], strict=True):
                 index = index * groups + self._groupings[column].map(groups).astype(np.uint32)[cells[column]]
             rows.append(index)
         return rows
 
-    def _table_blocks(self, rows: Sequence[Any]) -> list[Block]:
+    def _table_blocks(self, rows: Sequence[Codes]) -> list[Block]:
         blocks = []
         for (number, table), row in zip(self._class_tables.items(), rows, strict=False):
             grouping = self._groupings[number]

@@ -6,12 +6,13 @@ the drafted records. Each cell's misfit is weighed by its own noise, so that rak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.trusted.geometry.boxes import Ints
 
@@ -28,6 +29,20 @@ JOINT = 0.3
 _INTERCEPT = 100.0
 
 
+Curve = Callable[[float, Floats], tuple[float, Floats]]
+"""The curvature of the misfit along a direction: of the intercept, and of the effects."""
+
+
+class Sums(Protocol):
+    """The two sums over records that take the time: those below, or their compiled twins."""
+
+    def gather(self, effects: Floats, rows: Codes) -> Floats:
+        """For each record the sum of the effects of its cells."""
+
+    def scatter(self, values: Floats, rows: Codes, cells: int) -> Floats:
+        """For each cell the sum of its records' values."""
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """One partition of the records with noisy counts of both classes.
@@ -35,7 +50,7 @@ class Block:
     `levels` are coarser groupings of its cells with the prior variances of their effects, `own` is that of the cells'.
     """
 
-    rows: Any  # the cell of each drafted record
+    rows: Codes  # the cell of each drafted record
     counts: Floats  # (cells, 2)
     noise: float
     levels: tuple[tuple[Ints, float], ...]
@@ -54,16 +69,16 @@ class LabelFit:
     effects: Floats
     starts: Ints
 
-    def probability(self, rows: Any, engine: Any) -> Floats:
+    def probability(self, rows: Codes, sums: Sums) -> Floats:
         """p of records, given their cells (records x blocks, offset by the blocks' starts)."""
-        return sigmoid(self.intercept + engine.gather(self.effects, rows))
+        return sigmoid(self.intercept + sums.gather(self.effects, rows))
 
 
 def sigmoid(value: Floats) -> Floats:
     return 1 / (1 + np.exp(-np.clip(value, -30, 30)))
 
 
-def stack(rows: Sequence[Any], starts: Ints) -> Any:
+def stack(rows: Sequence[Codes], starts: Ints) -> Codes:
     """Cells of records, one row per block, numbered across blocks."""
     made = np.empty((len(rows), len(rows[0])), dtype=np.uint32)
     for number, row in enumerate(rows):
@@ -71,9 +86,9 @@ def stack(rows: Sequence[Any], starts: Ints) -> Any:
     return made
 
 
-def fit(blocks: Sequence[Block], engine: Any, before: LabelFit | None = None) -> LabelFit:
+def fit(blocks: Sequence[Block], sums: Sums, before: LabelFit | None = None) -> LabelFit:
     """The effects of least misfit plus prior; `before` holds a start for the first of the blocks."""
-    problem = _Problem(blocks, engine)
+    problem = _Problem(blocks, sums)
     effects = np.zeros(problem.cells)
     ones = sum(block.counts[:, 1].sum() for block in blocks)
     everyone = sum(block.counts.sum() for block in blocks)
@@ -90,8 +105,8 @@ def fit(blocks: Sequence[Block], engine: Any, before: LabelFit | None = None) ->
 class _Problem:
     """Linearised least squares in the effects, solved by conjugate gradients preconditioned block by block."""
 
-    def __init__(self, blocks: Sequence[Block], engine: Any) -> None:
-        self.engine = engine
+    def __init__(self, blocks: Sequence[Block], sums: Sums) -> None:
+        self.sums = sums
         self.starts = np.concatenate([[0], np.cumsum([b.cells for b in blocks])]).astype(np.int64)
         self.cells = int(self.starts[-1])
         self.rows = stack([b.rows for b in blocks], self.starts)
@@ -103,33 +118,35 @@ class _Problem:
 
     def step(self, intercept: float, effects: Floats) -> tuple[float, Floats]:
         """One Gauss-Newton step."""
-        p = sigmoid(intercept + self.engine.gather(effects, self.rows))
+        p = sigmoid(intercept + self.sums.gather(effects, self.rows))
         known = self.members > 0
         members = np.where(known, self.members, 1.0)
-        mean = self.engine.scatter(p, self.rows, self.cells) / members
+        mean = self.sums.scatter(p, self.rows, self.cells) / members
         miss = self.counts[:, 1] * (1 - mean) - self.counts[:, 0] * mean
         spread = self.noise * (mean**2 + (1 - mean) ** 2) + self.total * mean * (1 - mean)
         weight = np.where(known, 1 / np.maximum(spread, 1e-9), 0.0)
         slope = np.where(known, self.total / members, 0.0)
         change = p * (1 - p)
-        reach = slope * self.engine.scatter(change, self.rows, self.cells)
+        reach = slope * self.sums.scatter(change, self.rows, self.cells)
         near = self._inverses(weight * reach**2)
         near_shift = 1 / (float(weight @ reach**2) + 1 / _INTERCEPT)
 
         def curve(shift: float, direction: Floats) -> tuple[float, Floats]:
-            moved = change * (shift + self.engine.gather(direction, self.rows))
-            cells = weight * slope**2 * self.engine.scatter(moved, self.rows, self.cells)
-            pulled = change * self.engine.gather(cells, self.rows)
-            bent = self.engine.scatter(pulled, self.rows, self.cells) + _apply(self.precision, direction, self.starts)
+            moved = change * (shift + self.sums.gather(direction, self.rows))
+            cells = weight * slope**2 * self.sums.scatter(moved, self.rows, self.cells)
+            pulled = change * self.sums.gather(cells, self.rows)
+            bent = self.sums.scatter(pulled, self.rows, self.cells) + _apply(self.precision, direction, self.starts)
             return float(pulled.sum()) + shift / _INTERCEPT, bent
 
-        pulled = change * self.engine.gather(weight * slope * miss, self.rows)
+        pulled = change * self.sums.gather(weight * slope * miss, self.rows)
         rest0 = float(pulled.sum()) - intercept / _INTERCEPT
-        rest = self.engine.scatter(pulled, self.rows, self.cells) - _apply(self.precision, effects, self.starts)
+        rest = self.sums.scatter(pulled, self.rows, self.cells) - _apply(self.precision, effects, self.starts)
         shift, move = self._solve(rest0, rest, curve, near_shift, near)
         return intercept + shift, effects + move
 
-    def _solve(self, rest0: float, rest: Floats, curve: Any, near0: float, near: list[Floats]) -> tuple[float, Floats]:
+    def _solve(
+        self, rest0: float, rest: Floats, curve: Curve, near0: float, near: list[Floats]
+    ) -> tuple[float, Floats]:
         """The move that takes the gradient `rest` away, by preconditioned conjugate gradients."""
         shift, move = 0.0, np.zeros(self.cells)
         z0, z = near0 * rest0, _apply(near, rest, self.starts)
@@ -150,10 +167,11 @@ class _Problem:
 
     def _inverses(self, diagonal: Floats) -> list[Floats]:
         """For each block the inverse of its own part of the curvature."""
-        made: list[Any] = []
+        made: list[Floats] = []
         for number, precision in enumerate(self.precision):
             part = diagonal[self.starts[number] : self.starts[number + 1]]
-            made.append(1 / (precision + part) if precision.ndim == 1 else np.linalg.inv(precision + np.diag(part)))
+            own = precision + (part if precision.ndim == 1 else np.diag(part))
+            made.append(1 / own if own.ndim == 1 else np.asarray(np.linalg.inv(own), dtype=np.float64))
         return made
 
 
@@ -176,7 +194,7 @@ def _apply(matrices: Sequence[Floats], vector: Floats, starts: Ints) -> Floats:
     return made
 
 
-def gather(effects: Floats, rows: Any) -> Floats:
+def gather(effects: Floats, rows: Codes) -> Floats:
     """For each record the sum of the effects of its cells, block after block."""
     total = effects[rows[0]]
     for row in rows[1:]:
@@ -184,12 +202,12 @@ def gather(effects: Floats, rows: Any) -> Floats:
     return total
 
 
-def scatter(values: Floats, rows: Any, cells: int) -> Floats:
+def scatter(values: Floats, rows: Codes, cells: int) -> Floats:
     """For each cell the sum of its records' values."""
     return np.bincount(rows.ravel(), np.tile(values, len(rows)), minlength=cells).astype(np.float64)
 
 
-def redraw(probability: Floats, dice: Dice) -> Any:
+def redraw(probability: Floats, dice: Dice) -> Codes:
     """Labels with these probabilities by systematic sampling along the sorted probabilities."""
     order = np.argsort(probability, kind="stable")
     running = np.floor(np.cumsum(probability[order]) + dice.random())

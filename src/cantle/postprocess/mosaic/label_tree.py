@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
+
+Cut = tuple[float, int, Ints, int, Bools]
+"""Minus the gain of a cut, the node, its records, the column, and which cells go left."""
 
 FEWEST = 10
 """Drafted records that a leaf must have."""
 
 
 def label_tree(
-    cells: Sequence[Any], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats, leaves: int
+    cells: Sequence[Codes], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats, leaves: int
 ) -> LabelTree:
     """A best-first Gini tree with soft labels.
 
@@ -28,7 +31,7 @@ def label_tree(
 
 
 class _Grower:
-    def __init__(self, cells: Sequence[Any], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats) -> None:
+    def __init__(self, cells: Sequence[Codes], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats) -> None:
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
         self.place = np.concatenate([np.arange(size) for size in sizes]).astype(np.float64)
@@ -39,7 +42,7 @@ class _Grower:
     def grow(self, leaves: int) -> LabelTree:
         column, goes_left, left, right, leaf = [-1], [np.zeros(0, dtype=bool)], [-1], [-1], [0]
         leaves_so_far = 1
-        waiting: list[Any] = []
+        waiting: list[Cut] = []
         self._offer(waiting, 0, np.arange(len(self.soft)))
         while waiting and leaves_so_far < leaves:
             _, node, rows, at, mask = heapq.heappop(waiting)
@@ -58,7 +61,7 @@ class _Grower:
         arrays = [np.array(part, dtype=np.int64) for part in (column, left, right, leaf)]
         return LabelTree(arrays[0], tuple(goes_left), arrays[1], arrays[2], arrays[3])
 
-    def _offer(self, waiting: list[Any], node: int, rows: Ints) -> None:
+    def _offer(self, waiting: list[Cut], node: int, rows: Ints) -> None:
         """Puts the best cut of a node on the heap, if there is one."""
         if len(rows) < 2 * FEWEST:
             return

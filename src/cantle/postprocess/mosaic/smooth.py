@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
@@ -78,7 +77,9 @@ def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float
     return result
 
 
-def combine(counts: Floats, variance: Floats, group: Any, sums: Floats, sums_variance: Floats) -> tuple[Floats, Floats]:
+def combine(
+    counts: Floats, variance: Floats, group: Codes, sums: Floats, sums_variance: Floats
+) -> tuple[Floats, Floats]:
     """Counts corrected by noisy sums of groups of them: gain var_x / (var_x + var_y), equally inside a group."""
     size = np.bincount(group)
     own = np.bincount(group, variance)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Bools
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.mosaic.groupings import MOST_GROUPS
 from cantle.trusted.geometry.boxes import Ints
@@ -113,7 +113,7 @@ class Survivors:
         joined = np.isin(self._component, self._component[list(members)])
         self._component[joined] = self._component[members[0]]
 
-    def _are_fresh(self) -> Any:
+    def _are_fresh(self) -> Bools:
         used = np.bincount(self._set_of_pair, self._pair_is_used[self._pair], minlength=len(self._sets))
         fresh = used <= _OVERLAP * np.bincount(self._set_of_pair, minlength=len(self._sets))
         if not self._joining:

@@ -93,6 +93,7 @@ class DatabaseEngine(Tables):
 
     def count_all(self, workload: TableWorkload) -> Ints:
         """Many questions in one statement, then tables of pairs as all cross tables."""
+        assert self._all is not None
         asked = [self._answers(workload.within, family) for family in (workload.one_column, workload.more_columns)]
         return np.concatenate([*asked, self._tables_of(self._all, workload.within, workload.pairs)])
 
@@ -183,6 +184,7 @@ class DatabaseEngine(Tables):
 
     def _answers(self, within: ColumnCells, questions: Questions) -> Ints:
         """How many records answer yes to each question."""
+        assert self._all is not None
         table, edges = self._all, [edge.tolist() for edge in within.edges]
         conditions = []
         for column, lo, hi in zip(questions.column.tolist(), questions.lo.tolist(), questions.hi.tolist(), strict=True):
