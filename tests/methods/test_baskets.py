@@ -9,6 +9,7 @@ from cantle.errors import ParameterError
 from cantle.methods.baskets import Baskets, CuratorAsker
 from cantle.postprocess.baskets.questions import PAID, Terms, ask_all
 from cantle.postprocess.baskets.synthesis import synthesise
+from cantle.postprocess.counts import public_dice
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
@@ -57,7 +58,7 @@ def run(starts, items, universe, epsilon=1.0, max_records=1, **given):
 
 
 def records(method, seed=1):
-    return synthesise(method.measured, np.random.default_rng(seed))
+    return synthesise(method.measured, public_dice(seed))
 
 
 def supports(rows, universe):

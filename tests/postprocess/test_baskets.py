@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cantle import _fast
 from cantle.errors import ParameterError
 from cantle.postprocess.baskets import pair_plan, pool, rake, synthesis
 from cantle.postprocess.baskets.given_pairs import GivenPairs, find_pairs
 from cantle.postprocess.baskets.item_supports import ItemSupports, fit_supports
 from cantle.postprocess.baskets.pool import HeadModel, make_pool
 from cantle.postprocess.baskets.set_sizes import SizeModel, fit_sizes, size_edges
+from cantle.postprocess.counts import public_dice
 from cantle.trusted.engines import basket_counts
 from cantle.trusted.geometry.set_parts import PARTS
 
@@ -75,7 +75,7 @@ def noisy_supports(rng, truth, scale, strata):
 
 @pytest.mark.parametrize("strata", [1, 2])
 def test_posterior_means_are_nearer_than_clipped_counts(strata):
-    rng = np.random.default_rng(3)
+    rng = public_dice(3)
     truth = 3000 / np.arange(1, 2001)
     sizes = SizeModel(np.array([3]), np.array([truth.sum() / 3]), truth.sum() / 3)
     noisy = noisy_supports(rng, truth, 10.0, strata)
@@ -86,7 +86,7 @@ def test_posterior_means_are_nearer_than_clipped_counts(strata):
 
 
 def test_departments_bring_items_below_the_noise_nearer():
-    rng = np.random.default_rng(4)
+    rng = public_dice(4)
     departments = np.arange(4000) // 500
     truth = np.repeat([0.0, 0.0, 1.0, 0.0, 12.0, 0.0, 6.0, 0.0], 500)
     sizes = SizeModel(np.array([2]), np.array([truth.sum() / 2]), truth.sum() / 2)
@@ -155,21 +155,20 @@ def test_pair_plans_fit_the_universe(universe):
 
 @pytest.mark.parametrize("head", [False, True])
 @pytest.mark.parametrize("universe", [6, 12, 2000])
-def test_kernels_make_the_same_pool_and_weights(head, universe, monkeypatch):
+def test_kernels_make_the_same_pool_and_weights(head, universe):
     pytest.importorskip("numba")
     measured, answers = some_measured(universe, head=head), []
     for compiled in (False, True):
-        monkeypatch.setattr(_fast, "worth_loading", lambda _, compiled=compiled: compiled)
         made = make_pool(
             measured.head,
             measured.sizes,
             synthesis.first_model(measured),
             measured.items.support,
             700,
-            np.random.default_rng(5),
+            public_dice(5, compiled=compiled),
         )
-        found = find_pairs(made, measured.pairs, universe)
-        weights = synthesis.pool_weights(made, measured)
+        found = find_pairs(made, measured.pairs, universe, compiled=compiled)
+        weights = synthesis.pool_weights(made, measured, compiled=compiled)
         answers.append((made.starts, made.items, made.cell, found.starts, found.rows, found.top, weights))
     for plain, kernel in zip(*answers, strict=True):
         assert plain.dtype == kernel.dtype
@@ -181,7 +180,7 @@ def test_records_of_the_pool_are_sets_of_their_size(head):
     measured = some_measured(head=head)
     made = make_pool(
         measured.head, measured.sizes, synthesis.first_model(measured), measured.items.support, 2000,
-        np.random.default_rng(1),
+        public_dice(1),
     )  # fmt: skip
     inside = np.diff(made.items)
     inside[made.starts[1:-1] - 1] = 1
@@ -202,20 +201,19 @@ def test_sizes_are_the_same_for_all_patterns_of_equally_many_head_items():
     head = HeadModel(np.array([0, 1]), np.array([1, 2]), np.array([500.0, 500.0]), 0.0)
     measured = synthesis.Measured(sizes, some_measured().items, head, GivenPairs.none())
     model = synthesis.first_model(measured)
-    made = make_pool(head, sizes, model, measured.items.support, 4000, np.random.default_rng(2))
+    made = make_pool(head, sizes, model, measured.items.support, 4000, public_dice(2))
     alone = [(np.diff(made.starts)[made.cell == cell] == 1).mean() for cell in (0, 1)]
     assert abs(alone[0] - alone[1]) < 0.1
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_record_that_wants_every_item_gets_every_item(compiled, monkeypatch):
+def test_a_record_that_wants_every_item_gets_every_item(compiled):
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(_fast, "worth_loading", lambda _: compiled)
     sizes = SizeModel(np.array([5]), np.array([100.0]), 100.0)
     items = ItemSupports(np.array([100.0, 1e-6, 0.0, 0.0, 0.0]), np.zeros(5), np.full(5, 1e-9), 5, 1.0)
     measured = synthesis.Measured(sizes, items, HeadModel.none(100.0), GivenPairs.none())
-    starts, codes = synthesis.synthesise(measured, np.random.default_rng(0))
+    starts, codes = synthesis.synthesise(measured, public_dice(0, compiled=compiled))
     assert codes.reshape(100, 5).tolist() == [[0, 1, 2, 3, 4]] * 100
     assert starts[-1] == 500
 
@@ -233,11 +231,11 @@ def exact_answers(records, universe, most):
 
 
 def test_raking_meets_given_pairs_supports_and_sizes_on_the_pool():
-    rng, universe = np.random.default_rng(8), 14
+    rng, universe = public_dice(8), 14
     kinds = [np.sort(rng.choice(universe, size, replace=False)) for size in rng.integers(1, 5, size=60)]
     measured = exact_answers([kinds[k] for k in rng.integers(len(kinds), size=5000)], universe, 3)
     model = synthesis.first_model(measured)
-    made = make_pool(measured.head, measured.sizes, model, measured.items.support, 20_000, np.random.default_rng(1))
+    made = make_pool(measured.head, measured.sizes, model, measured.items.support, 20_000, public_dice(1))
     pairs, (items, _, sizes) = synthesis.features_of(made, measured)
     unraked = np.full(20_000, 5000 / 20_000)
     weights = synthesis.pool_weights(made, measured)
@@ -255,7 +253,7 @@ def test_weights_stay_below_their_cap():
 
 
 def test_systematic_draws_take_whole_shares_and_never_a_weight_of_zero():
-    drawn = pool._systematic(np.array([0.0, 3.0, 1.0, 0.0]), 400, np.random.default_rng(0))
+    drawn = pool._systematic(np.array([0.0, 3.0, 1.0, 0.0]), 400, public_dice(0))
     assert np.bincount(drawn, minlength=4).tolist() == [0, 300, 100, 0]
 
 
@@ -264,7 +262,7 @@ def test_no_records_are_drawn_where_the_noisy_number_is_below_one(total):
     measured = some_measured()
     sizes = SizeModel(measured.sizes.size, measured.sizes.count / 1000, total)
     starts, codes = synthesis.synthesise(
-        synthesis.Measured(sizes, measured.items, measured.head, measured.pairs), np.random.default_rng(0)
+        synthesis.Measured(sizes, measured.items, measured.head, measured.pairs), public_dice(0)
     )
     assert starts.tolist() == [0]
     assert not len(codes)
@@ -274,20 +272,18 @@ def test_more_records_than_can_be_drawn_are_refused():
     measured = some_measured()
     sizes = SizeModel(measured.sizes.size, measured.sizes.count * 1e9, 1e12)
     with pytest.raises(ParameterError, match="raise epsilon"):
-        synthesis.synthesise(
-            synthesis.Measured(sizes, measured.items, measured.head, measured.pairs), np.random.default_rng(0)
-        )
+        synthesis.synthesise(synthesis.Measured(sizes, measured.items, measured.head, measured.pairs), public_dice(0))
 
 
 def test_the_same_dice_draw_the_same_records():
-    first, second = (synthesis.synthesise(some_measured(head=True), np.random.default_rng(9)) for _ in range(2))
+    first, second = (synthesis.synthesise(some_measured(head=True), public_dice(9)) for _ in range(2))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
     assert len(first[0]) == 1001
 
 
 def test_few_records_are_not_lost_with_their_uncertain_sizes():
     """Where hardly a size stands out of the noise, the number of records is still right in the mean."""
-    rng, edges, truth = np.random.default_rng(2), size_edges(30), np.zeros(16, np.int64)
+    rng, edges, truth = public_dice(2), size_edges(30), np.zeros(16, np.int64)
     truth[:6] = 100
     chance = -np.expm1(-0.04)
     noisy = [truth + rng.geometric(chance, 16) - rng.geometric(chance, 16) for _ in range(200)]

@@ -164,7 +164,7 @@ def test_kernels_and_plain_paths_give_the_same_release(monkeypatch: pytest.Monke
     pytest.importorskip("numba", reason="numba is not installed (extra fast)")
     made = []
     for compiled in (False, True):
-        monkeypatch.setattr(_fast, "worth_loading", lambda _, compiled=compiled: compiled)
+        monkeypatch.setattr(_fast, "worth_loading", lambda *_, compiled=compiled: compiled)
         made.append(released.__wrapped__(epsilon=40))
     assert made[0].groups.equals(made[1].groups)
     assert made[0].records.equals(made[1].records)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 import numpy as np
 import polars as pl
 
+from cantle import _fast
 from cantle.data.engine_choice import IN_MEMORY_ONLY, EngineChoice, Opened, refuse_nodes
 from cantle.data.fimi import Ints, read_tokens
 from cantle.data.frames import frame_or_series
@@ -97,6 +98,10 @@ class AsksSets(Protocol):
     def most(self) -> int:
         """The number of items kept per record."""
 
+    @property
+    def kernels_from(self) -> int | None:
+        """Records from which on its compiled kernels pay off; None: it has none."""
+
 
 def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
     """Refuses FIMI lines that cannot hold the declared items, and a list of nodes."""
@@ -110,7 +115,10 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """The sets behind an engine, and the form they came in."""
     baskets = read_baskets(data, schema)
-    return asdict(baskets.form), SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most)
+    least = method.kernels_from
+    compiled = least is not None and _fast.worth_loading(len(baskets.starts) - 1, least)
+    engine = SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most, compiled=compiled)
+    return asdict(baskets.form), engine
 
 
 def read_baskets(data: object, schema: SetSchema) -> Baskets:

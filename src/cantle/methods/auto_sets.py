@@ -48,6 +48,7 @@ class BySizes:
 
     Settings: ClassVar[type] = Baskets.Settings
     kind: ClassVar[str] = "sets"
+    kernels_from: ClassVar[int | None] = Baskets.kernels_from
 
     def __init__(self, schema: SetSchema) -> None:
         self.schema, size = schema, schema.universe.size

@@ -22,7 +22,7 @@ from cantle.postprocess.baskets.questions import (
     ask_sizes,
     require_shareable,
 )
-from cantle.postprocess.baskets.synthesis import Measured
+from cantle.postprocess.baskets.synthesis import KERNELS_FROM, Measured
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_baskets import basket_results
 from cantle.postprocess.results import Results
@@ -54,6 +54,7 @@ class Baskets:
     name: ClassVar[str] = "baskets"
     Settings: ClassVar[type] = BasketSettings
     kind: ClassVar[str] = "sets"
+    kernels_from: ClassVar[int | None] = KERNELS_FROM
 
     def __init__(self, schema: SetSchema, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(BasketSettings, "baskets", PRESETS, preset, given)

@@ -85,6 +85,7 @@ class DiffPart:
     name: ClassVar[str] = "diffpart"
     Settings: ClassVar[type] = DiffPartSettings
     kind: ClassVar[str] = "sets"
+    kernels_from: ClassVar[int | None] = None
 
     def __init__(self, schema: SetSchema, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(DiffPartSettings, "diffpart", PRESETS, preset, given)

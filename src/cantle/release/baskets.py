@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle import _fast
 from cantle.errors import VerifyError
 from cantle.postprocess.baskets.pair_plan import pair_cells
 from cantle.postprocess.baskets.questions import PAID, Answers, Terms, ask_all
-from cantle.postprocess.baskets.synthesis import Measured, synthesise
+from cantle.postprocess.baskets.synthesis import KERNELS_FROM, Measured, synthesise
 from cantle.postprocess.counts import Dice, public_dice
 from cantle.postprocess.from_baskets import LONG, SHORT, basket_frame, basket_groups, summary_of
 from cantle.release import Release
@@ -95,7 +96,13 @@ def answers_of(release: Release) -> tuple[Released, Answers, Measured]:
 def sample_baskets(release: Release, n: int, dice: Dice) -> pl.DataFrame:
     """n more records, from the noisy numbers alone."""
     _, _, measured = answers_of(release)
+    dice.compiled = _worth_loading(measured)
     return basket_frame(*synthesise(measured, dice, n), universe_of(release.manifest))
+
+
+def _worth_loading(measured: Measured) -> bool:
+    """Whether kernels pay off: the work grows with the records that the sizes say, however few are drawn."""
+    return _fast.worth_loading(round(measured.sizes.total), KERNELS_FROM)
 
 
 def basket_problems(release: Release) -> Iterator[str]:
@@ -134,7 +141,8 @@ def _record_problems(release: Release, answers: Answers, measured: Measured) -> 
     manifest = release.manifest
     universe = universe_of(manifest)
     records = list_frame(as_polars(release.records, manifest), manifest)["items"]
-    starts, items = synthesise(measured, public_dice(manifest.postprocessing["seed"]))
+    dice = public_dice(manifest.postprocessing["seed"], compiled=_worth_loading(measured))
+    starts, items = synthesise(measured, dice)
     stated = summary_of(answers, len(starts) - 1)
     if len(records) != len(starts) - 1 or manifest.summary != stated:
         yield "the records or the summary are not what the noisy numbers say"

@@ -5,7 +5,6 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from cantle import _fast
 from cantle.trusted.engines import basket_counts
 from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, PARTS, item_parts, pair_parts
 
@@ -72,16 +71,15 @@ def test_pairs_of_a_very_long_record_do_not_count_while_its_items_do():
 
 
 @pytest.mark.parametrize("longest", [1, 6, 300])
-def test_kernels_count_what_the_plain_forms_count(longest, monkeypatch):
+def test_kernels_count_what_the_plain_forms_count(longest):
     pytest.importorskip("numba")
     universe = 320
     starts, items = random_records(np.random.default_rng(longest), 60, universe, longest)
     top = np.arange(0, universe, 2)
     answers = []
     for compiled in (False, True):
-        monkeypatch.setattr(_fast, "worth_loading", lambda _, compiled=compiled: compiled)
-        cells, parts = basket_counts.count_pairs(starts, items, universe, top, 5)
-        answers.append((basket_counts.count_items(starts, items, universe, 3, True), cells, parts))
+        cells, parts = basket_counts.count_pairs(starts, items, universe, top, 5, compiled=compiled)
+        answers.append((basket_counts.count_items(starts, items, universe, 3, True, compiled=compiled), cells, parts))
     for plain, kernel in zip(*answers, strict=True):
         assert np.array_equal(plain, kernel)
         assert plain.dtype == kernel.dtype

@@ -19,7 +19,7 @@ from cantle.trusted.geometry.boxes import Ints
 def _cut_by_popularity(_original: Any) -> Any:
     """Long records count with the items that most records have, not with parts of all of theirs."""
 
-    def count_items(starts: Ints, items: Ints, universe: int, most: int, strata: bool) -> Ints:
+    def count_items(starts: Ints, items: Ints, universe: int, most: int, strata: bool, **_: object) -> Ints:
         held = np.bincount(items, minlength=universe)
         counts = np.zeros(2 * universe, dtype=np.int64)
         for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):

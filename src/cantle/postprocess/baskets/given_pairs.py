@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
 from cantle.postprocess.baskets.pair_plan import PairPlan, pair_cells, pair_places
-from cantle.postprocess.baskets.pool import WORK, Codes, Pool
+from cantle.postprocess.baskets.pool import Codes, Pool
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
@@ -58,14 +57,14 @@ class PairRows:
     top: Ints
 
 
-def find_pairs(pool: Pool, pairs: GivenPairs, universe: int) -> PairRows:
+def find_pairs(pool: Pool, pairs: GivenPairs, universe: int, *, compiled: bool = False) -> PairRows:
     """The records that hold each given pair."""
     place_of = np.full(universe, -1, np.int32)
     place_of[pairs.items] = np.arange(len(pairs.items))
     if not len(pairs.cell):
         nothing = np.zeros(1, np.int64)
         return PairRows(nothing, np.zeros(0, np.int32), np.zeros(len(pool.starts) - 1, np.int64))
-    if _fast.worth_loading(WORK * (len(pool.starts) - 1)):
+    if compiled:
         return _compiled_pairs(pool, pairs, place_of)
     return plain_pairs(pool, pairs, place_of)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
+from cantle._arrays import Words
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Dice, Floats
 from cantle.trusted.geometry.boxes import Bools, Ints
@@ -24,9 +24,6 @@ Codes = npt.NDArray[np.int32]
 
 REFUSALS = 16
 """Tries for one item; after them the next item that is free is taken."""
-
-WORK = 4
-"""Records of a pool cost about this many times as much as records of other plain paths (`_fast.FROM`)."""
 
 _BLOCK = 1 << 15  # records filled at once by the plain walk
 
@@ -83,7 +80,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     alone = np.flatnonzero(held == 0)
     items[starts[alone]] = _systematic(model.first, len(alone), dice)[dice.permutation(len(alone))]
     seed = int(dice.integers(1 << 62))
-    length = _fill(starts, items, np.maximum(held, 1), model, seed)
+    length = _fill(starts, items, np.maximum(held, 1), model, seed, compiled=dice.compiled)
     if (length != size).any():  # fewer items are left than the size wants
         keep = np.arange(len(items)) - np.repeat(starts[:-1], size) < np.repeat(length, size)
         starts, items = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)]), items[keep]
@@ -134,14 +131,14 @@ def _sizes(held: Ints, sizes: SizeModel, head_share: float, model: WalkModel, di
     return size
 
 
-def _fill(starts: Ints, items: Codes, filled: Ints, model: WalkModel, seed: int) -> Ints:
+def _fill(starts: Ints, items: Codes, filled: Ints, model: WalkModel, seed: int, *, compiled: bool) -> Ints:
     """Fills all records in place, items ascending; gives how many items each has."""
     state = scramble(np.arange(len(filled), dtype=np.uint64) + np.uint64(seed))
     mass = np.cumsum(model.weight)
     background = np.cumsum(model.background * ~model.head)
     if len(background) and background[-1] <= 0:
         background = np.cumsum((~model.head).astype(float))
-    if _fast.worth_loading(WORK * len(filled)):
+    if compiled:
         from cantle.postprocess.baskets import _kernels
 
         length = filled.copy()
@@ -153,7 +150,7 @@ def _fill(starts: Ints, items: Codes, filled: Ints, model: WalkModel, seed: int)
 
 
 def plain_walk(
-    state: npt.NDArray[np.uint64],
+    state: Words,
     starts: Ints,
     items: Codes,
     filled: Ints,
@@ -175,9 +172,7 @@ def plain_walk(
     return length
 
 
-def _walk_block(
-    table: Codes, filled: Ints, state: npt.NDArray[np.uint64], model: WalkModel, mass: Floats, background: Floats
-) -> Ints:
+def _walk_block(table: Codes, filled: Ints, state: Words, model: WalkModel, mass: Floats, background: Floats) -> Ints:
     length, refused, tried = filled.copy(), np.zeros(len(filled), np.int64), np.zeros(len(filled), np.uint64)
     open_ = np.flatnonzero(length < table.shape[1])
     while len(open_):

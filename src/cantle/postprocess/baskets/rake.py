@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cantle import _fast
 from cantle._arrays import Codes
-from cantle.postprocess.baskets.pool import WORK
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
@@ -39,27 +37,29 @@ class Features:
         return np.bincount(owner, (weights * self.part)[self.rows], len(self.target)).astype(float)
 
 
-def postings(feature: Codes, rows: npt.NDArray[np.int32], number: int) -> tuple[Ints, npt.NDArray[np.int32]]:
+def postings(
+    feature: Codes, rows: npt.NDArray[np.int32], number: int, *, compiled: bool = False
+) -> tuple[Ints, npt.NDArray[np.int32]]:
     """Occurrences (feature, row) as ragged rows by feature; rows stay in order."""
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(feature, minlength=number))])
-    if _fast.worth_loading(len(feature)):
+    if compiled:
         from cantle.postprocess.baskets import _kernels
 
         return starts, _kernels.by_feature(feature, rows, starts[:-1].copy())
     return starts, rows[np.argsort(feature, kind="stable")]
 
 
-def rake(weights: Floats, pairs: Features, others: list[Features], cap: float) -> Floats:
+def rake(weights: Floats, pairs: Features, others: list[Features], cap: float, *, compiled: bool = False) -> Floats:
     """The weights after all sweeps; none exceeds `cap`."""
     weights = weights.copy()
     for sweep in range(SWEEPS + LAST):
         for features in [pairs, *others] if sweep < SWEEPS else others:
-            _sweep(weights, features, cap)
+            _sweep(weights, features, cap, compiled=compiled)
     return weights
 
 
-def _sweep(weights: Floats, features: Features, cap: float) -> None:
-    if _fast.worth_loading(WORK * len(weights)):
+def _sweep(weights: Floats, features: Features, cap: float, *, compiled: bool) -> None:
+    if compiled:
         from cantle.postprocess.baskets import _kernels
 
         f = features

@@ -22,6 +22,8 @@ from cantle.trusted.geometry.set_parts import PARTS, item_parts, pair_parts
 
 POOL = (300_000, 600_000)
 """Fewest and most records of a pool."""
+KERNELS_FROM = 50_000
+"""Records from which on kernels pay off: the work is done on a pool of several times as many."""
 _PER_RECORD = 4  # records of a pool per record of the data, at most
 _TRIAL, _TRIALS = 150_000, 2  # records and number of the trial pools that calibrate the walk
 _MOST_FOLLOWED = 0.95
@@ -53,7 +55,8 @@ def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) 
         for _ in range(_TRIALS):
             model = _calibrated(model, measured, min(number, _TRIAL), dice)
     pool = make_pool(measured.head, measured.sizes, model, measured.items.support, number, dice)
-    return draw_records(pool, pool_weights(pool, measured), drawn, dice)
+    weights = pool_weights(pool, measured, compiled=dice.compiled)
+    return draw_records(pool, weights, drawn, dice)
 
 
 def first_model(measured: Measured) -> WalkModel:
@@ -83,7 +86,10 @@ def _calibrated(model: WalkModel, measured: Measured, number: int, dice: Dice) -
     unit = measured.sizes.records / (len(pool.starts) - 1)
     ratio = support / np.maximum(np.bincount(pool.items, minlength=universe) * unit, _EXACT)
     change = np.where(model.head, 1.0, np.clip(ratio, 0.3, 3.0) ** 0.7)
-    shown = _partner_counts(model, measured.pairs, find_pairs(pool, measured.pairs, universe)) * unit
+    shown = (
+        _partner_counts(model, measured.pairs, find_pairs(pool, measured.pairs, universe, compiled=dice.compiled))
+        * unit
+    )
     source = np.repeat(np.arange(universe), np.diff(model.starts))
     target = np.minimum(first_model(measured).weight, np.inf)
     weight = model.weight * np.clip(target / np.maximum(shown, _EXACT), 0.3, 3.0) ** 0.7
@@ -109,15 +115,15 @@ def _partner_counts(model: WalkModel, pairs: GivenPairs, rows: PairRows) -> Floa
     return count[order][np.searchsorted(key[order], wanted)]
 
 
-def pool_weights(pool: Pool, measured: Measured) -> Floats:
+def pool_weights(pool: Pool, measured: Measured, *, compiled: bool = False) -> Floats:
     """Weights of a pool raked to all that was measured."""
     number = len(pool.starts) - 1
     average = measured.sizes.records / number
-    pairs, others = features_of(pool, measured)
-    return rake(np.full(number, average), pairs, others, _HEAVIEST * average)
+    pairs, others = features_of(pool, measured, compiled=compiled)
+    return rake(np.full(number, average), pairs, others, _HEAVIEST * average, compiled=compiled)
 
 
-def features_of(pool: Pool, measured: Measured) -> tuple[Features, list[Features]]:
+def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tuple[Features, list[Features]]:
     """Given pairs; and item supports by stratum, head patterns, sizes."""
     rows = np.arange(len(pool.starts) - 1, dtype=np.int32)
     sizes = measured.sizes
@@ -125,23 +131,23 @@ def features_of(pool: Pool, measured: Measured) -> tuple[Features, list[Features
     head_target = np.append(np.maximum(measured.head.count, 0.0), max(measured.head.rest, 0.0))
     certain = np.ones(len(rows))
     exact = [
-        Features(*postings(cell, rows, len(target)), target, certain, _EXACT, (0.2, 5.0))
+        Features(*postings(cell, rows, len(target), compiled=compiled), target, certain, _EXACT, (0.2, 5.0))
         for cell, target in ((pool.cell, head_target), (nearest, sizes.count))
     ]
-    return _pair_features(pool, measured), [_item_features(pool, measured.items, rows), *exact]
+    return _pair_features(pool, measured, compiled), [_item_features(pool, measured.items, rows, compiled), *exact]
 
 
-def _pair_features(pool: Pool, measured: Measured) -> Features:
+def _pair_features(pool: Pool, measured: Measured, compiled: bool) -> Features:
     pairs = measured.pairs
-    found = find_pairs(pool, pairs, len(measured.items.support))
+    found = find_pairs(pool, pairs, len(measured.items.support), compiled=compiled)
     part = pair_parts(found.top, pairs.most) / PARTS
     return Features(found.starts, found.rows, np.maximum(pairs.noisy, 0.0), part, pairs.noise, (0.25, 4.0))
 
 
-def _item_features(pool: Pool, items: ItemSupports, rows: Codes) -> Features:
+def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool) -> Features:
     size, universe = np.diff(pool.starts), len(items.support)
     stratum = np.repeat((size > items.most) * universe, size)
-    starts, holders = postings(pool.items + stratum, np.repeat(rows, size), 2 * universe)
+    starts, holders = postings(pool.items + stratum, np.repeat(rows, size), 2 * universe, compiled=compiled)
     part = item_parts(size, items.most) / PARTS
     target = np.concatenate([items.short, items.long])
     return Features(starts, holders, target, part, _ITEM_SMOOTH * items.scale, (0.25, 4.0))

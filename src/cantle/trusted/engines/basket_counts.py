@@ -4,14 +4,13 @@ Records are ragged rows of ascending, distinct item codes, no row empty. Each co
 public functions of its content, so data sets that differ in one record differ by that record's counts only: 1 in the
 sizes, at most most * PARTS in the supports and in the pairs (set_parts.py), 1 in the patterns.
 
-The plain forms are the specification; for many records a compiled twin gives the same numbers.
+The plain forms are the specification; their compiled twins give the same numbers.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cantle import _fast
 from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
@@ -32,7 +31,7 @@ def count_sizes(starts: Ints, edges: Ints) -> Ints:
     return counts
 
 
-def count_items(starts: Ints, items: Codes, universe: int, most: int, strata: bool) -> Ints:
+def count_items(starts: Ints, items: Codes, universe: int, most: int, strata: bool, *, compiled: bool = False) -> Ints:
     """Parts of records by item. With strata the first `universe` cells are of records of at most `most` items, the
     others of longer ones.
 
@@ -41,7 +40,7 @@ def count_items(starts: Ints, items: Codes, universe: int, most: int, strata: bo
     """
     counts = np.zeros(2 * universe, dtype=np.int64)
     parts = item_parts(np.arange(int(np.diff(starts).max(initial=0)) + 1), most)
-    if _fast.worth_loading(len(starts) - 1):
+    if compiled:
         from cantle.trusted.engines import _basket_counts_kernels as kernels
 
         kernels.items(starts, items, parts, most, counts)
@@ -70,7 +69,9 @@ def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Int
     return np.bincount(running[starts[1:]] - running[starts[:-1]], minlength=1 << len(head))
 
 
-def count_pairs(starts: Ints, items: Codes, universe: int, top: Ints, most: int) -> tuple[Ints, Ints]:
+def count_pairs(
+    starts: Ints, items: Codes, universe: int, top: Ints, most: int, *, compiled: bool = False
+) -> tuple[Ints, Ints]:
     """Cells of pairs of `top` items (ascending codes) that occur, ascending, and the parts of records that hold each.
 
     The pair of places a < b in `top` is cell b (b - 1) / 2 + a.
@@ -82,7 +83,7 @@ def count_pairs(starts: Ints, items: Codes, universe: int, top: Ints, most: int)
     place_of[top] = np.arange(len(top))
     parts = pair_parts(np.arange(LONGEST_PAIRED + 1), most)
     counts = np.zeros(len(top) * (len(top) - 1) // 2, dtype=np.int64)
-    if _fast.worth_loading(len(starts) - 1):
+    if compiled:
         from cantle.trusted.engines import _basket_counts_kernels as kernels
 
         kernels.pairs(starts, items, place_of, parts, counts)

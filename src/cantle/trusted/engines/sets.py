@@ -41,12 +41,11 @@ class SetEngine:
 
     kind: ClassVar[str] = "sets"
     keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
-    compiled: bool = False
 
-    def __init__(self, starts: Ints, items: Codes, *, tree: ItemTree, most: int) -> None:
+    def __init__(self, starts: Ints, items: Codes, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
-        self._tree, self._most = tree.copy(), most
+        self._tree, self._most, self.compiled = tree.copy(), most, compiled
         self._all = starts, items  # as they came, for those who ask before the first split to keep them
         self._keeps = False
         starts, items = _cut(starts, items, most, tree.size)
@@ -99,7 +98,7 @@ class SetEngine:
             case SetSizes():
                 return count_sizes(starts, np.array(key.edges))
             case ItemSupports():
-                return count_items(starts, items, key.items, key.most, key.strata)
+                return count_items(starts, items, key.items, key.most, key.strata, compiled=self.compiled)
             case HeadPatterns():
                 return count_patterns(starts, items, self._tree.size, np.array(key.items))
 
@@ -111,7 +110,7 @@ class SetEngine:
         self._parts = self.root()
 
     def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
-        return count_pairs(*self._rows, self._tree.size, np.array(items), most)
+        return count_pairs(*self._rows, self._tree.size, np.array(items), most, compiled=self.compiled)
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
         _, cells = self._place(positions)
