@@ -9,14 +9,14 @@ Passing proves nothing about larger data: the claims rest on their proofs (docs/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cantle.audit.baskets import BASKET_CONFIGS
-from cantle.audit.degrees import DEGREE_CONFIGS
+from cantle.audit.degrees import DEGREE_CONFIGS, Drawing
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffpart import DIFFPART_CONFIGS
-from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage, Config
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Data, Flaw, Mechanism, Table
 from cantle.audit.mosaic import MOSAIC_CONFIGS
 from cantle.audit.rps import CONFIGS
 
@@ -58,15 +58,15 @@ def run_audits(
     *,
     quick: bool = False,
     instances: Instances | None = None,
-    breakages: Iterable[Breakage] = (),
+    breakages: Iterable[Flaw[Table] | Flaw[Drawing]] = (),
 ) -> list[Row]:
     """All audits; `quick` takes tables of at most one record (DiffGen, DiffPart: none), graphs of at most three
     nodes, and judges no tightness. Instances and breakages come from cantle.lab.mutants."""
     report = progress or (lambda _text: None)
     rows: list[Row] = []
-    for config in (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS, *DEGREE_CONFIGS):
-        report(f"exact: {config.name}")
-        rows.append(audit_exactly(config, quick=quick))
+    tables = (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS)
+    rows += _exact_rows(tables, report, quick=quick)
+    rows += _exact_rows(DEGREE_CONFIGS, report, quick=quick)
     for name, numbers in (instances or {}).items():
         report(f"instance {name}")
         rows += audit_instance(name, numbers())
@@ -76,7 +76,13 @@ def run_audits(
     return rows
 
 
-def audit_exactly(config: Config, *, quick: bool = False) -> Row:
+def _exact_rows(configs: Iterable[Mechanism[Data]], report: Progress, *, quick: bool) -> Iterator[Row]:
+    for config in configs:
+        report(f"exact: {config.name}")
+        yield audit_exactly(config, quick=quick)
+
+
+def audit_exactly(config: Mechanism[Data], *, quick: bool = False) -> Row:
     """Worst loss over all small tables and their neighbours: equal supports, claim kept, tight where marked."""
     audit = Audit(config)
     found = audit.worst(config.pairs(config.quick) if quick else None)
@@ -90,7 +96,7 @@ def audit_instance(name: str, numbers: Sequence[Number]) -> list[Row]:
     return [Row("instance", f"{name}: {n.what}", n.claimed, n.measured, n.ok) for n in numbers]
 
 
-def audit_breakage(breakage: Breakage) -> Row:
+def audit_breakage(breakage: Flaw[Table] | Flaw[Drawing]) -> Row:
     """Whether the audit catches the flaw on its pair and lets the sound code pass."""
     claimed = breakage.config.units
     sound, broken = breakage.find(broken=False), breakage.find(broken=True)

@@ -8,22 +8,21 @@ that counts; the fit takes one step instead of 200. All of these are public numb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from cantle._publish import run
 from cantle.audit.diffpart import SetConfig, listening
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Drawn, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, replaced
 from cantle.methods.baskets import Baskets
 from cantle.postprocess.baskets import item_supports, pair_plan, questions
 from cantle.postprocess.baskets.questions import PAID
 from cantle.trusted import set_queries
-from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry import set_parts
 
@@ -37,19 +36,13 @@ class BasketConfig(SetConfig):
     window: tuple[int, int] = (0, 1)
     rich: bool = False
 
-    def runner(
-        self,
-        table: Table,
-        *,
-        enumerate_leaves: bool,
-        chunk_cells: int,  # noqa: ARG002 (no chunks here)
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
         items = np.array([item for record in table for item in record], dtype=np.int32)
         last = ("head", "pairs") if self.rich else ("items",)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = Baskets(self.schema, **self.settings)
+            method = Baskets(self.schema, preset=self.preset, **self.settings)
             engine = SetEngine(starts, items, tree=method.tree, most=method.most)
             closed = () if enumerate_leaves else tuple(PAID[question] for question in last)
             with small_numbers(rich=self.rich), listening(noise, closed) as answers:
@@ -72,7 +65,7 @@ def small_numbers(*, rich: bool) -> Iterator[None]:
         yield
 
 
-def shown(method: Baskets, answers: list[str], receipt: Mapping[str, Any]) -> Shown:
+def shown(method: Baskets, answers: list[str], receipt: ReceiptFields) -> Shown:
     """More than a release is made from: noisy answers, all plans, receipt."""
     made = method.answers
     assert made is not None

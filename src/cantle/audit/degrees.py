@@ -7,27 +7,27 @@ bounds keep their code but not their step: `SCALE` is 2 here, so the range is 6;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from types import ModuleType
 
 from cantle._publish import run
 from cantle.audit.diffpart import listening
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Shown, drawn_by, replaced
+from cantle.audit.exact import Drawn, Mechanism, Runner, Shown, drawn_by, replaced
 from cantle.audit.exact import shown as shown_tree
 from cantle.data.graphs import read_graph
 from cantle.methods import degrees
 from cantle.methods.degrees import DegreeSequence
 from cantle.schema.graph import GraphSchema
 from cantle.trusted import degree_queries
-from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.engines.graph import GraphEngine
 
-OWNERS: Mapping[str, Any] = {"SCALE": degree_queries, "PUBLISHED": degrees}
+OWNERS: Mapping[str, ModuleType] = {"SCALE": degree_queries, "PUBLISHED": degrees}
 COUNTS = ("kept edges", "number of nodes", "degrees at most k", "degrees at least k", "sorted degrees", "leaf")
 """Questions on whose answers nothing depends."""
 
@@ -36,15 +36,15 @@ Drawing = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class GraphConfig(Config):
+class GraphConfig(Mechanism[Drawing]):
     """Degree sequences of graphs; `records` is the largest number of nodes."""
 
     relation: str = "node"
     listed: bool = True
     """Whether nodes without edges are given too."""
-    declared: Mapping[str, Any] = field(default_factory=dict)
+    declared: Mapping[str, object] = field(default_factory=dict)
     """Further keys of the schema."""
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, object] = field(default_factory=dict)
     """Constants of the code that are different here, see OWNERS."""
     records: int = 5
     quick: int = 3
@@ -54,14 +54,14 @@ class GraphConfig(Config):
         public = {} if self.relation == "node" else {"nodes": self.records}
         return GraphSchema.from_dict({"kind": "graph", "unit": self.relation} | public | dict(self.declared))
 
-    def tables(self, records: int) -> Iterator[Any]:
+    def tables(self, records: int) -> Iterator[Drawing]:
         """All graphs on the first 0, 1, ... nodes; of as many as there are, where their number is public."""
         for size in range(records + 1) if self.relation == "node" else [records]:
             pairs = list(combinations(range(size), 2))
             for number in range(2 ** len(pairs)):
                 yield tuple(range(size)), tuple(pair for i, pair in enumerate(pairs) if number >> i & 1)
 
-    def pairs(self, records: int | None = None) -> Iterator[tuple[Any, Any]]:
+    def pairs(self, records: int | None = None) -> Iterator[tuple[Drawing, Drawing]]:
         """All graphs, each with all it becomes when one unit goes."""
         for graph in self.tables(self.records if records is None else records):
             yield from ((less, graph) for less in self.without(graph))
@@ -81,13 +81,7 @@ class GraphConfig(Config):
         nodes = list(graph[0]) if self.listed and self.relation == "node" else None
         return GraphEngine(read_graph(list(graph[1]), self.schema, nodes), nodes=self.schema.node_count)
 
-    def runner(
-        self,
-        table: Any,
-        *,
-        enumerate_leaves: bool,
-        chunk_cells: int,  # noqa: ARG002 (the default of the engine)
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Drawing, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             with ExitStack() as stack:
                 for name, value in self.constants.items():
@@ -103,7 +97,7 @@ class GraphConfig(Config):
 
 
 def shown(
-    method: DegreeSequence, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any], *, leaves: bool
+    method: DegreeSequence, answers: list[str], noise: Enumerating, receipt: ReceiptFields, *, leaves: bool
 ) -> Shown:
     """More than a release contains: all noisy answers, the bound, the tree of RPS, the receipt."""
     lines = (*answers, f"theta {method.answers.theta}")
@@ -117,17 +111,17 @@ def shown(
 # ---- the list -----------------------------------------------------------------------------------------------------
 
 
-def _counts(**given: Any) -> dict[str, Any]:
+def _counts(**given: object) -> dict[str, object]:
     """A declared bound and the counts alone, unless said otherwise."""
     return {"theta": 2, "edges_share": 0, "nodes_share": 0} | given
 
 
-def _partition(**given: Any) -> dict[str, Any]:
+def _partition(**given: object) -> dict[str, object]:
     """What the audit makes of the published settings: one balanced cut, a third for it."""
     return {"attributes": "all", "quality": "balance", "depth": 1, "leaf_share": "2/3", "count_share": 0} | given
 
 
-STEP: Mapping[str, Any] = {"SCALE": 2}
+STEP: Mapping[str, object] = {"SCALE": 2}
 
 NODE = GraphConfig("degrees: node, counts", (), _counts(), 6, tight=True)
 

@@ -13,25 +13,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from cantle._publish import run
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted import scores
-from cantle.trusted.answers import NoisyCells
-from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.answers import Noisy, NoisyCells, Pick
+from cantle.trusted.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.noise import Lanes
 
-OWNERS: Mapping[str, Any] = {
+Answer = Noisy | NoisyCells | Pick | list[Pick]
+
+OWNERS: Mapping[str, ModuleType] = {
     "SCALE": scores, "WEIGHT": diffgen, "POINTS": diffgen, "ENOUGH": diffgen,
     "MOST_SPURIOUS": diffgen,
 }  # fmt: skip
@@ -43,7 +45,7 @@ class DiffGenConfig(Config):
 
     classes: int = 2
     quick: int = 0
-    trees: Mapping[int, Any] = field(default_factory=dict)
+    trees: Mapping[int, object] = field(default_factory=dict)
     constants: Mapping[str, int] = field(default_factory=dict)
     """Constants of the code that are smaller here, see OWNERS."""
 
@@ -57,13 +59,7 @@ class DiffGenConfig(Config):
         target = Attribute("y", Labels(type="string", labels=tuple("klmn"[: self.classes])), nullable=False)
         return Domain(tuple(attributes), target, (*(a.name for a in attributes), "y"))
 
-    def runner(
-        self,
-        table: Table,
-        *,
-        enumerate_leaves: bool,
-        chunk_cells: int,  # noqa: ARG002 (no chunks here)
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         domain = self.domain()
         rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
 
@@ -91,22 +87,24 @@ def answers_noted() -> Iterator[list[str]]:
     """All noisy answers inside the block: a release shows only their result, but the promise covers each of them."""
     answers: list[str] = []
 
-    def noting(ask: Callable[..., Any], words: Callable[[Any], str]) -> Callable[..., Any]:
-        def note(self: Curator, *asked: Any, **about: Any) -> Any:
+    def noting(ask: Callable[..., Answer]) -> Callable[..., Answer]:
+        def note(self: Curator, *asked: object, **about: object) -> Answer:
             answer = ask(self, *asked, **about)
-            if not isinstance(answer, NoisyCells):  # the release itself shows these
-                answers.append(words(answer))
+            if isinstance(answer, Noisy):
+                answers.append(str(answer.value.tolist()))
+            elif not isinstance(answer, NoisyCells):  # the release itself shows these
+                answers.append(repr(answer))
             return answer
 
         return note
 
     with ExitStack() as stack:
-        for verb, words in (("choose", repr), ("measure", lambda noisy: str(noisy.value.tolist()))):
-            stack.enter_context(replaced(Curator, verb, noting(Curator.__dict__[verb], words)))
+        for verb in ("choose", "measure"):
+            stack.enter_context(replaced(Curator, verb, noting(Curator.__dict__[verb])))
         yield answers
 
 
-def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
+def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:
     """More than a release contains: noisy answers, cuts, number of records, threshold, listed cells, receipt."""
     noisy = method.noisy
     assert noisy is not None
@@ -124,7 +122,7 @@ def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Mapp
 # ---- the list -----------------------------------------------------------------------------------------------------
 
 
-def _joint(**given: Any) -> dict[str, Any]:
+def _joint(**given: object) -> dict[str, object]:
     """Declared records, no class totals, no one-way tables, one round, unless said otherwise."""
     plain = {"records": 3, "count_share": 0, "rounds": 1, "cells": 100, "score": "majority", "structure_share": "1/2"}
     return plain | {"oneway_share": 0} | given

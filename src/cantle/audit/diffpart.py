@@ -6,24 +6,27 @@ threshold (`window`); the counts of leaves are not enumerated (`Audit.enumerate_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
-from typing import Any
 
 import numpy as np
 
 from cantle._publish import run
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Record, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, replaced
 from cantle.methods.diffpart import DiffPart
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.budget import NANO, Unit
+from cantle.trusted.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.geometry.boxes import Cuts
+
+Answer = Noisy | NoisyCells | Cuts | int
+"""What the verbs measure and choose give to methods for sets and graphs."""
 
 LEAVES = ("leaf partitions", "item sets")
 """The last questions of every path."""
@@ -50,13 +53,7 @@ class SetConfig(Config):
         """The public schema of a table: it is the same for all."""
         return self.schema
 
-    def runner(
-        self,
-        table: Table,
-        *,
-        enumerate_leaves: bool,
-        chunk_cells: int,  # noqa: ARG002 (no chunks here)
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         schema = self.schema_for(table)
         number = {item: code for code, item in enumerate(schema.universe.items)}
         starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
@@ -78,8 +75,8 @@ def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]
     the draws are recorded instead."""
     answers: list[str] = []
 
-    def hearing(ask: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(self: Curator, *what: Any, **about: Any) -> Any:
+    def hearing(ask: Callable[..., Answer]) -> Callable[..., Answer]:
+        def asked(self: Curator, *what: object, **about: object) -> Answer:
             closed = about["why"] in final
             noise.closed = (lambda _lanes: True) if closed else None
             answer = ask(self, *what, **about)
@@ -96,7 +93,7 @@ def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]
         yield answers
 
 
-def _words(answer: Any) -> str:
+def _words(answer: Answer) -> str:
     match answer:
         case Noisy():
             return str(answer.value.tolist())
@@ -107,7 +104,7 @@ def _words(answer: Any) -> str:
     return str((answer.attribute.tolist(), answer.point.tolist()))
 
 
-def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Mapping[str, Any]) -> Shown:
+def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:
     """More than a release contains: all noisy answers, partitions, leaves in their order, receipt."""
     lines = [f"items {method.schema.universe.items}"]
     partitions = method.kept_partitions
@@ -125,12 +122,12 @@ def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Map
 # ---- the list -----------------------------------------------------------------------------------------------------
 
 
-def _tree(**given: Any) -> dict[str, Any]:
+def _tree(**given: object) -> dict[str, object]:
     """Partitions of pairs of nodes, thresholds by the noise alone, unless said otherwise."""
     return {"fanout": 2, "cells": "tree", "m": "off", "eta": "off", "c1": 1, "c2": "1/2", "leaf_share": "1/2"} | given
 
 
-PAPER: dict[str, Any] = {"fanout": 2, "c1": 1, "c2": 1}
+PAPER: dict[str, object] = {"fanout": 2, "c1": 1, "c2": 1}
 
 EXAMPLE = SetConfig("DiffPart paper: four items", (4,), PAPER, 6, preset="paper", records=0, tight=True)
 """Example 4.2: tests of 1, or of 1 and 1; leaves 5, or 4."""

@@ -9,12 +9,14 @@ the base. The last draws of leaves are not enumerated: nothing depends on them, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
-from typing import Any
+from types import ModuleType
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from cantle.methods.rps import RPS
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
 from cantle.trusted import stop_test
-from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.budget import NANO, Budget, ReceiptFields, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.rows import CHUNK_CELLS, MemoryEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
@@ -45,13 +47,19 @@ TIGHT = 0.97
 """A claim is tight when the worst loss reaches this part of it."""
 
 
+Runner = Callable[[Enumerating], tuple[Shown, Drawn]]
+"""One run as a function of its noise."""
+Data = TypeVar("Data", bound=Hashable)
+"""A private input: a table, or a graph."""
+
+
 @dataclass(frozen=True, eq=False)
-class Config:
+class Mechanism(ABC, Generic[Data]):
     """One mechanism over one tiny domain, with a claim of `units`."""
 
     name: str
     sizes: tuple[int, ...]
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     units: int
     classes: int = 1
     window: tuple[int, int] = (0, 1)
@@ -65,18 +73,29 @@ class Config:
     tight: bool = False
     """Whether some pair of that size must use up the claim."""
 
+    @abstractmethod
+    def pairs(self, records: int | None = None) -> Iterator[tuple[Data, Data]]:
+        """All small inputs, each with all its neighbours."""
+
+    @abstractmethod
+    def runner(self, table: Data, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:
+        """One run on this input."""
+
+
+@dataclass(frozen=True, eq=False)
+class Config(Mechanism[Table]):
+    """RPS over a table of a few numbers; other mechanisms over tables derive from it."""
+
     def domain(self) -> Domain:
-        fields: list[dict[str, Any]] = [
+        fields: list[dict[str, object]] = [
             {"name": f"a{i}", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
             for i, size in enumerate(self.sizes)
         ]
         if self.classes > 1:
             labels = [str(label) for label in range(self.classes)]
             required = {"required": True}
-            fields.append(
-                {"name": "y", "type": "string", "categories": labels, "unknown": "drop", "constraints": required}
-                | {"role": "target"}
-            )
+            target = {"name": "y", "type": "string", "role": "target", "categories": labels, "unknown": "drop"}
+            fields.append({**target, "constraints": required})
         return TableSchema.from_dict({"fields": fields}).domain()
 
     def points(self) -> list[Record]:
@@ -95,9 +114,7 @@ class Config:
             for joined in (n for k in range(1, self.unit + 1) for n in combinations_with_replacement(self.points(), k)):
                 yield table, with_records(table, *joined)
 
-    def runner(
-        self, table: Table, *, enumerate_leaves: bool, chunk_cells: int
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:
         """One run of RPS on this table, as a function of its noise."""
         domain = self.domain()
         rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
@@ -125,7 +142,7 @@ def with_records(table: Table, *more: Record) -> Table:
 
 
 @contextmanager
-def replaced(owner: Any, name: str, new: Any) -> Iterator[None]:
+def replaced(owner: type | ModuleType, name: str, new: object) -> Iterator[None]:
     """`owner.name` is `new` inside the block."""
     old = owner.__dict__[name]
     setattr(owner, name, new)
@@ -184,11 +201,8 @@ class Closing:
         self.method.summarize(leaves, curator)
         self.summarizing = False
 
-    def parameters(self) -> dict[str, Any]:
-        return self.method.parameters()
 
-
-def shown(method: RPS, noise: Enumerating, receipt: Mapping[str, Any], *, leaves: bool) -> Shown:
+def shown(method: RPS, noise: Enumerating, receipt: ReceiptFields, *, leaves: bool) -> Shown:
     """All that a release contains: tree, noisy values, one-way tables, declared count, receipt."""
     tree = method.tree
     lines = [f"depth {method.depth}, records {tree.declared}"]
@@ -233,23 +247,23 @@ class Finding:
     """The worst loss found, in units, and where: the pair and what was shown."""
 
     loss: float
-    before: Table
-    after: Table
+    before: Hashable
+    after: Hashable
     event: Shown
     total: bool
     """Whether all laws added up to one, exactly."""
 
 
 @dataclass(eq=False)
-class Audit:
+class Audit(Generic[Data]):
     """Laws of one configuration, kept by table, and their comparison."""
 
-    config: Config
+    config: Mechanism[Data]
     enumerate_leaves: bool = False
     chunk_cells: int = CHUNK_CELLS
-    laws: dict[Table, Law] = field(default_factory=dict)
+    laws: dict[Data, Law] = field(default_factory=dict)
 
-    def law(self, table: Table) -> Law:
+    def law(self, table: Data) -> Law:
         """The exact law of what is shown for this table."""
         if table not in self.laws:
             with base_two():
@@ -261,7 +275,7 @@ class Audit:
                 raise AssertionError("one transcript came with two sets of leaf counts")
         return self.laws[table]
 
-    def compare(self, before: Table, after: Table, *, leaves: bool = True) -> Finding:
+    def compare(self, before: Data, after: Data, *, leaves: bool = True) -> Finding:
         """The worst event of one pair; a transcript that only one of them can show loses infinitely.
 
         `leaves` False leaves out the loss of the leaf draws that were not enumerated.
@@ -277,7 +291,7 @@ class Audit:
         event = max(losses, key=losses.__getitem__)
         return Finding(losses[event], before, after, event, total)
 
-    def worst(self, pairs: Iterable[tuple[Table, Table]] | None = None) -> Finding:
+    def worst(self, pairs: Iterable[tuple[Data, Data]] | None = None) -> Finding:
         """The worst over the pairs; without any, over all small tables and all their neighbours."""
         found = [self.compare(*pair) for pair in (self.config.pairs() if pairs is None else pairs)]
         most = max(found, key=lambda finding: finding.loss)
@@ -292,7 +306,7 @@ def undrawn(one: Outcome, two: Outcome) -> float:
     return float(sum((rate * abs(mine - theirs) for (mine, rate), (theirs, _) in pairs), Fraction(0)))
 
 
-def agrees(config: Config, table: Table) -> bool:
+def agrees(config: Mechanism[Data], table: Data) -> bool:
     """Whether full enumeration gives P(transcript) * product of the leaf cells' own laws, for every outcome."""
     closed, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
     bodies = {body: outcome for (body, _), outcome in closed.items()}
@@ -321,24 +335,33 @@ Patch = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, eq=False)
-class Breakage:
+class Flaw(ABC, Generic[Data]):
     """A flaw, the pair that shows it, and the least loss it must show (in units)."""
 
     name: str
     breaks: str
     """Which claim or condition of privacy.md it violates."""
-    config: Config
-    before: Table
+    config: Mechanism[Data]
+    before: Data
     joins: Record
     least: float
     patch: Patch
     enumerate_leaves: bool = False
 
+    @abstractmethod
+    def neighbour(self) -> Data:
+        """The other input of the pair."""
+
     def find(self, *, broken: bool) -> Finding:
         """The worst event of the pair, through the broken or the sound code."""
         audit = Audit(self.config, self.enumerate_leaves)
-        after = with_records(self.before, self.joins)
-        if not broken:
-            return audit.compare(self.before, after)
-        with self.patch():
-            return audit.compare(self.before, after)
+        with self.patch() if broken else nullcontext():
+            return audit.compare(self.before, self.neighbour())
+
+
+@dataclass(frozen=True, eq=False)
+class Breakage(Flaw[Table]):
+    """A flaw that shows on two tables: a record joins the first."""
+
+    def neighbour(self) -> Table:
+        return with_records(self.before, self.joins)

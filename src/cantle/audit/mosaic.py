@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
 from cantle.methods.mosaic_questions import CandidateTables, Questions, SpikeSearch
 from cantle.trusted import table_candidates
 from cantle.trusted.budget import NANO, Budget, Unit
@@ -27,7 +26,9 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
 
-Script = Callable[[Questions, Callable[[], None]], list[Any]]
+Answers = list[object]
+"""What a script was answered, to be compared as text."""
+Script = Callable[[Questions, Callable[[], None]], Answers]
 """Asks its questions and gives what it was answered; calls the function before the last question."""
 
 
@@ -38,13 +39,7 @@ class MosaicConfig(Config):
     script: Script = lambda _questions, _last: []
     quick: int = 0
 
-    def runner(
-        self,
-        table: Table,
-        *,
-        enumerate_leaves: bool,
-        chunk_cells: int,  # noqa: ARG002 (no chunks here)
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
         columns = [np.ascontiguousarray(column) for column in rows[:, :-1].T]
 
@@ -81,7 +76,7 @@ TABLES = (_table(0, 1), _table(0), _table(1))
 # ---- scripts --------------------------------------------------------------------------------------------------
 
 
-def _three_tables(questions: Questions, last: Callable[[], None]) -> list[Any]:
+def _three_tables(questions: Questions, last: Callable[[], None]) -> Answers:
     questions.set_cells([HALVES] * 2)
     last()
     return [part.tolist() for part in questions.cross_tables(TABLES, _units(3))]
@@ -90,7 +85,7 @@ def _three_tables(questions: Questions, last: Callable[[], None]) -> list[Any]:
 def _choose_against_noisy_tables(share: Fraction, seed: int = 0) -> Script:
     """Size 1, both one-way tables 2, one choice of a table 2 against the model they make, that table 1."""
 
-    def script(questions: Questions, last: Callable[[], None]) -> list[Any]:
+    def script(questions: Questions, last: Callable[[], None]) -> Answers:
         questions.set_cells([HALVES] * 2)
         size = questions.size(_units(1))
         one, two = questions.cross_tables(TABLES[1:], _units(2))
@@ -104,7 +99,7 @@ def _choose_against_noisy_tables(share: Fraction, seed: int = 0) -> Script:
     return script
 
 
-def _grow(questions: Questions, last: Callable[[], None]) -> list[Any]:
+def _grow(questions: Questions, last: Callable[[], None]) -> Answers:
     """Trees over both columns, 6 at most; a table for all that is left."""
     grown = questions.grow({0: np.array([0, 4]), 1: np.array([0, 2])}, 1, _units(6))
     questions.set_cells([np.array([0, 4]), np.array([0, 2])])
@@ -117,25 +112,25 @@ EVEN = ValueClasses(0, (1, 2))
 SEARCHES = (SpikeSearch(0, 4, EVEN, (1, 2), (3,)), SpikeSearch(1, 2, ValueClasses(0, (1,)), (1,)))
 
 
-def _spikes(questions: Questions, last: Callable[[], None]) -> list[Any]:
+def _spikes(questions: Questions, last: Callable[[], None]) -> Answers:
     last()
     return [part.tolist() for found in questions.spikes(SEARCHES, _units(2)) for part in found]
 
 
-def _spikes_shown(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
+def _spikes_shown(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001
     return [part.tolist() for found in questions.spikes(SEARCHES[1:], _units(1)) for part in found]
 
 
-def _heaviest(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
+def _heaviest(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001
     return [questions.heaviest(SEARCHES, 1, _units(1))]
 
 
-def _hub(questions: Questions, last: Callable[[], None]) -> list[Any]:  # noqa: ARG001
+def _hub(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001
     questions.set_cells([HALVES] * 3)
     return [questions.hub((0, 1, 2), _units(8))]
 
 
-def _heaps(questions: Questions, last: Callable[[], None]) -> list[Any]:
+def _heaps(questions: Questions, last: Callable[[], None]) -> Answers:
     edges: Ints = np.array([0, 2, 4])
     last()
     tables = [
@@ -146,7 +141,7 @@ def _heaps(questions: Questions, last: Callable[[], None]) -> list[Any]:
     return []
 
 
-def _label(questions: Questions, last: Callable[[], None]) -> list[Any]:
+def _label(questions: Questions, last: Callable[[], None]) -> Answers:
     questions.set_cells([HALVES] * 2)
     nothing = np.zeros(0, dtype=np.bool_)
     tree = LabelTree(

@@ -10,12 +10,10 @@ limit: the exponential mechanism needs many records to (instance I8: 2.983 of 3)
 
 from __future__ import annotations
 
-from typing import Any
-
 from cantle.audit.exact import Config
 
 
-def _rps(**given: Any) -> dict[str, Any]:
+def _rps(**given: object) -> dict[str, object]:
     """Settings of a bare tree: no count, no one-way tables, no stop test unless given."""
     plain = {"attributes": "all", "stop": "none", "oneway_share": 0, "count_share": 0, "leaf_share": "1/2"}
     return plain | {"values": "uniform", "consistency": False} | given

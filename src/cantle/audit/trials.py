@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
 
 import polars as pl
 
-from cantle._publish import publish
+from cantle._open import preflight
+from cantle._publish import carry_out
 from cantle.audit.black_box import Draw, Outcome, Trial
 from cantle.audit.exact import Patch
 from cantle.release import Release
 from cantle.schema import Schema
 
 Observation = Callable[[Release], Outcome]
-Data = Sequence[Any]
+Rows = Sequence[int | tuple[int | str, ...]]
 NUMBERS = {"noisy", "estimate", "count", "leaf", "parent", "path", "node"}
 """Columns that name no region: noisy numbers, what is computed of them, and numbers of nodes."""
 
@@ -71,49 +71,61 @@ def _stated(release: Release) -> tuple[Hashable, ...]:
 
 
 def published(
-    schema: Mapping[str, Any],
-    smaller: Any,
-    larger: Any,
+    schema: Mapping[str, object],
+    smaller: object,
+    larger: object,
     observe: Observation,
+    options: Mapping[str, object],
+    *,
+    epsilon: float,
     patch: Patch | None = None,
-    **options: Any,
 ) -> Draw:
-    """Runs of `publish` on two neighbours, with a flaw if one is given."""
+    """Runs of `publish` on two neighbours, with a flaw if one is given; options are method, preset and parameters."""
     declared = Schema.from_dict(schema)
+    method, preset = str(options.get("method", "auto")), str(options.get("preset", "default"))
+    parameters = {name: value for name, value in options.items() if name not in ("method", "preset")}
+
+    def release(data: object) -> Release:
+        order = preflight(data, declared, epsilon=epsilon, method=method, preset=preset, parameters=parameters)
+        return carry_out(order)
 
     def draw(joined: bool, runs: int) -> list[Outcome]:
         data = larger if joined else smaller
         with patch() if patch else nullcontext():
-            return [observe(publish(data, declared, **options)) for _ in range(runs)]
+            return [observe(release(data)) for _ in range(runs)]
 
     return draw
 
 
-def table(rows: Data, names: Sequence[str] = ("a",)) -> pl.DataFrame:
+def table(rows: Rows, names: Sequence[str] = ("a",)) -> pl.DataFrame:
     """A table of whole numbers, and of texts in a column y."""
     kinds = {name: pl.String if name == "y" else pl.Int64 for name in names}
     return pl.DataFrame([row if isinstance(row, tuple) else (row,) for row in rows], schema=kinds, orient="row")
 
 
-def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict[str, Any]:
+def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict[str, object]:
     """One numeric column with this many values, with two classes or with a column of persons."""
-    fields: list[dict[str, Any]] = [
+    fields: list[dict[str, object]] = [
         {"name": "a", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
     ]
     if classes:
         fields.append({"name": "y", "type": "string", "categories": ["n", "p"], "role": "target"})
     unit = {"unit": {"person": "who", "max_records": 2}} if person else {}
-    return {"fields": fields} | unit
+    return {"fields": fields, **unit}
 
 
-SETS = {"kind": "sets", "items": [1, 2, 3]}
-GRAPH = {"kind": "graph", "unit": "node"}
+SETS: dict[str, object] = {"kind": "sets", "items": [1, 2, 3]}
+GRAPH: dict[str, object] = {"kind": "graph", "unit": "node"}
 STAR = [(0, 1), (0, 2), (0, 3)]
 LABELLED, NAMED = ("a", "y"), ("who", "a")
 APART = [(1, "n"), (2, "p")]
 """Classes separated at 2: another record at 0 raises only the scores of other points."""
-LOW: dict[str, Any] = {"fanout": 2, "c1": 0, "c2": 0}
+LOW: dict[str, object] = {"fanout": 2, "c1": 0, "c2": 0}
 """Thresholds that tiny data can reach."""
+
+
+LOWER = ("rps", "rps, a person of two records", "diffgen", "mosaic", "baskets", "diffpart")
+"""Methods that are tried at epsilon 1; the others at 2."""
 
 
 def methods() -> list[Trial]:
@@ -123,28 +135,28 @@ def methods() -> list[Trial]:
     """
     one, two, classes = schema_of(3), schema_of(2), schema_of(4, classes=True)
     apart, stranger = table(APART, LABELLED), table([*APART, (0, "p")], LABELLED)
-    found: list[tuple[str, dict[str, Any], Any, Any, Observation, dict[str, Any]]] = [
-        ("rps", one, table([]), table([0]), by_region, {"method": "rps", "epsilon": 1}),
+    found: list[tuple[str, dict[str, object], object, object, Observation, dict[str, object]]] = [
+        ("rps", one, table([]), table([0]), by_region, {"method": "rps"}),
         ("rps, all cuts", one, table([0, 1]), table([0, 1, 2]), by_region,
          {"method": "rps", "attributes": "all", "depth": 1}),
         ("rps, stop tests of any depth", one, table([0, 0]), table([0, 0, 0]), by_region,
          {"method": "rps", "stop": "privtree:1", "stop_share": "1/2", "depth": 2}),
         ("rps, one-way tables", two, table([]), table([0]), by_region, {"method": "rps", "oneway_share": "1/2"}),
         ("rps, a person of two records", schema_of(3, person=True), table([], NAMED),
-         table([(7, 0), (7, 0)], NAMED), by_region, {"method": "rps", "epsilon": 1}),
+         table([(7, 0), (7, 0)], NAMED), by_region, {"method": "rps"}),
         ("rps paper", one, table([]), table([0]), by_region,
          {"method": "rps", "preset": "paper", "depth": 2, "stop": "count:1"}),
         ("rps paper, two classes", classes, apart, stranger, by_region,
          {"method": "rps", "preset": "paper", "depth": 1, "stop": "none", "stop_share": 0}),
         ("diffgen", classes, table([], LABELLED), table([(0, "n")], LABELLED), by_cell,
-         {"method": "diffgen", "epsilon": 1}),
+         {"method": "diffgen"}),
         ("diffgen, one round", classes, apart, stranger, by_cell,
          {"method": "diffgen", "rounds": 1, "records": 3, "count_share": 0, "cells": 9}),
         ("diffgen paper", classes, apart, stranger, by_cell, {"method": "diffgen", "preset": "paper", "rounds": 1}),
-        ("mosaic", one, table([]), table([0]), by_table, {"method": "mosaic", "epsilon": 1}),
+        ("mosaic", one, table([]), table([0]), by_table, {"method": "mosaic"}),
         ("mosaic, two classes", classes, apart, stranger, by_table, {"method": "mosaic"}),
-        ("baskets", SETS, [], [[1, 2]], by_cell, {"method": "baskets", "epsilon": 1}),
-        ("diffpart", SETS, [], [[1]], by_cell, {"method": "diffpart", "epsilon": 1}),
+        ("baskets", SETS, [], [[1, 2]], by_cell, {"method": "baskets"}),
+        ("diffpart", SETS, [], [[1]], by_cell, {"method": "diffpart"}),
         ("diffpart, a tree", SETS, [], [[1]], by_cell, LOW | {"cells": "tree", "eta": "off", "m": "off"}),
         ("diffpart paper", SETS, [], [[1, 2]], by_cell, LOW | {"preset": "paper"}),
         ("degrees, unit node", GRAPH, [], STAR, by_cell, {"theta": 1}),
@@ -156,6 +168,6 @@ def methods() -> list[Trial]:
     ]  # fmt: skip
     trials = []
     for name, schema, less, more, observe, options in found:
-        options = {"epsilon": 2} | options
-        trials.append(Trial(name, float(options["epsilon"]), published(schema, less, more, observe, **options)))
+        epsilon = 1 if name in LOWER else 2
+        trials.append(Trial(name, epsilon, published(schema, less, more, observe, options, epsilon=epsilon)))
     return trials

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from cantle.lab.documents import TableDocument
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,7 +17,7 @@ PEOPLE = 24_000
 REGIONS = ("North", "East", "South", "West", "Islands")
 SCHOOLING = ("none", "primary", "secondary", "college", "university")
 
-SCHEMA: dict[str, Any] = {
+SCHEMA: TableDocument = {
     "fields": [
         {"name": "id", "type": "string", "role": "identifier"},
         {"name": "age", "type": "integer", "constraints": {"minimum": 16, "maximum": 99, "required": True}},
@@ -62,11 +64,11 @@ def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
     )
 
 
-def comparison(truth: Any, released: Any) -> list[tuple[str, Number, Number]]:
+def comparison(truth: pl.DataFrame, released: pl.DataFrame) -> list[tuple[str, Number, Number]]:
     """A few facts as (fact, private truth, release); only a demo may show the middle column."""
     import polars as pl
 
-    facts: list[tuple[str, Any]] = [
+    facts: list[tuple[str, pl.Expr]] = [
         ("people", pl.len()),
         ("mean age", pl.col("age").mean()),
         ("mean income", pl.col("income").mean()),

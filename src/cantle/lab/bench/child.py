@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
 
 EPSILON = 1
 READS = 5
 ENTRIES = 1 << 20
 
 
-def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, Any]:
+def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, float]:
     from cantle.lab.bench.data import make
 
     make(kind, records, width, Path(stem), None if data is None else Path(data))
     return {}
 
 
-def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, Any]:
+def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, float]:
     """Core-seconds of publishing and saving by pass, without imports; the peak; then the cost of reading the file."""
     from cantle import _publish
     from cantle._open import preflight
@@ -65,16 +64,16 @@ def reading(path: str) -> float:
     """Core-seconds of `polars.read_csv(path)`, best of five; sets and edges are read as lines of text."""
     import polars as pl
 
-    options: dict[str, Any] = {} if path.endswith(".csv") else {"has_header": False, "infer_schema": False}
+    plain = path.endswith(".csv")
     best = float("inf")
     for _ in range(READS):
         began = process_time()
-        pl.read_csv(path, **options)
+        pl.read_csv(path) if plain else pl.read_csv(path, has_header=False, infer_schema=False)
         best = min(best, process_time() - began)
     return best
 
 
-def add() -> dict[str, Any]:
+def add() -> dict[str, float]:
     """Core-seconds of adding one partial count to the sums, best of five."""
     import numpy as np
 
@@ -87,7 +86,7 @@ def add() -> dict[str, Any]:
     return {"add": best / ENTRIES}
 
 
-TASKS: dict[str, Callable[..., dict[str, Any]]] = {"make": make, "measure": measure, "add": add}
+TASKS: dict[str, Callable[..., dict[str, float]]] = {"make": make, "measure": measure, "add": add}
 
 
 def main() -> None:
@@ -95,7 +94,7 @@ def main() -> None:
 
     task = json.loads(sys.argv[1])
     try:
-        answer = TASKS[task.pop("task")](**task)
+        answer: Mapping[str, float | str] = TASKS[task.pop("task")](**task)
     except CantleError as error:
         answer = {"error": str(error)}
     print(json.dumps(answer))

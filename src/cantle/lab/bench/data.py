@@ -8,13 +8,14 @@ section 5. Sets are the stand-in for STM, graphs have degrees that follow a powe
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cantle.lab.documents import FieldDocument, TableDocument, bounds
 from cantle.lab.papers import adult
 from cantle.lab.papers.diffgen_figures import blow_up
 from cantle.lab.papers.sets import Town, stand_in
@@ -46,7 +47,7 @@ def make(kind: str, records: int, width: int | None, stem: Path, data: Path | No
         town = Town(records=records, items=items, longest=min(Town().longest, items))
         drawn = stand_in(town, SEED)
         drawn.write(path)
-        schema = drawn.schema()
+        schema: Mapping[str, object] = drawn.schema()
     elif kind == "graph":
         edges(records).write_csv(path, include_header=False, separator="\t")
         schema = {"kind": "graph", "unit": "node"}
@@ -54,23 +55,24 @@ def make(kind: str, records: int, width: int | None, stem: Path, data: Path | No
         schema = adult.schema("all", data)
         blow_up(adult.load(data, "all"), adult.schema("all"), records, path, np.random.default_rng(SEED))
     else:
-        schema = table_schema(width or 1)
-        write_table(schema, records, path)
+        schema = table = table_schema(width or 1)
+        write_table(table, records, path)
     stem.with_name(stem.name + ".json").write_text(json.dumps(schema), encoding="utf-8")
 
 
-def table_schema(attributes: int) -> dict[str, Any]:
+def table_schema(attributes: int) -> TableDocument:
     """This many attributes of Adult, repeated if it has fewer, and its class."""
     *fields, target = adult.schema("all")["fields"]
     made = []
     for i in range(attributes):
         again, which = divmod(i, len(fields))
-        field = fields[which]
-        made.append(field | {"name": field["name"] + (f"-{again + 1}" if again else "")})
+        field = fields[which].copy()
+        field["name"] += f"-{again + 1}" if again else ""
+        made.append(field)
     return {"fields": [*made, target]}
 
 
-def write_table(schema: dict[str, Any], records: int, path: Path) -> None:
+def write_table(schema: TableDocument, records: int, path: Path) -> None:
     """A CSV of this many records, written in blocks."""
     rng = np.random.default_rng(SEED)
     with path.open("wb") as file:
@@ -78,7 +80,7 @@ def write_table(schema: dict[str, Any], records: int, path: Path) -> None:
             _block(schema, min(BLOCK, records - start), rng).write_csv(file, include_header=not start)
 
 
-def _block(schema: dict[str, Any], records: int, rng: np.random.Generator) -> pl.DataFrame:
+def _block(schema: TableDocument, records: int, rng: np.random.Generator) -> pl.DataFrame:
     *fields, target = schema["fields"]
     standing = rng.normal(size=records)
     place = 1 / (1 + np.exp(-1.7 * standing))  # about uniform: the logistic curve is close to the normal one
@@ -91,16 +93,16 @@ def _mixed(place: Floats, rng: np.random.Generator) -> Floats:
     return np.where(rng.random(len(place)) < TOGETHER, place, rng.random(len(place)))
 
 
-def _column(field: dict[str, Any], place: Floats) -> pl.Series:
+def _column(field: FieldDocument, place: Floats) -> pl.Series:
     if "categories" in field:
         weight = 1 / np.arange(1, len(field["categories"]) + 1) ** SKEW
         return _labels(field, np.searchsorted(np.cumsum(weight)[:-1] / weight.sum(), place, side="right"))
-    low, high = (field["constraints"][end] for end in ("minimum", "maximum"))
+    low, high = bounds(field)
     power = next((p for name, p in POWERS.items() if field["name"].startswith(name)), 1.2)
     return pl.Series(field["name"], (low + (high - low) * place**power).astype(np.int64))
 
 
-def _labels(field: dict[str, Any], codes: npt.NDArray[np.int64]) -> pl.Series:
+def _labels(field: FieldDocument, codes: npt.NDArray[np.int64]) -> pl.Series:
     return pl.Series(field["name"], field["categories"]).gather(codes)
 
 

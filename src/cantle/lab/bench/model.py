@@ -16,6 +16,7 @@ and the network, so its results are lower bounds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log2
 from typing import Any
@@ -32,6 +33,10 @@ CORES = (1, 32, 1000)
 RECORDS = (10**9, 10**12)
 LEAST = FROM
 """Runs of fewer records say little: other kernels count them, and most of what they cost is fixed."""
+
+
+Run = dict[str, Any]
+"""One row of the table of measurements: texts and numbers by the name of their column."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,10 @@ class Passes:
     """Core-seconds of adding one entry."""
 
     @staticmethod
-    def of(row: dict[str, Any], smaller: dict[str, Any] | None, add: float) -> Passes:
+    def of(row: Run, smaller: Run | None, add: float) -> Passes:
         """From one or two rows of the table of measurements; records of sets and graphs count as one attribute."""
 
-        def line(size: Any, *passes: str) -> Line:
+        def line(size: Callable[[Run], float], *passes: str) -> Line:
             total = sum(row[name] for name in passes)
             if smaller is None:
                 return Line.through(size(row), total)

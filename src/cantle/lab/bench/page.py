@@ -22,13 +22,13 @@ def report(bench: Bench) -> str:
 
 def setting(bench: Bench) -> str:
     """The machine, in one line."""
-    facts = bench.facts
+    facts, seconds = bench.facts, bench.seconds
     parts = [f"{name} {facts[name]}" for name in ("cantle", "python", "numpy", "polars", "numba", "duckdb", "pyspark")
              if facts[name]]  # fmt: skip
     load = "" if facts["load"] is None else f", load {facts['load']} at the start"
     where = f"{facts['cores']} cores, {facts['system']}{load}; {facts['date']}; tables: {facts['tables']}"
-    kernels = facts["kernels_seconds"] - facts["load_seconds"]
-    start = f"start-up: --help {facts['help_seconds']:.2f}, the publisher {facts['load_seconds']:.2f} core-s"
+    kernels = seconds["kernels_seconds"] - seconds["load_seconds"]
+    start = f"start-up: --help {seconds['help_seconds']:.2f}, the publisher {seconds['load_seconds']:.2f} core-s"
     start += f", numba {kernels:.2f}" if facts["numba"] else ""
     return f"{', '.join(parts)}; {where}; {start}"
 
@@ -53,7 +53,12 @@ def write(bench: Bench, folder: Path, note: Callable[[str], None]) -> list[Path]
 def facts(bench: Bench) -> dict[str, object]:
     """Everything as JSON."""
     skipped = [{"what": what, "why": why} for what, why in bench.skipped]
-    return {"cases": bench.rows.to_dicts(), "skipped": skipped, "machine": bench.facts, "add_seconds": bench.add}
+    return {
+        "cases": bench.rows.to_dicts(),
+        "skipped": skipped,
+        "machine": bench.facts | bench.seconds,
+        "add_seconds": bench.add,
+    }
 
 
 def check(page: Path | None) -> None:

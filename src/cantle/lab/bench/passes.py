@@ -4,14 +4,21 @@ a noise source, and records times and numbers of cells; benchmark data is made u
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from cantle import _publish
+from cantle._open import open_data as really_open_data
+from cantle.audit.exact import replaced
+from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Opened
 from cantle.lab.bench.usage import Clock
+from cantle.methods.base import Method
+from cantle.schema import Schema
+from cantle.trusted.budget import ReceiptFields, Unit
+from cantle.trusted.engines.base import Engine
+from cantle.trusted.noise import Lanes, Noise
 
 PASSES = ("open", "count", "move", "noise", "other", "draw", "save")
 """Read and encode; count; move records to children; random draws; choose and keep the books; draw records; write."""
@@ -50,41 +57,39 @@ class Stopwatch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """From here on the publisher opens, runs and seals under this watch."""
-        door: Any = _publish
-        really_open, really_run = door.open_data, door.run
+        really_run = _publish.run
 
-        def open_data(*given: Any, **options: Any) -> Any:
+        def open_data(
+            data: object, schema: Schema, method: Method, nodes: object = None, choice: EngineChoice = IN_MEMORY
+        ) -> Opened:
             with self.lap("open"):
-                return really_open(*given, **options)
+                return really_open_data(data, schema, method, nodes, choice)
 
-        def run(plan: Any, store: Any, *, noise: Any, **rest: Any) -> dict[str, Any]:
+        def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> ReceiptFields:
             self.watch_engine(store)
             self.watch_noise(noise)
-            receipt = really_run(plan, store, noise=noise, **rest)
+            receipt = really_run(method, store, epsilon_nano=epsilon_nano, unit=unit, noise=noise)
             self.sealed = self.clock()
             return receipt
 
-        door.open_data, door.run = open_data, run
-        try:
+        with replaced(_publish, "open_data", open_data), replaced(_publish, "run", run):
             yield
-        finally:
-            door.open_data, door.run = really_open, really_run
 
-    def watch_engine(self, engine: Any) -> None:
+    def watch_engine(self, engine: object) -> None:
         for verb in (*COUNTING, *MOVING):
             if hasattr(engine, verb):
                 setattr(engine, verb, self._counting(getattr(engine, verb), verb, engine))
 
-    def watch_noise(self, noise: Any) -> None:
+    def watch_noise(self, noise: Noise) -> None:
         for verb in NOISE:
             setattr(noise, verb, self._noise(getattr(noise, verb), verb))
 
-    def _counting(self, really: Callable[..., Any], verb: str, engine: Any) -> Callable[..., Any]:
+    def _counting(self, really: Callable[..., object], verb: str, engine: object) -> Callable[..., object]:
         name = "move" if verb in MOVING else "count"
         # Scores of cuts come in place of the counts by class that workers would send.
-        each = engine.classes if verb == "cut_scores" else 1
+        each = int(getattr(engine, "classes", 1)) if verb == "cut_scores" else 1
 
-        def watched(*given: Any, **options: Any) -> Any:
+        def watched(*given: object, **options: object) -> object:
             if verb in LEVELS:
                 self.level += 1
             with self.lap(name) as outermost:
@@ -99,7 +104,7 @@ class Stopwatch:
 
         return watched
 
-    def _drained(self, chunks: Iterator[Any], name: str, each: int) -> Iterator[Any]:
+    def _drained(self, chunks: Iterator[object], name: str, each: int) -> Iterator[object]:
         while True:
             with self.lap(name) as outermost:
                 chunk = next(chunks, None)
@@ -109,8 +114,8 @@ class Stopwatch:
                 self.cells[self.level] += each * _size(chunk)
             yield chunk
 
-    def _noise(self, really: Callable[..., Any], verb: str) -> Callable[..., Any]:
-        def watched(lanes: Any, *given: Any) -> Any:
+    def _noise(self, really: Callable[..., object], verb: str) -> Callable[..., object]:
+        def watched(lanes: Lanes, *given: Sized) -> object:
             with self.lap("noise") as outermost:
                 result = really(lanes, *given)
             if outermost:
@@ -121,7 +126,7 @@ class Stopwatch:
         return watched
 
 
-def _size(result: Any) -> int:
+def _size(result: object) -> int:
     """How many counts an engine gave: those of the last array, whatever stands beside it."""
     last = result[-1] if isinstance(result, tuple) else result
     return int(last.size) if isinstance(last, np.ndarray) else 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 from cantle.lab.bench.growth import ACROSS
 from cantle.lab.bench.passes import PASSES
@@ -28,7 +31,7 @@ def draw(rows: pl.DataFrame, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def _bars(place: Any, rows: pl.DataFrame) -> None:
+def _bars(place: Axes, rows: pl.DataFrame) -> None:
     names = [f"{m}, {e}, {n:,}" for m, e, n in rows.select("method", "engine", "records").iter_rows()]
     left = [0.0] * len(rows)
     whole = rows.select(pl.sum_horizontal(PASSES)).to_series()
@@ -44,7 +47,7 @@ def _bars(place: Any, rows: pl.DataFrame) -> None:
     place.legend(fontsize="x-small", ncols=len(PASSES), loc="lower center", bbox_to_anchor=(0.5, 1))
 
 
-def _lines(place: Any, rows: pl.DataFrame, across: str) -> None:
+def _lines(place: Axes, rows: pl.DataFrame, across: str) -> None:
     for (method,), part in rows.group_by("method", maintain_order=True):
         part = part.sort(across)
         place.plot(part[across].to_list(), part["core"].to_list(), marker="o", label=str(method))

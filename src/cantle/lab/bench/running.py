@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -21,6 +20,7 @@ from cantle.errors import EngineError
 from cantle.lab.bench.cases import Case, Skipped
 from cantle.lab.bench.data import ENDINGS
 from cantle.lab.bench.passes import PASSES
+from cantle.schema.canonical_json import JSON
 
 COLUMNS = {
     "axis": pl.String,
@@ -52,7 +52,10 @@ class Bench:
 
     rows: pl.DataFrame
     skipped: list[Skipped]
-    facts: dict[str, Any]
+    facts: dict[str, str | float | None]
+    """What the figures depend on, besides the code."""
+    seconds: dict[str, float]
+    """Core-seconds of starting up."""
     add: float
     """Core-seconds of adding one partial count."""
 
@@ -70,11 +73,11 @@ def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Pat
                 failed.append(Skipped(str(case), str(error)))
     if not rows:
         raise EngineError("nothing could be measured; " + "; ".join(f"{what}: {why}" for what, why in failed))
-    facts |= start_up() | {"tables": "generated" if data is None else "Adult, blown up"}
-    return Bench(pl.DataFrame(rows, schema=COLUMNS, orient="row"), failed, facts, add)
+    facts["tables"] = "generated" if data is None else "Adult, blown up"
+    return Bench(pl.DataFrame(rows, schema=COLUMNS, orient="row"), failed, facts, start_up(), add)
 
 
-def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[str, Any]:
+def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[str, JSON]:
     stem = scratch / case.file
     table, schema = (stem.with_name(stem.name + ending) for ending in (ENDINGS[case.kind], ".json"))
     if not schema.exists():
@@ -90,11 +93,12 @@ def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[
     return summary(case, runs)
 
 
-def summary(case: Case, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summary(case: Case, runs: Sequence[dict[str, float]]) -> dict[str, JSON]:
     """The best run with its passes; the ratio is its core-seconds over the best reading of the same processes."""
     best = min(runs, key=lambda one: float(one["core"]))
     read = min(float(one["read"]) for one in runs)
-    return best | {
+    return {
+        **best,
         "axis": case.axis,
         "method": case.name,
         "engine": case.engine,
@@ -108,14 +112,14 @@ def summary(case: Case, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def ask(**task: Any) -> dict[str, Any]:
+def ask(**task: JSON) -> dict[str, float]:
     """What a process of its own answers."""
     command = [sys.executable, "-m", "cantle.lab.bench.child", json.dumps(task)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no word"])[-1]
         raise EngineError(f"the process ended with {done.returncode}: {last}")
-    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    answer: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     if "error" in answer:
         raise EngineError(str(answer["error"]))
     return answer
@@ -141,7 +145,7 @@ def _core_seconds(program: str) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def machine() -> dict[str, Any]:
+def machine() -> dict[str, str | float | None]:
     """What the figures depend on, besides the code."""
     return {
         "cantle": version("cantle"),

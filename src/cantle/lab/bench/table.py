@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import polars as pl
 
 from cantle.lab.bench.growth import exponents
-from cantle.lab.bench.model import CORES, LEAST, RECORDS, Passes, forecast
+from cantle.lab.bench.model import CORES, LEAST, RECORDS, Passes, Run, forecast
 from cantle.lab.bench.passes import PASSES
 from cantle.lab.bench.running import Bench
 
@@ -72,7 +71,7 @@ def modelled(bench: Bench) -> Lines:
     return lines
 
 
-def largest(rows: pl.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
+def largest(rows: pl.DataFrame) -> list[tuple[Run, Run | None]]:
     """For each method and engine, the run with most records and the next smaller one; other axes are ignored."""
     able = (
         rows.filter(pl.col("axis").is_in(["size", "rows"]))

@@ -4,7 +4,8 @@ The command line and the tests hand them to the audit, which must catch every on
 inside a `with` block and undoes it at the end; nothing here can be reached from publishing.
 """
 
-from cantle.audit.exact import Breakage
+from cantle.audit.degrees import Drawing
+from cantle.audit.exact import Flaw, Table
 from cantle.lab.mutants.baskets import BASKET_BREAKAGES
 from cantle.lab.mutants.degrees import DEGREE_BREAKAGES
 from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
@@ -13,7 +14,7 @@ from cantle.lab.mutants.instances import INSTANCES
 from cantle.lab.mutants.mosaic import MOSAIC_BREAKAGES
 from cantle.lab.mutants.rps import RPS_BREAKAGES
 
-BREAKAGES: tuple[Breakage, ...] = (
+BREAKAGES: tuple[Flaw[Table] | Flaw[Drawing], ...] = (
     *RPS_BREAKAGES,
     *DIFFGEN_BREAKAGES,
     *MOSAIC_BREAKAGES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Ints
 
 
-def _cut_by_popularity(_original: Any) -> Any:
+def _cut_by_popularity(_original: object) -> Callable[..., Ints]:
     """Long records count with the items that most records have, not with parts of all of theirs."""
 
     def count_items(starts: Ints, items: Ints, universe: int, most: int, strata: bool, **_: object) -> Ints:
@@ -30,25 +30,24 @@ def _cut_by_popularity(_original: Any) -> Any:
     return count_items
 
 
-def _whole_items(_original: Any) -> Any:
+def _whole_items(_original: object) -> Callable[..., Ints]:
     """Every item of a long record counts in full."""
     return lambda size, _most: np.full_like(size, set_parts.PARTS)
 
 
-def _head_of_the_data(original: Any) -> Any:
+def _head_of_the_data(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
     """The head is what the records hold most often, not what noisy supports say."""
 
     def head_patterns(self: CuratorAsker, items: Ints, price: int) -> Noisy:
         _, held = inside(self.curator, "engine")._rows
         number = np.bincount(held, minlength=int(self.curator.root().tree.size))
         exact = np.flatnonzero(number == number.max()) if number.any() else items
-        noisy: Noisy = original(self, exact, price)
-        return noisy
+        return original(self, exact, price)
 
     return head_patterns
 
 
-def _whole_pairs(_original: Any) -> Any:
+def _whole_pairs(_original: object) -> Callable[..., Ints]:
     """Every pair counts as often as its record has items: the cap is not kept."""
     return lambda top, most: np.where(top >= 2, set_parts.PARTS * (most + 1), 0)
 

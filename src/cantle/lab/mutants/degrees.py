@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from cantle.audit import degrees as configs
 from cantle.audit.degrees import Drawing, GraphConfig
-from cantle.audit.exact import Audit, Breakage, Finding
+from cantle.audit.exact import Flaw
 from cantle.lab.mutants.patches import INFINITE, inside, instead
 from cantle.methods.degrees import DegreeSequence
 from cantle.trusted.bounding.graph_arrays import Graph
@@ -22,27 +22,22 @@ from cantle.trusted.geometry.boxes import Frontier, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class GraphBreakage(Breakage):
+class GraphBreakage(Flaw[Drawing]):
     """A flaw that shows on two graphs: `before` is `after` without one unit."""
 
-    before: Any
-    after: Any = ()
+    after: Drawing = ((), ())
 
-    def find(self, *, broken: bool) -> Finding:
-        audit = Audit(self.config, self.enumerate_leaves)
-        if not broken:
-            return audit.compare(self.before, self.after)
-        with self.patch():
-            return audit.compare(self.before, self.after)
+    def neighbour(self) -> Drawing:
+        return self.after
 
 
 # ---- units and sensitivities ----------------------------------------------------------------------------------------
 
 
-def _one_record(original: Any) -> Any:
+def _one_record(original: Callable[..., Frontier]) -> Callable[..., Frontier]:
     """After projection a node counts as one record, although it changes many."""
 
-    def split(self: Curator, nodes: Frontier, rule: Any) -> Any:
+    def split(self: Curator, nodes: Frontier, rule: object) -> Frontier:
         children = original(self, nodes, rule)
         self._Curator__unit = Unit(1, inside(self, "unit").kind)  # type: ignore[attr-defined]
         return children
@@ -50,15 +45,15 @@ def _one_record(original: Any) -> Any:
     return split
 
 
-def _as_if_listed(_original: Any) -> Any:
+def _as_if_listed(_original: object) -> Callable[..., int]:
     return lambda self, _unit: self.theta + 1
 
 
-def _one_end(_original: Any) -> Any:
+def _one_end(_original: object) -> Callable[..., int]:
     return lambda _self, _unit: 1
 
 
-def _edges_kept(_original: Any) -> Any:
+def _edges_kept(_original: object) -> Callable[..., list[int]]:
     """Bounds are scored by the edges they keep, in steps, and not by what a node can change of that."""
     return lambda _self, kept: [2 * edges for edges in kept]
 
@@ -66,14 +61,14 @@ def _edges_kept(_original: Any) -> Any:
 # ---- the graph where only public values may be ----------------------------------------------------------------------
 
 
-def _true_maximum(_original: Any) -> Any:
-    def choose(_self: DegreeSequence, _root: Frontier, curator: Curator, *_rest: Any) -> int:
+def _true_maximum(_original: object) -> Callable[..., int]:
+    def choose(_self: DegreeSequence, _root: Frontier, curator: Curator, *_rest: object) -> int:
         return max(1, int(inside(curator, "engine").true_degrees().max(initial=0)))
 
     return choose
 
 
-def _pruned(_original: Any) -> Any:
+def _pruned(_original: object) -> Callable[..., Ints]:
     """Nodes of more than theta edges are taken out, with their edges, instead of edges."""
 
     def degrees(self: GraphEngine, theta: int) -> Ints:
@@ -81,13 +76,12 @@ def _pruned(_original: Any) -> Any:
         assert isinstance(graph, Graph)
         small = graph.true_degrees() <= theta
         left = graph.ends[small[graph.ends].all(axis=1)]
-        found: Ints = np.sort(np.bincount(left.reshape(-1), minlength=len(small))[small])
-        return found
+        return np.sort(np.bincount(left.reshape(-1), minlength=len(small))[small])
 
     return degrees
 
 
-def _low_degrees_first(_original: Any) -> Any:
+def _low_degrees_first(_original: object) -> Callable[..., Ints]:
     """Edges are scanned by the degrees of their ends, ties by their numbers."""
 
     def order(graph: Graph) -> Ints:
@@ -97,7 +91,7 @@ def _low_degrees_first(_original: Any) -> Any:
     return order
 
 
-def _listed(_original: Any) -> Any:
+def _listed(_original: object) -> property:
     """Says that nodes without edges are known where they are not."""
     return property(lambda _self: True)
 

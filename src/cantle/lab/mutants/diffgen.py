@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,30 +14,34 @@ from cantle.audit.exact import Breakage, Table, replaced
 from cantle.lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
 from cantle.methods.diffgen import DiffGen
 from cantle.trusted import specialisations
-from cantle.trusted.answers import Pick
+from cantle.trusted.answers import Noisy, NoisyCells, Pick
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.keys import CodeTable, Sizes
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.queries import Cells
+from cantle.trusted.queries import Cells, Query
 from cantle.trusted.scores import Max, Quality
 from cantle.trusted.specialisations import JointSplits, ScoredSplits, SplitPoints
 
+Sparse = tuple[Ints, Ints, Ints]
+"""Where each list starts, its cells, and their noisy counts."""
+Measured = Noisy | NoisyCells
 
-def _doubled(original: Any) -> Any:
+
+def _doubled(original: Callable[..., Ints]) -> Callable[..., Ints]:
     return lambda self, part: 2 * original(self, part)
 
 
 # ---- cells ----------------------------------------------------------------------------------------------------------
 
 
-def occupied_only(original: Any) -> Any:
+def occupied_only(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
     """Empty groups are dropped before the noise."""
 
     def sparse(
-        self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Any
-    ) -> tuple[Ints, Ints, Ints]:
+        self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Ints
+    ) -> Sparse:
         number, total = np.arange(len(cells)), np.array([len(cells)])
         at, listed, values = original(self, lanes, starts, number, counts, total, rate, least)
         return at, cells[listed], values
@@ -46,10 +49,10 @@ def occupied_only(original: Any) -> Any:
     return sparse
 
 
-def _threshold_of_occupied(original: Any) -> Any:
+def _threshold_of_occupied(original: Callable[..., Measured]) -> Callable[..., Measured]:
     """Counts are withheld below the number of occupied cells."""
 
-    def measure(self: Curator, root: Frontier, query: Any, epsilon: Any, **about: Any) -> Any:
+    def measure(self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int) -> Measured:
         if isinstance(query, Cells):
             exact_cells, _ = inside(self, "engine").occupied(query.key)
             about["at_least"] = max(1, len(exact_cells))
@@ -58,10 +61,10 @@ def _threshold_of_occupied(original: Any) -> Any:
     return measure
 
 
-def _refund_twice(original: Any) -> Any:
+def _refund_twice(original: Callable[..., Measured]) -> Callable[..., Measured]:
     """What the rounds left of the structure's half is added to what is left, where it already is."""
 
-    def measure(self: Curator, root: Frontier, query: Any, epsilon: Any, **about: Any) -> Any:
+    def measure(self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int) -> Measured:
         if isinstance(query, Cells):
             budget = inside(self, "budget")
             refund = epsilon - budget.total // 2
@@ -75,7 +78,7 @@ def _refund_twice(original: Any) -> Any:
 # ---- candidates -----------------------------------------------------------------------------------------------------
 
 
-def _no_end_runs(original: Any) -> Any:
+def _no_end_runs(original: Callable[..., tuple[Ints, Ints, Ints]]) -> Callable[..., tuple[Ints, Ints, Ints]]:
     """Only points between the smallest and the largest occupied code; all where there are none."""
 
     def runs(code: Ints, span: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
@@ -87,11 +90,11 @@ def _no_end_runs(original: Any) -> Any:
 
 
 @contextmanager
-def _four_for_one() -> Any:
+def _four_for_one() -> Iterator[None]:
     """Four times the same span in one question of split points, paid once; all four points are shown."""
     ask: Callable[..., list[Pick]] = Curator.__dict__["choose"]
 
-    def choose(self: Curator, root: Frontier, candidates: Any, *rest: Any, **about: Any) -> list[Pick]:
+    def choose(self: Curator, root: Frontier, candidates: object, *rest: object, **about: str) -> list[Pick]:
         if isinstance(candidates, SplitPoints):
             candidates = SplitPoints(candidates.values * 4, candidates.size, candidates.classes)
         picks = ask(self, root, candidates, *rest, **about)
@@ -104,37 +107,37 @@ def _four_for_one() -> Any:
         yield
 
 
-def _observed_points(original: Any) -> Any:
+def _observed_points(original: Callable[..., ScoredSplits]) -> Callable[..., ScoredSplits]:
     """Numbers are split at codes that occur."""
 
     def score(self: JointSplits, look: ColumnEngine, quality: Quality) -> ScoredSplits:
-        runs: ScoredSplits = original(self, look, quality)
+        runs = original(self, look, quality)
         seen, _ = specialisations.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
         kept = np.isin(runs.point, seen) if np.isin(runs.point, seen).any() else runs.point > 0
-        rows: dict[str, Any] = {"scores": runs.scores[kept], "value": runs.value[kept], "point": runs.point[kept]}
-        return replace(runs, starts=np.array([0, kept.sum()]), **rows)
+        starts, point = np.array([0, kept.sum()]), runs.point[kept]
+        return replace(runs, starts=starts, scores=runs.scores[kept], value=runs.value[kept], point=point)
 
     return score
 
 
-def _exact_records(original: Any) -> Any:
+def _exact_records(original: Callable[..., list[int]]) -> Callable[..., list[int]]:
     """Rounds and cells are planned from the exact number of records, after noisy ones were paid for."""
 
     def class_totals(self: DiffGen, root: Frontier, curator: Curator, total: int) -> list[int]:
-        totals: list[int] = original(self, root, curator, total)
+        totals = original(self, root, curator, total)
         self.noisy_records = int(exact_of(curator, root, Sizes())[0, 0])
         return totals
 
     return class_totals
 
 
-def _uncharged(original: Any) -> Any:
+def _uncharged(original: Callable[..., list[Pick]]) -> Callable[..., list[Pick]]:
     """Selections after the first are noted but not taken, and their price is there for the cells again."""
 
-    def choose(self: Curator, *asked: Any, **about: Any) -> list[Pick]:
+    def choose(self: Curator, *asked: object, **about: str) -> list[Pick]:
         budget = inside(self, "budget")
         before = budget._balance.copy()
-        picks: list[Pick] = original(self, *asked, **about)
+        picks = original(self, *asked, **about)
         if before[0] < budget.total:
             budget._balance = before
         return picks

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -16,19 +15,20 @@ from cantle.audit import enumerating
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Finding, Table, replaced
+from cantle.lab.mutants.diffgen import Measured, Sparse
 from cantle.lab.mutants.patches import INFINITE, inside, instead, leak
 from cantle.methods import diffpart
 from cantle.methods.diffpart import DiffPart
 from cantle.postprocess.sets_tree import KeptPartitions
 from cantle.schema.sets import SetSchema
-from cantle.trusted.budget import NANO
+from cantle.trusted.budget import NANO, Price
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines import sets
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import Kept, Partitions, gather
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.queries import ChildSets
+from cantle.trusted.queries import ChildSets, Query
 
 BASE = Fraction(11, 10)
 """Of the flaw that costs less than a factor of 2: there a unit is ln 1.1."""
@@ -67,13 +67,13 @@ class FineBreakage(Breakage):
 # ---- empty cells ----------------------------------------------------------------------------------------------------
 
 
-def _one_draw_more(original: Any) -> Any:
+def _one_draw_more(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
     """Procedure 1 as printed: 2^l - |S| draws for empty sub-partitions, one more than there are; what it finds is put
     on an empty one that is not listed yet."""
 
     def sparse(
         self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Ints
-    ) -> tuple[Ints, Ints, Ints]:
+    ) -> Sparse:
         at, listed, values = original(self, lanes, starts, cells, counts, total, rate, least)
         assert len(lanes) == 1
         free = sorted({*range(int(total[0]))} - {*cells.tolist()} - {*listed.tolist()})
@@ -88,10 +88,10 @@ def _one_draw_more(original: Any) -> Any:
     return sparse
 
 
-def _occupied_first(original: Any) -> Any:
+def _occupied_first(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
     """The answer lists sets that occur before sets that do not."""
 
-    def sparse(self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, *rest: Any) -> tuple[Ints, Ints, Ints]:
+    def sparse(self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, *rest: Ints | Rate) -> Sparse:
         at, listed, values = original(self, lanes, starts, cells, *rest)
         for first, last, here, to in zip(at[:-1], at[1:], starts[:-1], starts[1:], strict=True):
             order = first + np.argsort(~np.isin(listed[first:last], cells[here:to]), kind="stable")
@@ -101,10 +101,12 @@ def _occupied_first(original: Any) -> Any:
     return sparse
 
 
-def _thresholds_of_occupied(original: Any) -> Any:
+def _thresholds_of_occupied(original: Callable[..., Measured]) -> Callable[..., Measured]:
     """Counts are withheld below the number of sets of children that occur."""
 
-    def measure(self: Curator, nodes: Partitions, query: Any, epsilon: Any, **about: Any) -> Any:
+    def measure(
+        self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
+    ) -> Measured:
         if isinstance(query, ChildSets):
             positions = np.searchsorted(inside(self, "frontier").ids, nodes.ids)
             exact_starts, _, _ = inside(self, "engine").touched(positions)
@@ -117,7 +119,7 @@ def _thresholds_of_occupied(original: Any) -> Any:
 # ---- prices ---------------------------------------------------------------------------------------------------------
 
 
-def _leaves_tested(original: Any) -> Any:
+def _leaves_tested(original: Callable[..., None]) -> Callable[..., None]:
     """Leaves are tested with all that is left of the tests' half, as Algorithm 1 does, and counted with what Example
     4.2 gives them, as if the test had cost nothing."""
 
@@ -136,10 +138,12 @@ def _leaves_tested(original: Any) -> Any:
     return count_leaves
 
 
-def _free_tests(original: Any) -> Any:
+def _free_tests(original: Callable[..., Measured]) -> Callable[..., Measured]:
     """Tests are asked and never taken from the balance."""
 
-    def measure(self: Curator, nodes: Partitions, query: Any, epsilon: Any, **about: Any) -> Any:
+    def measure(
+        self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
+    ) -> Measured:
         budget = inside(self, "budget")
         before = budget._balance.copy()
         noisy = original(self, nodes, query, epsilon, **about)
@@ -157,14 +161,13 @@ def _free_tests(original: Any) -> Any:
 def _kept_twice() -> Iterator[None]:
     """Every sub-partition that goes on is listed twice, and its records are in both."""
 
-    def kept_twice(original: Any) -> Any:
+    def kept_twice(original: Callable[..., Partitions]) -> Callable[..., Partitions]:
         def split(self: Curator, nodes: Partitions, kept: Kept) -> Partitions:
-            children: Partitions = original(self, nodes, Kept(np.repeat(kept.rows, 2), np.repeat(kept.mask, 2)))
-            return children
+            return original(self, nodes, Kept(np.repeat(kept.rows, 2), np.repeat(kept.mask, 2)))
 
         return split
 
-    def held_twice(original: Any) -> Any:
+    def held_twice(original: Callable[..., None]) -> Callable[..., None]:
         def split(self: SetEngine, positions: Ints, kept: Kept) -> None:
             parts = kept.children(self._parts.take(positions), 0)
             original(self, positions, Kept(kept.rows[::2], kept.mask[::2]))
@@ -173,8 +176,8 @@ def _kept_twice() -> Iterator[None]:
 
         return split
 
-    def noted_twice(original: Any) -> Any:
-        def add_round(self: KeptPartitions, nodes: Partitions, *arrays: Any) -> None:
+    def noted_twice(original: Callable[..., None]) -> Callable[..., None]:
+        def add_round(self: KeptPartitions, nodes: Partitions, *arrays: Ints) -> None:
             times = len(nodes) // max(1, len(arrays[0]))
             original(self, nodes, *(np.repeat(array, times) for array in arrays[:-1]), arrays[-1])
 
@@ -188,12 +191,12 @@ def _kept_twice() -> Iterator[None]:
         yield
 
 
-def _not_cut(_original: Any) -> Any:
+def _not_cut(_original: object) -> Callable[..., tuple[Ints, Ints]]:
     """Records keep all their items, whatever the sets of children are numbered for."""
     return lambda starts, items, *_public: (starts, items)
 
 
-def _cut_by_popularity(_original: Any) -> Any:
+def _cut_by_popularity(_original: object) -> Callable[..., tuple[Ints, Ints]]:
     """Records keep the items that are in the fewest other records: the choice depends on other records."""
 
     def cut(starts: Ints, items: Ints, most: int, *_public: int) -> tuple[Ints, Ints]:
@@ -206,20 +209,19 @@ def _cut_by_popularity(_original: Any) -> Any:
     return cut
 
 
-def _seen_items(original: Any) -> Any:
+def _seen_items(original: Callable[..., SetSchema]) -> Callable[..., SetSchema]:
     """The universe is what occurs."""
 
     def schema_for(self: SetConfig, table: Table) -> SetSchema:
         seen = sorted({item for record in table for item in record})
         if not seen:
-            schema: SetSchema = original(self, table)
-            return schema
+            return original(self, table)
         return SetSchema.from_dict({"kind": "sets", "items": seen})
 
     return schema_for
 
 
-def _largest_by_records(_original: Any) -> Any:
+def _largest_by_records(original: Callable[..., Partitions]) -> Callable[..., Partitions]:
     """Too many sub-partitions: those with the most records go on, not those with the largest noisy counts."""
 
     def expand(self: DiffPart, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
@@ -232,8 +234,7 @@ def _largest_by_records(_original: Any) -> Any:
             return np.sort(np.argsort(held, kind="stable")[:most])
 
         with replaced(diffpart, "_largest", largest):
-            children: Partitions = _original(self, nodes, curator, leaf_budget)
-        return children
+            return original(self, nodes, curator, leaf_budget)
 
     return expand
 

@@ -30,13 +30,21 @@ Floats = NDArray[np.float64]
 
 
 def _breakage(name: str) -> Breakage:
-    known = (*RPS_BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES, *DEGREE_BREAKAGES)
+    known = (*RPS_BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES)
     return next(one for one in known if one.name == name)
+
+
+def _graph_breakage(name: str) -> GraphBreakage:
+    return next(one for one in DEGREE_BREAKAGES if one.name == name)
+
+
+def _named(name: str) -> Breakage | GraphBreakage:
+    return _graph_breakage(name) if any(one.name == name for one in DEGREE_BREAKAGES) else _breakage(name)
 
 
 def _flaw(name: str, what: str, loss: float, within: float = 1e-9) -> Number:
     """The loss that a breakage shows on its pair."""
-    return Number(what, loss, _breakage(name).find(broken=True).loss, within)
+    return Number(what, loss, _named(name).find(broken=True).loss, within)
 
 
 # ---- closed forms ---------------------------------------------------------------------------------------------------
@@ -292,8 +300,7 @@ def i14() -> tuple[Number, ...]:
 def i13_records() -> tuple[Number, ...]:
     """RPS on projected degrees, bound 2, a cut for 1 unit and leaves for 2, as if a node were one record: a 4-cycle
     loses a node, (2, 2, 2, 2) becomes (1, 1, 2). Cut at 2, counts cut to {0, 1} are 1 and 0."""
-    flaw, config = _breakage(RECORD), degrees.CYCLE
-    assert isinstance(flaw, GraphBreakage)
+    flaw, config = _graph_breakage(RECORD), degrees.CYCLE
     small = degrees.GraphConfig("record budget", (), config.settings, 3, preset="paper", constants=config.constants)
     with flaw.patch():
         audit = Audit(small, enumerate_leaves=True)
@@ -307,7 +314,7 @@ def i13_records() -> tuple[Number, ...]:
 
 def i16() -> tuple[Number, ...]:
     """Three disjoint edges, and a node joined to all six ends; bound 1."""
-    flaw, config = _breakage(PRUNED), degrees.STAR
+    flaw, config = _graph_breakage(PRUNED), degrees.STAR
     assert isinstance(flaw, GraphBreakage)
 
     def change() -> int:

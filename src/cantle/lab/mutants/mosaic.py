@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,11 @@ from cantle.trusted.curator import Curator
 from cantle.trusted.engines import columns
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.subset import Subset
-from cantle.trusted.table_candidates import HeavyValues, counted
+from cantle.trusted.stop_test import PrivTree
+from cantle.trusted.table_candidates import HeavyValues, _ScoredValues, counted
 from cantle.trusted.table_keys import TableCounts
 from cantle.trusted.table_queries import CrossTables, Spikes
+from cantle.trusted.value_trees import ValueTrees
 
 
 def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Ints]:
@@ -31,34 +32,34 @@ def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Int
     return np.split(exact_counts, starts[1:])
 
 
-def _model_of_the_data(original: Any) -> Any:
+def _model_of_the_data(original: Callable[..., int]) -> Callable[..., int]:
     """The model of the first table is made from the exact counts, for a draft of eight times as many records."""
 
     def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
         models = (8 * _exact_tables(self, candidates)[0], *candidates.models[1:])
-        return int(original(self, replace(candidates, models=models), surviving, price))
+        return original(self, replace(candidates, models=models), surviving, price)
 
     return choose_table
 
 
-def _pruned(original: Any) -> Any:
+def _pruned(original: Callable[..., int]) -> Callable[..., int]:
     """Tables whose exact counts are all below 2 do not compete."""
 
     def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
         large = np.array([counts.max() >= 2 for counts in _exact_tables(self, candidates)])[surviving]
-        return int(original(self, candidates, surviving[large] if large.any() else surviving, price))
+        return original(self, candidates, surviving[large] if large.any() else surviving, price)
 
     return choose_table
 
 
-def _one_left_out(original: Any) -> Any:
+def _one_left_out(original: Callable[..., int]) -> Callable[..., int]:
     return lambda self, unit: original(self, unit) - unit.max_records
 
 
-def _charged_once(original: Any) -> Any:
+def _charged_once(original: Callable[..., tuple[Ints, ...]]) -> Callable[..., tuple[Ints, ...]]:
     """All trees are grown, one is paid for."""
 
-    def grow(self: Curator, root: Frontier, trees: Any, stop: Any, *, why: str) -> Any:
+    def grow(self: Curator, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str) -> tuple[Ints, ...]:
         budget = inside(self, "budget")
         before = int(budget._balance[0])
         found = original(self, root, trees, stop, why=why)
@@ -68,10 +69,10 @@ def _charged_once(original: Any) -> Any:
     return grow
 
 
-def _observed_values(original: Any) -> Any:
+def _observed_values(original: Callable[..., Iterator[_ScoredValues]]) -> Callable[..., Iterator[_ScoredValues]]:
     """Only values that occur compete, and "none"."""
 
-    def exact_scores(self: HeavyValues, *asked: Any) -> Iterator[Any]:
+    def exact_scores(self: HeavyValues, *asked: object) -> Iterator[_ScoredValues]:
         for found in original(self, *asked):
             kept = (found.code >= 0) | (found.search < 0)
             rows = {"scores", "inverse_weights", "many", "search", "number", "code"}
@@ -87,7 +88,7 @@ def _by_position() -> Iterator[None]:
     def places(words: npt.NDArray[np.uint64]) -> Ints:
         return np.arange(words.shape[1])
 
-    def takes_part(_self: Subset, _columns: Any, copy: Ints) -> Bools:
+    def takes_part(_self: Subset, _columns: object, copy: Ints) -> Bools:
         return copy % 2 == 0
 
     with ExitStack() as stack:

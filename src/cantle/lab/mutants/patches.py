@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 import numpy as np
 
 from cantle.audit.exact import Patch, replaced
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.keys import Key
+from cantle.trusted.noise import Noise
 
 INFINITE = float("inf")
+Original = TypeVar("Original")
 
 
-def inside(curator: Curator, name: str) -> Any:
+def inside(curator: Curator, name: str) -> Any:  # engine, noise, budget, unit or frontier, of whatever kind
     return getattr(curator, f"_Curator__{name}")
 
 
-def exact_of(curator: Curator, nodes: Frontier, key: Any) -> Ints:
+def exact_of(curator: Curator, nodes: Frontier, key: Key) -> Ints:
     """Exact counts of open regions, past the curator."""
     positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
     return np.concatenate([part for _, _, part in inside(curator, "engine").tally(positions, key)])
 
 
-def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
+def instead(owner: type | ModuleType, name: str, make: Callable[[Original], object]) -> Patch:
     """A patch that puts make(original) in place of owner.name."""
     return lambda: replaced(owner, name, make(owner.__dict__[name]))
 
 
-def leak(noise: Any, values: list[int]) -> None:
+def leak(noise: Noise, values: list[int]) -> None:
     """Values that the run shows although no question gave them away."""
-    noise.leaked = [*getattr(noise, "leaked", ()), *values]
+    noise.leaked = [*getattr(noise, "leaked", ()), *values]  # type: ignore[attr-defined]

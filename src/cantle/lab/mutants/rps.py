@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
 
 import numpy as np
 
@@ -14,12 +13,12 @@ from cantle.audit.exact import Breakage, Config, Record, Table, replaced
 from cantle.lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
 from cantle.methods.rps import RPS
 from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO, Budget
+from cantle.trusted.budget import NANO, Budget, Price
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
 from cantle.trusted.keys import Classes, OneWays, Sizes
-from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.noise import Lanes, Rate, Runs
 from cantle.trusted.queries import Marginals, Size
 from cantle.trusted.scores import Mix
 from cantle.trusted.stop_test import PrivTree
@@ -33,54 +32,59 @@ def _codes(curator: Curator, nodes: Frontier, method: RPS) -> Ints:
 # ---- weights and rates --------------------------------------------------------------------------------------------
 
 
-def _doubled_scores(original: Any) -> Any:
+def _doubled_scores(original: Callable[..., Ints]) -> Callable[..., Ints]:
     return lambda self, children: 2 * original(self, children)
 
 
-def _range_of_balance(_original: Any) -> Any:
+def _range_of_balance(_original: object) -> property:
     return property(lambda _self: 1)
 
 
-def _doubled_flip(original: Any) -> Any:
+def _doubled_flip(original: Callable[..., Ints]) -> Callable[..., Ints]:
     def select(
-        self: Enumerating, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, weights: Any = None, many: Any = None
+        self: Enumerating,
+        lanes: Lanes,
+        scores: Ints,
+        starts: Ints,
+        rate: Rate,
+        weights: Ints | Runs | None = None,
+        many: Ints | None = None,
     ) -> Ints:
         fast = Rate(2 * rate.num, rate.den) if weights is None else rate
-        chosen: Ints = original(self, lanes, scores, starts, fast, weights, many)
-        return chosen
+        return original(self, lanes, scores, starts, fast, weights, many)
 
     return select
 
 
-def doubled_laplace(original: Any) -> Any:
+def doubled_laplace(original: Callable[..., Ints]) -> Callable[..., Ints]:
     return lambda self, lanes, counts, rate: original(self, lanes, counts, Rate(2 * rate.num, rate.den))
 
 
-def _window_of_the_data(original: Any) -> Any:
+def _window_of_the_data(original: Callable[..., Ints]) -> Callable[..., Ints]:
     def laplace(self: Enumerating, lanes: Lanes, counts: Ints, rate: Rate) -> Ints:
         with_data = (0, 1 + int(counts.max(initial=0)))
         with_public, self.window = self.window, with_data
-        noisy: Ints = original(self, lanes, counts, rate)
+        noisy = original(self, lanes, counts, rate)
         self.window = with_public
         return noisy
 
     return laplace
 
 
-def _one_table_only(_original: Any) -> Any:
+def _one_table_only(_original: object) -> Callable[..., int]:
     return lambda _self, unit: unit.max_records
 
 
 # ---- the budget ---------------------------------------------------------------------------------------------------
 
 
-def _free(why: str) -> Callable[[Any], Any]:
+def _free(why: str) -> Callable[[Callable[..., Ints]], Callable[..., Ints]]:
     """Charges for this purpose are noted but not taken."""
 
-    def make(original: Any) -> Any:
-        def charge(self: Budget, ids: Ints, epsilon_nano: Any, **about: Any) -> Ints:
+    def make(original: Callable[..., Ints]) -> Callable[..., Ints]:
+        def charge(self: Budget, ids: Ints, epsilon_nano: Price, **about: str | int) -> Ints:
             before = self._balance.copy()
-            cost: Ints = original(self, ids, epsilon_nano, **about)
+            cost = original(self, ids, epsilon_nano, **about)
             if about["why"] == why:
                 self._balance = before
             return cost
@@ -90,19 +94,19 @@ def _free(why: str) -> Callable[[Any], Any]:
     return make
 
 
-def _first_sibling_pays(original: Any) -> Any:
-    def charge(self: Budget, ids: Ints, epsilon_nano: Any, **about: Any) -> Ints:
+def _first_sibling_pays(original: Callable[..., Ints]) -> Callable[..., Ints]:
+    def charge(self: Budget, ids: Ints, epsilon_nano: Price, **about: str | int) -> Ints:
         before = self._balance.copy()
-        cost: Ints = original(self, ids, epsilon_nano, **about)
+        cost = original(self, ids, epsilon_nano, **about)
         self._balance[ids[1:]] = before[ids[1:]]
         return cost
 
     return charge
 
 
-def _moved(original: Any) -> Any:
+def _moved(original: Callable[..., Ints]) -> Callable[..., Ints]:
     def inherit(self: Budget, parents: Ints, times: Ints) -> Ints:
-        ids: Ints = original(self, parents, times)
+        ids = original(self, parents, times)
         self._balance[ids[0::2]] -= NANO
         self._balance[ids[1::2]] += NANO
         return ids
@@ -130,7 +134,7 @@ def _parent_again() -> AbstractContextManager[None]:
 # ---- the data where only public values may be ---------------------------------------------------------------------
 
 
-def _observed_cuts(_original: Any) -> Any:
+def _observed_cuts(_original: object) -> Callable[..., Cuts]:
     def best(self: RPS, nodes: Frontier, curator: Curator) -> Cuts:
         seen = np.flatnonzero(_codes(curator, nodes, self)[0])
         points = seen[seen > 0] if (seen > 0).any() else np.array([1])
@@ -140,15 +144,15 @@ def _observed_cuts(_original: Any) -> Any:
     return best
 
 
-def _narrow_by_data(original: Any) -> Any:
+def _narrow_by_data(original: Callable[..., Bools]) -> Callable[..., Bools]:
     def stop(self: RPS, nodes: Frontier, curator: Curator) -> Bools:
-        leaf: Bools = original(self, nodes, curator)
+        leaf = original(self, nodes, curator)
         return np.asarray(leaf | ((_codes(curator, nodes, self) > 0).sum(axis=1) <= 1), dtype=np.bool_)
 
     return stop
 
 
-def _attribute_by_data(_original: Any) -> Any:
+def _attribute_by_data(_original: object) -> Callable[..., Ints]:
     def attribute(self: RPS, nodes: Frontier, curator: Curator) -> Ints:
         varies = (_codes(curator, nodes, self)[:, : self.sizes[0]] > 0).sum(axis=1) > 1
         return np.where(varies, 0, 1)
@@ -156,7 +160,7 @@ def _attribute_by_data(_original: Any) -> Any:
     return attribute
 
 
-def _exact_records(original: Any) -> Any:
+def _exact_records(original: Callable[..., None]) -> Callable[..., None]:
     def begin(self: RPS, root: Frontier, curator: Curator) -> None:
         original(self, root, curator)
         self.tree.declare(int(exact_of(curator, root, Sizes())[0, 0]))
@@ -164,7 +168,7 @@ def _exact_records(original: Any) -> Any:
     return begin
 
 
-def _exact_depth(original: Any) -> Any:
+def _exact_depth(original: Callable[..., None]) -> Callable[..., None]:
     def begin(self: RPS, root: Frontier, curator: Curator) -> None:
         original(self, root, curator)
         self._plan(int(curator.left(root)[0]), int(exact_of(curator, root, Sizes())[0, 0]), curator.unit)
@@ -172,7 +176,7 @@ def _exact_depth(original: Any) -> Any:
     return begin
 
 
-def _occupied_leaves_only(original: Any) -> Any:
+def _occupied_leaves_only(original: Callable[..., None]) -> Callable[..., None]:
     def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
         occupied = leaves.take(exact_of(curator, leaves, Sizes())[:, 0] > 0)
         if len(occupied):
@@ -181,7 +185,7 @@ def _occupied_leaves_only(original: Any) -> Any:
     return summarize
 
 
-def _unpaid_vote(_original: Any) -> Any:
+def _unpaid_vote(_original: object) -> Callable[..., None]:
     """The paper's leaf: a count with all that is left, and a majority vote at one unit that nobody pays."""
 
     def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
@@ -195,7 +199,7 @@ def _unpaid_vote(_original: Any) -> Any:
     return summarize
 
 
-def _in_both_children(original: Any) -> Any:
+def _in_both_children(original: Callable[..., None]) -> Callable[..., None]:
     """Records just left of a cut are counted on its right as well."""
 
     def split(self: MemoryEngine, positions: Ints, cuts: Cuts) -> None:
@@ -214,7 +218,7 @@ def _in_both_children(original: Any) -> Any:
 # ---- PrivTree -----------------------------------------------------------------------------------------------------
 
 
-def _values_shown(_original: Any) -> Any:
+def _values_shown(_original: object) -> Callable[..., Bools]:
     """The noisy count behind each yes or no is released too, cut to what is around the threshold."""
 
     def above(self: Enumerating, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
@@ -227,11 +231,11 @@ def _values_shown(_original: Any) -> Any:
     return above
 
 
-def _no_decay(_original: Any) -> Any:
+def _no_decay(_original: object) -> Callable[..., Ints]:
     return lambda self, counts, _tests: np.maximum(self.theta - self.delta, counts)
 
 
-def _at_most(paid: int) -> Callable[[Any], Any]:
+def _at_most(paid: int) -> Callable[[object], Callable[..., Ints]]:
     """A lifetime price of so many tests."""
     return lambda _original: lambda self, tests, _records: np.minimum(tests, paid) * self.epsilon_nano
 

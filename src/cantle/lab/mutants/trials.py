@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cantle.audit.black_box import Trial, sampled_instances
 from cantle.audit.exact import Patch
 from cantle.audit.trials import (
@@ -28,6 +26,8 @@ from cantle.lab.mutants.patches import instead
 from cantle.lab.mutants.rps import doubled_laplace
 from cantle.trusted.noise.samplers import Sampler
 
+Options = dict[str, object]
+
 
 def _flaw(name: str) -> tuple[str, Patch]:
     """The rule that a known flaw breaks, and how it is put into the shipped code."""
@@ -46,7 +46,7 @@ def broken_methods() -> list[Trial]:
     laplace = "2.2, Claim 14", instead(Sampler, "laplace", doubled_laplace)
     dropped = "4.2: all cells take part (I9)", instead(Sampler, "sparse", occupied_only)
     edges, hub = [(2 * i, 2 * i + 1) for i in range(6)], [(i, 12) for i in range(12)]
-    found: list[tuple[str, int, tuple[str, Patch], dict[str, Any], Any, Any, Observation, dict[str, Any]]] = [
+    found: list[tuple[str, int, tuple[str, Patch], Options, object, object, Observation, Options]] = [
         ("rps: Laplace sampler at twice its rate", 400, laplace, one, table([]), table([0]), by_region, leaf),
         ("rps: exact number of records released", 100, _flaw("exact number of records released"), one,
          table([]), table([0]), by_total, sized),
@@ -76,7 +76,7 @@ def broken_methods() -> list[Trial]:
          [(0, i) for i in range(1, 9)], by_region, {"mode": "rps", "theta": 4}),
     ]  # fmt: skip
     return [
-        Trial(name, 1.0, published(schema, less, more, observe, patch, epsilon=1, **options), runs, breaks)
+        Trial(name, 1.0, published(schema, less, more, observe, options, epsilon=1, patch=patch), runs, breaks)
         for name, runs, (breaks, patch), schema, less, more, observe, options in found
     ]
 

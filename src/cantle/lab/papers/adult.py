@@ -8,11 +8,12 @@ documentation of the data set (adult.names), not something read off the records.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.lab.documents import FieldDocument, TableDocument
 from cantle.schema.hierarchy_files import parse_braces
 from cantle.schema.taxonomy import Taxonomy
 
@@ -88,7 +89,7 @@ PAPER = (
 )
 
 
-def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> dict[str, Any]:
+def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> TableDocument:
     """The public schema (Frictionless fields) of the table `load` gives for the same `rows`.
 
     `hierarchies` is the data folder: with it every category has its tree from `trees`, its values are listed
@@ -98,8 +99,8 @@ def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> dict[
     ['native-country', 'salary']
     """
     names = _names(rows)
-    target: dict[str, Any] = {"name": names[-1], "type": "string", "categories": list(CATEGORIES["class"])}
-    target |= {"role": "target", "constraints": {"required": True}}
+    target: FieldDocument = {"name": names[-1], "type": "string", "categories": list(CATEGORIES["class"])}
+    target["role"], target["constraints"] = "target", {"required": True}
     fields = [_field(name) for name in names[:-1]]
     if hierarchies is not None:
         grown = trees(hierarchies)
@@ -144,7 +145,7 @@ def _names(rows: Rows) -> list[str]:
     return [*PAPER, "salary"] if rows == "paper" else list(COLUMNS)
 
 
-def _field(name: str) -> dict[str, Any]:
+def _field(name: str) -> FieldDocument:
     if name in BOUNDS:
         low, high = BOUNDS[name]
         return {
@@ -152,16 +153,20 @@ def _field(name: str) -> dict[str, Any]:
             "type": "integer",
             "constraints": {"required": True, "minimum": low, "maximum": high},
         }
-    field: dict[str, Any] = {"name": name, "type": "string", "constraints": {"required": True}}
+    field: FieldDocument = {"name": name, "type": "string", "constraints": {"required": True}}
     field["categories"] = list(CATEGORIES[name])
-    return field | ({"categoriesOrdered": True} if name in ORDERED else {})
+    if name in ORDERED:
+        field["categoriesOrdered"] = True
+    return field
 
 
-def _with_tree(field: dict[str, Any], tree: Taxonomy | None) -> dict[str, Any]:
+def _with_tree(field: FieldDocument, tree: Taxonomy | None) -> FieldDocument:
     if tree is None:
         return field
-    plain = {key: value for key, value in field.items() if key != "categoriesOrdered"}
-    return plain | {"categories": list(tree.leaves), "hierarchy": tree.to_nested()}
+    made = field.copy()
+    made.pop("categoriesOrdered", None)
+    made["categories"], made["hierarchy"] = [str(leaf) for leaf in tree.leaves], tree.to_nested()
+    return made
 
 
 def _read(path: Path) -> pl.DataFrame:

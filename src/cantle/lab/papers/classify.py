@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from cantle._arrays import Bools
 from cantle.errors import ParameterError
+from cantle.lab.documents import TableDocument
 from cantle.lab.papers import adult
 from cantle.lab.papers.coding import Coded, Coder, Floats, Ints
 from cantle.lab.papers.extras import need
@@ -23,6 +26,11 @@ from cantle.lab.papers.metrics import tvd1
 Publisher = Callable[[pl.DataFrame], pl.DataFrame]
 
 GATE_ACCURACY, GATE_TOLERANCE = 0.847, 0.003
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
+Design = NDArray[np.float32]
 
 
 class Classifier(Protocol):
@@ -117,7 +125,7 @@ class C45:
         """Leaves left after pruning."""
         return self._tree.leaves
 
-    def _design(self, codes: Ints) -> Any:
+    def _design(self, codes: Ints) -> Design:
         columns = [
             codes[:, i : i + 1] == np.arange(grid.size)
             if grid.kind == "nominal" and grid.size > 2
@@ -144,7 +152,7 @@ class Tree:
         return cls(none, np.zeros(1), none.copy(), none.copy(), counts[None, :])
 
     @classmethod
-    def read(cls, grown: Any, classes: int) -> Tree:
+    def read(cls, grown: DecisionTreeClassifier, classes: int) -> Tree:
         """The arrays of a fitted scikit-learn tree, with counts for all public classes."""
         tree = grown.tree_
         shares = tree.value[:, 0, :]  # shares or counts, by scikit-learn's version
@@ -184,7 +192,7 @@ class Tree:
             else:
                 errors[node] = below
 
-    def apply(self, design: Any) -> Ints:
+    def apply(self, design: Design) -> Ints:
         """The leaf of each record."""
         node = np.zeros(len(design), dtype=np.int64)
         active = np.flatnonzero(self.left[node] >= 0)
@@ -241,7 +249,7 @@ def auc(labels: Ints, proba: Floats) -> float:
     return float(np.mean([_rank_auc(labels == c, proba[:, c]) for c in present]))
 
 
-def _rank_auc(positive: Any, score: Floats) -> float:
+def _rank_auc(positive: Bools, score: Floats) -> float:
     _, place, ties = np.unique(score, return_inverse=True, return_counts=True)
     rank = (np.cumsum(ties) - (ties - 1) / 2)[place]
     inside = int(positive.sum())
@@ -256,18 +264,18 @@ SCORES: Mapping[str, Callable[[Ints, Floats], float]] = {
 }
 
 
-def score(coder: Coder, train: Coded, test: Coded) -> Iterator[dict[str, Any]]:
+def score(coder: Coder, train: Coded, test: Coded) -> Iterator[dict[str, str | float]]:
     """One row for each classifier: its scores on `test` after learning from `train`."""
     for name, build in CLASSIFIERS.items():
         model = build(coder)
         model.fit(train)
         proba = model.proba(test.codes)
-        yield {"classifier": name} | {key: f(test.labels, proba) for key, f in SCORES.items()}
+        yield {"classifier": name, **{key: f(test.labels, proba) for key, f in SCORES.items()}}
 
 
 def cross_validate(
     table: pl.DataFrame,
-    schema: Mapping[str, Any],
+    schema: TableDocument,
     publisher: Publisher | None = None,
     *,
     folds: int = 5,

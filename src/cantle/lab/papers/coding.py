@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle.errors import DataError, SchemaError, raise_alone
+from cantle.errors import DataError, raise_alone
+from cantle.lab.documents import FieldDocument, TableDocument, bounds
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ class Coded:
 class Coder:
     """The public schema as grids: `attributes` (without target and identifiers) and `target`."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: TableDocument) -> None:
         fields = [f for f in schema["fields"] if f.get("role") != "identifier"]
         self.attributes = tuple(_grid(f) for f in fields if f.get("role") != "target")
         targets = [_grid(f) for f in fields if f.get("role") == "target"]
@@ -93,13 +93,11 @@ class Coder:
         return pl.DataFrame(columns).select(self.order)
 
 
-def _grid(field: Mapping[str, Any]) -> Grid:
+def _grid(field: FieldDocument) -> Grid:
     name, rules = field["name"], field.get("constraints", {})
     categories = field.get("categories") or rules.get("enum")
     if categories:
         kind: Literal["ordered", "nominal"] = "ordered" if field.get("categoriesOrdered") else "nominal"
         return Grid(name=name, kind=kind, size=len(categories), categories=tuple(map(str, categories)))
-    if "minimum" not in rules or "maximum" not in rules:
-        raise SchemaError(f"field {name} has neither categories nor minimum and maximum; declare one of them")
-    low, high, step = rules["minimum"], rules["maximum"], field.get("step", 1)
+    (low, high), step = bounds(field), field.get("step", 1)
     return Grid(name=name, kind="number", size=round((high - low) / step) + 1, low=low, step=step)

@@ -12,18 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 import polars as pl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 from cantle.lab.papers import degree_metrics, graphs, hay, report, rps_degrees
 from cantle.lab.papers.coding import Ints
 from cantle.lab.papers.extras import need
 from cantle.lab.papers.graphs import Graph, Statistics
 from cantle.lab.papers.harness import Row, Setting
-from cantle.lab.papers.metrics import Metric
+from cantle.lab.papers.metrics import Metric, Numbers
 
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10)  # section 5.2: "ranging from 0.01 to 10.0"
 FEW = (0.1, 0.5, 1)
@@ -39,7 +42,7 @@ _MOVED: list[tuple[Setting, list[Row]]] = []
 
 
 def publish_degrees(
-    setting: Setting, graph: Graph, unit: str, epsilon: float, repeat: int, *, listed: bool = True, **options: Any
+    setting: Setting, graph: Graph, unit: str, epsilon: float, repeat: int, *, listed: bool = True, **options: object
 ) -> Ints:
     """Our release of the degrees of a graph, ascending.
 
@@ -49,9 +52,8 @@ def publish_degrees(
     """
     schema = {"kind": "graph", "unit": unit} | ({} if unit == "node" else {"nodes": graph.nodes})
     nodes = {"nodes": np.arange(graph.nodes)} if unit == "node" and listed else {}
-    edges: Any = graph.edges
     salt = crc32(f"{graph.name} {unit} {listed} {epsilon} {repeat} {options}".encode())
-    release = setting.release(edges, schema, epsilon, {"method": "degrees"} | nodes | options, salt)
+    release = setting.release(graph.edges, schema, epsilon, {"method": "degrees"} | nodes | options, salt)
     return np.sort(np.asarray(release.records["degree"], dtype=np.int64))
 
 
@@ -96,7 +98,7 @@ def _rows(
     setting: Setting,
     figure: str,
     found: Sequence[Graph],
-    metrics: Sequence[Metric],
+    metrics: Sequence[Metric[[Numbers, Numbers]]],
     epsilons: Sequence[float] = EPSILONS,
 ) -> Iterator[Row]:
     rng = np.random.default_rng(setting.seed)
@@ -174,7 +176,7 @@ def _picture(summary: pl.DataFrame, path: Path) -> None:
     picture.savefig(path, dpi=90)
 
 
-def _panel(axes: Any, part: pl.DataFrame) -> None:
+def _panel(axes: Axes, part: pl.DataFrame) -> None:
     axes.set_title(part["panel"][0], fontsize="small")
     axes.set_xscale("log")
     axes.set_xlabel("epsilon")

@@ -7,21 +7,21 @@ our tables, and every h is a series. Splits are seeded by the repeat, and the sa
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cantle.data.tables import read_columns
 from cantle.errors import ParameterError
+from cantle.lab.documents import TableDocument
 from cantle.lab.papers import adult, classify, generalised, report
 from cantle.lab.papers.coding import Coded, Coder
 from cantle.lab.papers.diffp import DiffPC45
 from cantle.lab.papers.extras import need
-from cantle.lab.papers.harness import Options, Row, Schema, Setting
+from cantle.lab.papers.harness import Options, Row, Setting
 from cantle.lab.papers.tds import tds
 from cantle.schema.table import TableSchema
 
@@ -32,12 +32,12 @@ STAGES = ("reading", "anonymisation", "writing", "total")
 REPLACED = 0.3  # "replacing some of the attribute values randomly": the paper does not say how many
 
 
-def paper(rounds: int, score: str = "max") -> dict[str, Any]:
+def paper(rounds: int, score: str = "max") -> Options:
     """Options of the published algorithm."""
     return {"method": "diffgen", "preset": "paper", "rounds": rounds, "score": score}
 
 
-def default(objective: str) -> dict[str, Any]:
+def default(objective: str) -> Options:
     """Options of our own setting."""
     return {"method": "diffgen", "preset": "default", "objective": objective}
 
@@ -71,7 +71,7 @@ def fig3(setting: Setting) -> Iterator[Row]:
         for series, options in choices.items():
             for epsilon in setting.pick((0.1, 0.25, 0.5, 1), (1,)):
                 for repeat, (learn, held) in enumerate(splits):
-                    release: Any = setting.release(table[learn], schema, epsilon, options, repeat)
+                    release = setting.release(table[learn], schema, epsilon, options, repeat)
                     scores = generalised.measure(release, table[held], schema)
                     yield from _rows("diffgen-fig3", panel, series, epsilon, repeat, scores)
 
@@ -97,7 +97,7 @@ def fig4(setting: Setting) -> Iterator[Row]:
             for series, options in {"paper, h = 15": paper(15), **OURS}.items():
                 scores = []
                 for fold, (learn, held) in enumerate(pairs):
-                    release: Any = setting.release(table[learn], schema, epsilon, options, 1_000 * repeat + fold)
+                    release = setting.release(table[learn], schema, epsilon, options, 1_000 * repeat + fold)
                     scores.append(generalised.measure(release, table[held], schema))
                 yield from _rows("diffgen-fig4", "", series, epsilon, repeat, _mean(scores))
             for series, joint in {"DiffP-C4.5, one choice": True, "DiffP-C4.5, split first": False}.items():
@@ -107,7 +107,12 @@ def fig4(setting: Setting) -> Iterator[Row]:
 
 
 def _diffp(
-    train: pl.DataFrame, test: pl.DataFrame, schema: Schema, epsilon: float, joint: bool, rng: np.random.Generator
+    train: pl.DataFrame,
+    test: pl.DataFrame,
+    schema: TableDocument,
+    epsilon: float,
+    joint: bool,
+    rng: np.random.Generator,
 ) -> Scores:
     coder = Coder(schema)
     model = DiffPC45(coder, epsilon=epsilon, joint=joint, rng=rng)
@@ -128,7 +133,7 @@ def fig5_large(setting: Setting) -> Iterator[Row]:
     yield from _runtimes(setting, "diffgen-fig5-large", setting.pick((10_000_000,), (4_000,)))
 
 
-def _runtimes(setting: Setting, figure: str, sizes: Any) -> Iterator[Row]:
+def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[Row]:
     table, schema, _ = _open(setting, figure)
     panels = {"a: paper, h = 15": paper(15), "b: default": default("auto")}
     with tempfile.TemporaryDirectory() as scratch:
@@ -142,7 +147,7 @@ def _runtimes(setting: Setting, figure: str, sizes: Any) -> Iterator[Row]:
                         yield Row(figure, f"{panel}: seconds", stage, float(size), repeat, value)
 
 
-def stages(setting: Setting, data: Path, schema: Schema, options: Options, salt: int) -> dict[str, float]:
+def stages(setting: Setting, data: Path, schema: TableDocument, options: Options, salt: int) -> dict[str, float]:
     """Seconds of each stage of what `cantle publish` does: `publish` of a file, then `save`.
 
     Reading is timed on its own, once more, and taken from the time of publishing; the rest is anonymisation.
@@ -150,9 +155,8 @@ def stages(setting: Setting, data: Path, schema: Schema, options: Options, salt:
     started = perf_counter()
     read_columns(data, TableSchema.from_dict(dict(schema)))
     reading = perf_counter() - started
-    source: Any = data
     started = perf_counter()
-    release: Any = setting.release(source, schema, 1, options, salt)
+    release = setting.release(data, schema, 1, options, salt)
     publishing = perf_counter() - started
     with tempfile.TemporaryDirectory() as folder:
         started = perf_counter()
@@ -163,7 +167,7 @@ def stages(setting: Setting, data: Path, schema: Schema, options: Options, salt:
     return dict(zip(STAGES, times, strict=True))
 
 
-def blow_up(table: pl.DataFrame, schema: Schema, records: int, path: Path, rng: np.random.Generator) -> None:
+def blow_up(table: pl.DataFrame, schema: TableDocument, records: int, path: Path, rng: np.random.Generator) -> None:
     """Writes a CSV of this many records: the table, then varied copies of it, one after the other.
 
     In a copy each value of an attribute is replaced, with probability 0.3, by one drawn from its public
@@ -218,7 +222,7 @@ def runtime_picture(summary: pl.DataFrame, path: Path) -> None:
 # ---------------------------------------------------------------------------------------------- shared
 
 
-def _open(setting: Setting, figure: str) -> tuple[pl.DataFrame, Schema, Schema]:
+def _open(setting: Setting, figure: str) -> tuple[pl.DataFrame, TableDocument, TableDocument]:
     """All complete records, the schema with trees for publishers, and the plain one for the raw baseline."""
     folder = setting.data_dir
     if folder is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 from cantle.errors import MissingExtra, raise_alone
 
 
-def need(module: str) -> Any:
+def need(module: str) -> ModuleType:
     """The module of that name, imported now; MissingExtra with the fix when it is not installed."""
     try:
         return import_module(module)

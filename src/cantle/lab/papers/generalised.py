@@ -7,30 +7,31 @@ same cut is applied to the testing set". Releases by DiffGen and results of TDS 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
 
 from cantle.errors import DataError
+from cantle.lab.documents import FieldDocument, TableDocument
 from cantle.lab.papers.classify import C45, SCORES, Classifier
 from cantle.lab.papers.coding import Coded, Coder, Ints
 
-Schema = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cantle.data.frames import NativeFrame
 
 
 class Generalised(Protocol):
     """What is scored: released cells, and the same cut applied to other records."""
 
-    def generalised(self) -> Any:
+    def generalised(self) -> pl.DataFrame:
         """Frame of released cells: a label for each attribute, the target, and a last column, how many."""
 
-    def generalise(self, frame: Any, /) -> Any:
+    def generalise(self, frame: pl.DataFrame, /) -> NativeFrame:
         """Frame with a label for each attribute, one row for each record of `frame`, in its order."""
 
 
-def measure(published: Generalised, test: pl.DataFrame, schema: Schema) -> dict[str, float]:
+def measure(published: Generalised, test: pl.DataFrame, schema: TableDocument) -> dict[str, float]:
     """Accuracy, balanced accuracy and AUC on `test` of C4.5* trained on what was published."""
     cells = pl.DataFrame(published.generalised())
     held = pl.DataFrame(published.generalise(test))
@@ -44,7 +45,7 @@ def measure(published: Generalised, test: pl.DataFrame, schema: Schema) -> dict[
     return score(model, coder.encode(held))
 
 
-def measure_raw(train: pl.DataFrame, test: pl.DataFrame, schema: Schema) -> dict[str, float]:
+def measure_raw(train: pl.DataFrame, test: pl.DataFrame, schema: TableDocument) -> dict[str, float]:
     """The same scores without any generalisation: the paper's baseline accuracy."""
     coder = Coder(schema)
     model = C45(coder)
@@ -52,9 +53,9 @@ def measure_raw(train: pl.DataFrame, test: pl.DataFrame, schema: Schema) -> dict
     return score(model, coder.encode(test))
 
 
-def majority(train: pl.DataFrame, test: pl.DataFrame, schema: Schema) -> dict[str, float]:
+def majority(train: pl.DataFrame, test: pl.DataFrame, schema: TableDocument) -> dict[str, float]:
     """The same scores with all attributes removed: the paper's lower bound."""
-    bare = {"fields": [field for field in schema["fields"] if field.get("role") == "target"]}
+    bare: TableDocument = {"fields": [field for field in schema["fields"] if field.get("role") == "target"]}
     coder = Coder(bare)
     counts = np.bincount(coder.encode(train).labels, minlength=coder.classes)
     labels = coder.encode(test).labels
@@ -68,16 +69,16 @@ def score(model: Classifier, test: Coded) -> dict[str, float]:
     return {name: f(test.labels, proba) for name, f in SCORES.items()}
 
 
-def cut_coder(schema: Schema, *frames: pl.DataFrame) -> Coder:
+def cut_coder(schema: TableDocument, *frames: pl.DataFrame) -> Coder:
     """A coder whose values are the labels in the frames: intervals in order, nodes of taxonomies unordered."""
     return Coder({"fields": [_cut_field(field, frames) for field in schema["fields"] if _used(field)]})
 
 
-def _used(field: Mapping[str, Any]) -> bool:
+def _used(field: FieldDocument) -> bool:
     return field.get("role") != "identifier"
 
 
-def _cut_field(field: Mapping[str, Any], frames: tuple[pl.DataFrame, ...]) -> Mapping[str, Any]:
+def _cut_field(field: FieldDocument, frames: tuple[pl.DataFrame, ...]) -> FieldDocument:
     if field.get("role") == "target":
         return field
     name = field["name"]
@@ -100,11 +101,11 @@ def interval_start(label: str) -> tuple[int, float, str]:
         return (1, 0.0, label)
 
 
-def _target(schema: Schema) -> str:
+def _target(schema: TableDocument) -> str:
     names = [field["name"] for field in schema["fields"] if field.get("role") == "target"]
     if not names:
         raise DataError("the schema has no field with role: target; generalised records are scored by their class")
-    return str(names[0])
+    return names[0]
 
 
 def halves(size: int, seed: int) -> tuple[Ints, Ints]:

@@ -6,14 +6,16 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import polars as pl
 
 from cantle.lab.papers import report
+from cantle.release import Release
 
-Schema = Mapping[str, Any]
-Options = Mapping[str, Any]
+Schema = Mapping[str, object]
+Options = Mapping[str, object]
+Choice = TypeVar("Choice")
 
 
 class Row(NamedTuple):
@@ -27,22 +29,10 @@ class Row(NamedTuple):
     value: float
 
 
-class Published(Protocol):
-    """What a figure reads from a release."""
-
-    @property
-    def records(self) -> Any:
-        """Frame with the columns of the table."""
-
-    @property
-    def groups(self) -> Any:
-        """Frame of regions: `leaf` and for each attribute `<name>.lo`, `<name>.hi`."""
-
-
 class Publish(Protocol):
     """The call of `cantle.publish`."""
 
-    def __call__(self, data: pl.DataFrame, schema: Any, /, *, epsilon: float, **options: Any) -> Published:
+    def __call__(self, data: object, schema: Schema, /, *, epsilon: float, **options: object) -> Release:
         """A release of the table."""
 
 
@@ -57,11 +47,11 @@ class Setting:
     seed: int | None = None
     echo: Callable[[str], None] = print
 
-    def pick(self, full: Sequence[Any], few: Sequence[Any]) -> Sequence[Any]:
+    def pick(self, full: Sequence[Choice], few: Sequence[Choice]) -> Sequence[Choice]:
         """`few` in the short form, else `full`."""
         return few if self.quick else full
 
-    def release(self, data: pl.DataFrame, schema: Schema, epsilon: float, options: Options, salt: int) -> Published:
+    def release(self, data: object, schema: Schema, epsilon: float, options: Options, salt: int) -> Release:
         """A release by RPS; seeded (and so not private) only if the setting has a seed."""
         seeded = {} if self.seed is None else {"insecure_seed": 1_000_003 * self.seed + salt}
         return self.publish(data, schema, epsilon=epsilon, **({"method": "rps"} | dict(options) | seeded))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from cantle._arrays import Bools
 from cantle.lab import demo_data
 from cantle.lab.papers import table_sets
 from cantle.lab.papers.harness import Row, Setting
@@ -19,9 +19,9 @@ from cantle.lab.papers.table_sets import TableSet
 from cantle.release.asking import Asker, numbers_of
 from cantle.release.code_sets import CodeSet, OneColumn, Question, columns_of, holds, join
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
-from cantle.schema import Schema
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
+from cantle.schema.table import TableSchema
 
 FIGURE = "intervals"
 QUESTIONS, MEANS, QUICK = 2_000, 200, 400
@@ -53,7 +53,7 @@ def intervals(setting: Setting) -> Iterator[Row]:
 
 
 def _measure(setting: Setting, table: TableSet, epsilon: float, repeat: int) -> Iterator[Row]:
-    release: Any = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
+    release = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
     dice = np.random.default_rng(1 + repeat)
     asker, truth = Asker(release), Truth(table)
     counts = list(check_counts(asker, truth, QUICK if setting.quick else QUESTIONS, dice))
@@ -77,14 +77,14 @@ class Truth:
     """The private records in codes; those that the schema drops are not there."""
 
     def __init__(self, table: TableSet) -> None:
-        schema: Any = Schema.from_dict(table.schema)
+        schema = TableSchema.from_dict(table.schema)
         domain = schema.domain().with_target_as_column()
         columns, _ = domain.encode_columns(table.frame)
         names = [attribute.name for attribute in domain.attributes]
         self._codes = dict(zip(names, columns, strict=True))
         self.records = len(columns[0])
 
-    def inside(self, question: Question) -> Any:
+    def inside(self, question: Question) -> Bools:
         return np.broadcast_to(holds(question, lambda key: self._codes[str(key)]), self.records)
 
     def mean(self, attribute: Attribute, question: Question) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Generic, Literal, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +15,20 @@ from cantle.lab.papers.coding import Floats, Ints
 Numbers = npt.ArrayLike
 
 
+P = ParamSpec("P")
+
+
 @dataclass(frozen=True)
-class Metric:
+class Metric(Generic[P]):
     """A function of (truth, release) that declares its name, its better direction and its range."""
 
     name: str
     goal: Literal["min", "max"]
     range: tuple[float, float]
-    function: Callable[..., float]
+    function: Callable[P, float]
 
-    def __call__(self, *arguments: Any) -> float:
-        return self.function(*arguments)
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> float:
+        return self.function(*arguments, **named)
 
 
 def _coupling(truth: Numbers, release: Numbers) -> tuple[Floats, Floats]:

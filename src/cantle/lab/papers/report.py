@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 from cantle.lab.papers.extras import need
 
@@ -91,7 +94,7 @@ def draw(summary: pl.DataFrame, path: Path) -> None:
     draw_panels(summary, path, _panel)
 
 
-def draw_panels(summary: pl.DataFrame, path: Path, panel: Callable[[Any, pl.DataFrame], None]) -> None:
+def draw_panels(summary: pl.DataFrame, path: Path, panel: Callable[[Axes, pl.DataFrame], None]) -> None:
     """The picture of one figure, each panel in a place of its own."""
     panels = summary.partition_by("panel", maintain_order=True)
     columns = min(3, len(panels))
@@ -107,7 +110,7 @@ def draw_panels(summary: pl.DataFrame, path: Path, panel: Callable[[Any, pl.Data
     picture.savefig(path, dpi=110)
 
 
-def _panel(axes: Any, part: pl.DataFrame) -> None:
+def _panel(axes: Axes, part: pl.DataFrame) -> None:
     axes.set_title(f"{part['figure'][0]} {part['panel'][0]}")
     axes.set_xscale("log")
     axes.set_xlabel("epsilon")

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from cantle._arrays import Ints
 from cantle.errors import ParameterError
+from cantle.lab.documents import TableDocument
 from cantle.lab.papers import adult, classify, privelet, synthetic
 from cantle.lab.papers.baselines import mondrian
 from cantle.lab.papers.coding import Coder
-from cantle.lab.papers.harness import Options, Row, Schema, Setting
+from cantle.lab.papers.harness import Options, Row, Setting
 from cantle.lab.papers.metrics import emd, locate, purity
 from cantle.schema.table import TableSchema
 
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5)
 
 
-def paper(**changes: Any) -> dict[str, Any]:
+def paper(**changes: object) -> dict[str, object]:
     """Options of the paper's own setting, with these changes."""
     return {"preset": "paper"} | changes
 
@@ -58,7 +59,7 @@ def fig1(setting: Setting) -> Iterator[Row]:
     yield from _privelet(setting, table, schema, next(iter(panels)))
 
 
-def _privelet(setting: Setting, table: pl.DataFrame, schema: Schema, panel: str) -> Iterator[Row]:
+def _privelet(setting: Setting, table: pl.DataFrame, schema: TableDocument, panel: str) -> Iterator[Row]:
     """Privelet on the grid of the attribute, beside RPS."""
     attribute = TableSchema.from_dict(dict(schema)).domain().attributes[0]
     codes = attribute.encode(table["x"])
@@ -91,7 +92,7 @@ def fig2(setting: Setting) -> Iterator[Row]:
             yield Row("rps-fig2", panel, *point)
 
 
-def regions(groups: pl.DataFrame, table: pl.DataFrame) -> Any:
+def regions(groups: pl.DataFrame, table: pl.DataFrame) -> Ints:
     """The released region of each raw record (evaluation may see raw data)."""
     leaves = groups.unique("leaf", maintain_order=True)
     low, high = (leaves.select(f"{c}.{end}" for c in table.columns).to_numpy() for end in ("lo", "hi"))
@@ -118,7 +119,7 @@ def fig3(setting: Setting) -> Iterator[Row]:
                 yield from _scores(table, schema, publisher, name, epsilon, repeat)
 
 
-def _levels(setting: Setting, table: pl.DataFrame, schema: Schema) -> Iterator[Row]:
+def _levels(setting: Setting, table: pl.DataFrame, schema: TableDocument) -> Iterator[Row]:
     coder, rng = Coder(schema), np.random.default_rng(setting.seed)
     share = float(np.bincount(coder.encode(table).labels).max() / table.height)
 
@@ -133,7 +134,9 @@ def _levels(setting: Setting, table: pl.DataFrame, schema: Schema) -> Iterator[R
             yield from _scores(table, schema, partial(anonymise, k), f"Mondrian k={k}", None, repeat)
 
 
-def _by_release(setting: Setting, schema: Schema, epsilon: float, options: Options, repeat: int) -> classify.Publisher:
+def _by_release(
+    setting: Setting, schema: TableDocument, epsilon: float, options: Options, repeat: int
+) -> classify.Publisher:
     """A publisher for cross-validation; each fold is a release of its own."""
     folds = iter(range(1_000))
 
@@ -146,7 +149,7 @@ def _by_release(setting: Setting, schema: Schema, epsilon: float, options: Optio
 
 def _scores(
     table: pl.DataFrame,
-    schema: Schema,
+    schema: TableDocument,
     publisher: classify.Publisher | None,
     series: str,
     epsilon: float | None,

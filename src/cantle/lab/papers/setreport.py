@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 from cantle.lab.papers import report
 
@@ -76,7 +79,7 @@ def draw(summary: pl.DataFrame, path: Path) -> None:
     report.draw_panels(summary, path, _panel)
 
 
-def _panel(axes: Any, part: pl.DataFrame) -> None:
+def _panel(axes: Axes, part: pl.DataFrame) -> None:
     panel, part = part["panel"][0], part.filter(~pl.col("mean").is_nan())
     axes.set_title(panel.rpartition(" by ")[0], fontsize="medium")
     axes.set_xlabel(axis_of(panel))

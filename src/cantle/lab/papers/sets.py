@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cantle._arrays import Codes as AnyCodes
 from cantle.errors import DataError, ParameterError
 from cantle.lab.papers.coding import Ints
 
@@ -100,7 +100,7 @@ class Sets:
             lists = pl.concat([lists, blank]).sort("record")
         return lists.select("items")
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         """The public schema of `frame`."""
         return {"kind": "sets", "items": {"minimum": 1, "maximum": self.size}}
 
@@ -118,7 +118,7 @@ def from_frame(frame: pl.DataFrame, size: int) -> Sets:
     return gather(np.repeat(np.arange(len(lengths)), lengths), labels - 1, size)
 
 
-def gather(records: npt.NDArray[Any], codes: npt.NDArray[Any], size: int) -> Sets:
+def gather(records: AnyCodes, codes: AnyCodes, size: int) -> Sets:
     """Sets from pairs (record, item): sorted, repeats dropped, records renumbered without gaps."""
     keys = np.sort(records.astype(np.int64) * size + codes)  # np.unique hashes first: ten times slower here
     keys = keys[np.diff(keys, prepend=-1) != 0]

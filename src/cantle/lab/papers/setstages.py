@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 from cantle.data.sets import read_baskets
 from cantle.lab.papers.harness import Options, Setting
@@ -26,7 +25,6 @@ def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int
     Reading is timed on its own, once more, and taken from the time up to post-processing; what remains of that is
     partitioning. The peak counts what the evaluation itself holds too; it is left out where the system does not tell.
     """
-    source: Any = path
     schema = data.schema()
     began = process_time()
     read_baskets(path, SetSchema.from_dict(schema))
@@ -34,7 +32,7 @@ def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int
     _forget_peak()
     with _clock() as at, tempfile.TemporaryDirectory() as scratch:
         began = process_time()
-        release: Any = setting.release(source, schema, 1, options, salt)
+        release = setting.release(path, schema, 1, options, salt)
         published = process_time()
         release.save(Path(scratch) / "release")
         saved = process_time()

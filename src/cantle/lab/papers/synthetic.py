@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
+from cantle.lab.documents import Constraints, TableDocument
 from cantle.lab.papers.coding import Floats, Ints
 
 LOW, HIGH = 0, 100
@@ -18,7 +17,7 @@ DEVIATIONS = ((12, 12, 12, 12, 12), (10, 14, 8, 16, 12), (16, 9, 13, 10, 14))
 CORRELATIONS = (0.3, -0.2, 0.5)
 
 
-def normal(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, dict[str, Any]]:
+def normal(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, TableDocument]:
     """Figure 1's table, one column `x` from N(50, 25 squared), and its schema.
 
     The paper does not give the domain. Clipping to [0, 100] first is the only choice that its figure 1(b)
@@ -28,7 +27,7 @@ def normal(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, dict[str
     return pl.DataFrame({"x": _on_grid(x)}), schema(["x"])
 
 
-def clusters(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, dict[str, Any], Ints]:
+def clusters(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, TableDocument, Ints]:
     """Figure 2's table of five columns, its schema, and the process that made each record (0, 1 or 2)."""
     rng = np.random.default_rng(seed)
     process = rng.integers(0, len(MEANS), rows)
@@ -40,10 +39,10 @@ def clusters(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, dict[s
     return pl.DataFrame(_on_grid(points), schema=names, orient="row"), schema(names), process.astype(np.int64)
 
 
-def schema(names: list[str]) -> dict[str, Any]:
+def schema(names: list[str]) -> TableDocument:
     """Integer fields on the public range 0 to 100 (RPS section 3.2: range [0, 100], granularity 1)."""
-    rules = {"required": True, "minimum": LOW, "maximum": HIGH}
-    return {"fields": [{"name": name, "type": "integer", "constraints": dict(rules)} for name in names]}
+    rules: Constraints = {"required": True, "minimum": LOW, "maximum": HIGH}
+    return {"fields": [{"name": name, "type": "integer", "constraints": rules} for name in names]}
 
 
 def _covariance(deviation: tuple[int, ...], correlation: float) -> Floats:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.lab.documents import FieldDocument, TableDocument
 from cantle.lab.papers import adult
 
 BANK_BOUNDS = {
@@ -66,8 +66,8 @@ class TableSet:
 
     name: str
     frame: pl.DataFrame
-    schema: dict[str, Any]
-    published: dict[str, Any] | None = None
+    schema: TableDocument
+    published: TableDocument | None = None
 
 
 def load_adult(data_dir: Path) -> TableSet:
@@ -136,8 +136,11 @@ def without_target(table: TableSet) -> TableSet:
     return replace(table, name=f"{table.name}, no target declared", published={"fields": _without_roles(table)})
 
 
-def _without_roles(table: TableSet) -> list[dict[str, Any]]:
-    return [{key: value for key, value in field.items() if key != "role"} for field in table.schema["fields"]]
+def _without_roles(table: TableSet) -> list[FieldDocument]:
+    fields = [field.copy() for field in table.schema["fields"]]
+    for field in fields:
+        field.pop("role", None)
+    return fields
 
 
 MARITAL_GROUPS = {
@@ -173,14 +176,16 @@ def _read_csv(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
     return frame
 
 
-def _number(name: str, low: int, high: int) -> dict[str, Any]:
+def _number(name: str, low: int, high: int) -> FieldDocument:
     return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": low, "maximum": high}}
 
 
-def _listed(name: str, values: list[str], *, target: bool) -> dict[str, Any]:
-    field: dict[str, Any] = {"name": name, "type": "string", "categories": values, "constraints": {"required": True}}
-    return field | ({"role": "target"} if target else {})
+def _listed(name: str, values: list[str], *, target: bool) -> FieldDocument:
+    field: FieldDocument = {"name": name, "type": "string", "categories": values, "constraints": {"required": True}}
+    if target:
+        field["role"] = "target"
+    return field
 
 
-def _bank_list(name: str) -> dict[str, Any]:
+def _bank_list(name: str) -> FieldDocument:
     return _listed(name, BANK_CATEGORIES[name], target=name == "y")

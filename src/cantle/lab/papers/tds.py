@@ -6,21 +6,21 @@ published. For evaluation only; nothing that publishes imports it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
+from cantle.lab.documents import TableDocument
 from cantle.lab.papers.coding import Coder, Floats, Grid, Ints
 from cantle.schema.hierarchy_files import load_hierarchy
 from cantle.schema.outlines import Span
 from cantle.schema.taxonomy import Taxonomy
 
 
-def tds(table: pl.DataFrame, schema: Mapping[str, Any], *, k: int) -> Specialised:
+def tds(table: pl.DataFrame, schema: TableDocument, *, k: int) -> Specialised:
     """Specialises the most general table step by step, as long as every group keeps k records.
 
     Each step takes the valid candidate with the best information gain per anonymity loss, gain / (loss + 1):
@@ -164,7 +164,7 @@ class _Axis:
         return [f"[{edges[lo]}, {edges[hi]})" for lo, hi in self.spans]
 
 
-def _axis(grid: Grid, spec: Any, codes: Ints, labels: Ints, classes: int) -> _Axis:
+def _axis(grid: Grid, spec: object, codes: Ints, labels: Ints, classes: int) -> _Axis:
     if grid.kind == "number":
         tree, points = None, np.unique(codes)
     else:
