@@ -178,14 +178,14 @@ def _rps(release: Release) -> Tables:
     marginals = release.frames.get("marginals")
     if marginals is None or release.manifest.parameters.get("order") == "random":
         return Tables([], None)
-    found, at = [], 0
+    found = []
     spread = float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
     for attribute in domain_of(release.manifest).attributes:
-        counts = marginals["noisy"][at : at + attribute.size].to_numpy().astype(float)
-        at += attribute.size
+        rows = marginals.filter(marginals["attribute"] == attribute.name)
         starts = attribute.rooms[0]  # of the bins, and of null after them
-        edges = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
-        found.append(NoisyTable((attribute.name,), (edges,), counts, spread))
+        ends = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
+        edges = np.append(ends[rows["code"].to_numpy()], ends[-1])  # a cell is known by its first bin
+        found.append(NoisyTable((attribute.name,), (edges,), rows["noisy"].to_numpy().astype(float), spread))
     return Tables(found, None)
 
 
