@@ -148,6 +148,7 @@ def test_heavy_packages_stay_at_home() -> None:
         "scipy": "lab.papers",
         "opendp": "audit",
         "igraph": "postprocess.random_graph",
+        "jinja2": "report.page",
         "typer": "cli",
         "psycopg": "trusted.ledger.postgres",
         "sqlite3": "trusted.ledger.sqlite",

@@ -53,10 +53,11 @@ def test_a_wrong_release_is_far_away(table: Path, tmp_path: Path) -> None:
 
 
 def test_errors_are_compared_with_what_the_release_predicts() -> None:
-    asked = [Asked("a", 1, 100, 100 + error, 10) for error in range(20)] + [Asked("b", 2, 100, 90, None)]
+    asked = [Asked("a", 1, 100, 100 + e, 90 + e, 110 + e, "measured") for e in range(20)]
+    asked.append(Asked("b", 2, 100, 90, 80, 99, "noise"))
     one, more = error_table(asked, "column")
-    assert (one.median, one.largest_of_95_percent, one.within_prediction) == (9, 18, 11 / 20)
-    assert (more.about, more.predicted, more.within_prediction) == ("two or three columns", None, None)
+    assert (one.median_error, one.error_of_95_percent, one.median_predicted, one.inside) == (9, 18, 10, 11 / 20)
+    assert (more.about, more.median_error, more.inside) == ("two or three columns", 10, 0)
 
 
 def test_records_of_a_person_are_bounded(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,7 +20,11 @@ from cantle.cli.ledger import ledger_app
 from cantle.cli.output import Json, print_result, progress, speak_utf8, table
 from cantle.cli.query import query_command
 from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
+from cantle.cli.report import report_command, write_report
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, raise_alone
+
+if TYPE_CHECKING:
+    from cantle.release import Release
 
 app = typer.Typer(
     name="cantle",
@@ -116,24 +120,38 @@ def demo(
     """
     from cantle._publish import publish
     from cantle.lab import demo_data
-    from cantle.release import check_free
+    from cantle.release import Release, check_free
+    from cantle.report.page import installed
 
     folder = check_free(output) if output else _free_name("cantle-demo")
     truth = demo_data.population()
     with progress():
-        release = publish(truth, demo_data.SCHEMA, epsilon=epsilon)
-        release.save(folder)
+        publish(truth, demo_data.SCHEMA, epsilon=epsilon).save(folder)
+        release = Release.load(folder)
+        report = _demo_report(release, folder)
     compared = demo_data.comparison(truth, release.records)
     rows = [(name, demo_data.in_words(private), demo_data.in_words(released)) for name, private, released in compared]
 
     def show() -> None:
         print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
         table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
-        print(f"\nRead {folder}/statement.md for the promise, then try:")
+        print(f"\n{report}" if installed() else f"\nNo report: {report}")
+        print(f"Read {folder}/statement.md for the promise, then try:")
         print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
 
     facts = [{"fact": name, "private": private, "released": released} for name, private, released in compared]
     print_result(as_json, {"release": str(folder), "comparison": facts}, show)
+
+
+def _demo_report(release: Release, folder: Path) -> str:
+    """Writes the report and says where it is, or why there is none."""
+    from cantle.report.page import installed, render
+
+    if not installed():
+        return "it needs jinja2 (pip install 'cantle[report]')"
+    target = folder / "report.html"
+    write_report(target, render(release))
+    return f"Open {target} in a browser to see the release."
 
 
 def _free_name(stem: str) -> Path:
@@ -312,6 +330,7 @@ app.command("sample")(sample_command)
 app.command("graph")(graph_command)
 app.command("apply")(apply_command)
 app.command("evaluate")(evaluate_command)
+app.command("report")(report_command)
 
 
 @app.command("reproduce")

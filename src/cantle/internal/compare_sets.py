@@ -8,10 +8,13 @@ import numpy as np
 
 from cantle.data.sets import read_baskets
 from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
-from cantle.internal.questions import QUESTIONS, Asked, predicted_error
+from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.postprocess.counts import public_dice
 from cantle.release import Release
+from cantle.release.asking import Asker
+from cantle.release.code_sets import join
 from cantle.report.groupings import Ints
+from cantle.report.set_section import has
 from cantle.report.set_view import SetView, holding, pair_counts
 from cantle.schema.sets import SetSchema
 
@@ -42,7 +45,7 @@ def compare_sets(path: Path, release: Release) -> Comparison:
             released.supports[top[:SHOWN]],
         ),
     )
-    asked = _ask(released, top, patterns, release)
+    asked = _ask(released, top, patterns, Asker(release))
     return Comparison("sets", facts, distributions, _matrices(released, top[:SHOWN], patterns, raw), tuple(asked))
 
 
@@ -68,7 +71,7 @@ def _matrices(released: SetView, top: Ints, patterns: tuple[Patterns, Patterns],
     return Matrices(names, shares[0], shares[1], np.abs(shares[0] - shares[1]))
 
 
-def _ask(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], release: Release) -> list[Asked]:
+def _ask(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], asker: Asker) -> list[Asked]:
     """How many sets hold each frequent item, and random pairs and triples that occur in released sets."""
     dice, made, (masks, counts) = public_dice(0), [], patterns[1]
     wanted = [1 << place for place in range(len(top))]
@@ -81,7 +84,6 @@ def _ask(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], release:
             wanted.append(sum(dice.choice(bits, size, replace=False).tolist()))
     for pattern in dict.fromkeys(wanted):
         names = [view.label(top[place]) for place in range(len(top)) if pattern >> place & 1]
-        true, released = (holding(one, pattern) for one in patterns)
-        predicted = predicted_error(release.accuracy, len(names))
-        made.append(Asked(" and ".join(names), len(names), true, released, predicted))
+        question = join(True, [has(top[place]) for place in range(len(top)) if pattern >> place & 1])
+        made.append(answer(" and ".join(names), len(names), holding(patterns[0], pattern), question, asker))
     return made

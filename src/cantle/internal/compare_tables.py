@@ -13,6 +13,7 @@ from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
 from cantle.internal.questions import ask
 from cantle.internal.train_test import train_and_test
 from cantle.release import Release
+from cantle.release.asking import Asker
 from cantle.report.groupings import middle_of
 from cantle.report.pairs import associations, cross_table, distance, thinned
 from cantle.report.table_view import TableView
@@ -38,9 +39,9 @@ def compare_table(path: Path, release: Release) -> Comparison:
             one.name, grouping.labels, grouping.counts(private), grouping.counts(released),
             _facts(one, private, released), grouping.numeric,
         )
-        for one, grouping, private, released in zip(view.attributes, view.fine, raw, view.codes, strict=True)
+        for one, grouping, private, released in zip(view.attributes, view.shown, raw, view.codes, strict=True)
     )  # fmt: skip
-    asked = ask(view, raw, release.accuracy) if view.records and len(raw[0]) else []
+    asked = ask(view, raw, Asker(release)) if view.records and len(raw[0]) else []
     trained, reason = train_and_test(schema, view, raw)
     return Comparison(
         "table", facts, columns, _matrices(view, raw), tuple(asked), trained, missing=(reason,) if reason else ()
@@ -78,7 +79,7 @@ def _facts(attribute: Attribute, private: Codes, released: Codes) -> tuple[Fact,
 
 
 def _matrices(view: TableView, raw: Sequence[Codes]) -> Matrices:
-    groupings = view.coarse[:MOST_COLUMNS]
+    groupings = view.shown[:MOST_COLUMNS]
     sizes = [one.size for one in groupings]
     private = thinned([one.of(codes) for one, codes in zip(groupings, raw, strict=False)])
     released = thinned([one.of(codes) for one, codes in zip(groupings, view.codes, strict=False)])

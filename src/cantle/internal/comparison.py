@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cantle.internal.questions import Asked
+from cantle.release.estimates import NOISE_ONLY
 from cantle.report.groupings import Ints
 from cantle.report.pairs import Floats, distance
 
@@ -117,14 +118,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ErrorRow:
-    """The errors of all questions about so many columns, in records."""
+    """The errors of all questions about so many columns, in records: as they are, and as the release predicts them."""
 
     about: str
     questions: int
-    median: int
-    largest_of_95_percent: int
-    predicted: int | None
-    within_prediction: float | None
+    median_error: float
+    error_of_95_percent: float
+    median_predicted: float
+    inside: float
 
 
 _PARTS = {"table": "column", "sets": "item"}
@@ -139,9 +140,9 @@ def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
             continue
         errors = np.array([one.error for one in some])
         middle, most = np.percentile(errors, [50, 95], method="inverted_cdf").tolist()
-        predicted = some[0].predicted
-        share = None if predicted is None else float((errors <= predicted).mean())
-        made.append(ErrorRow(about, len(some), int(middle), int(most), predicted, share))
+        predicted = float(np.median([one.predicted for one in some]))
+        inside = float(np.mean([one.inside for one in some]))
+        made.append(ErrorRow(about, len(some), middle, most, predicted, inside))
     return made
 
 
@@ -182,15 +183,19 @@ def _pair_lines(matrices: Matrices, kind: str) -> Iterator[str]:
 
 
 def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:
-    rows = []
-    for one in error_table(asked, part):
-        inside = "" if one.within_prediction is None else f"{100 * one.within_prediction:.0f} %"
-        rows.append((one.about, f"{one.questions}", number(one.median), number(one.largest_of_95_percent),
-                     number(one.predicted), inside))  # fmt: skip
-    header = ("random questions about", "asked", "median error", "95 % below", "predicted", "within prediction")
+    rows = [
+        (
+            one.about,
+            f"{one.questions}",
+            *(f"{value:,.0f}" for value in (one.median_error, one.error_of_95_percent, one.median_predicted)),
+            f"{100 * one.inside:.0f} %",
+        )
+        for one in error_table(asked, part)
+    ]
+    header = ("random questions about", "asked", "median error", "95 % below", "interval, +-", "truth inside")
     yield from _table(header, rows)
-    if asked and asked[0].predicted is None:
-        yield "The release has no measured accuracy, so it predicts no error."
+    if any(one.covers == NOISE_ONLY for one in asked):
+        yield "Some intervals cover the noise only, because the release did not measure its error."
 
 
 def _trained_lines(trained: Trained) -> Iterator[str]:

@@ -7,63 +7,94 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.postprocess.accuracy import Accuracy
 from cantle.postprocess.counts import Dice, public_dice
+from cantle.release.asking import Asker
+from cantle.release.code_sets import CodeSet, OneColumn, Question, join
 from cantle.report.table_view import TableView
 from cantle.schema.domain import Attribute, Steps
-from cantle.schema.values import Codes, Mask
+from cantle.schema.values import Codes
 
 QUESTIONS = 200
+CONFIDENCE = 0.95
 _TRIES = 40
 _LEAST, _MOST = 0.02, 0.5  # shares of the released records
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, its answers in records, and the error that the release says 95 % of such questions stay below."""
+    """A question, the true answer in records, and the 95 % interval that the release alone gives for it.
+
+    `covers` says what the interval covers (cantle.release.estimates).
+    """
 
     text: str
     columns: int
     true: int
-    released: int
-    predicted: int | None
+    released: float
+    low: float
+    high: float
+    covers: str
 
     @property
-    def error(self) -> int:
+    def error(self) -> float:
         return abs(self.true - self.released)
 
+    @property
+    def predicted(self) -> float:
+        """The half width of the interval."""
+        return (self.high - self.low) / 2
+
+    @property
+    def inside(self) -> bool:
+        return self.low <= self.true <= self.high
+
     def to_dict(self) -> dict[str, object]:
-        return vars(self) | {"error": self.error}
+        return vars(self) | {"error": self.error, "predicted": self.predicted, "inside": self.inside}
 
 
-def ask(view: TableView, raw: Sequence[Codes], accuracy: Accuracy | None, seed: int = 0) -> list[Asked]:
+def ask(view: TableView, raw: Sequence[Codes], asker: Asker, seed: int = 0) -> list[Asked]:
     """Questions about one column, and as many about two or three; each about 2 % to 50 % of the released records."""
     dice, made = public_dice(seed), []
     for number in range(QUESTIONS):
         width = 1 if number < QUESTIONS // 2 else 2 + number % 2
         if width > len(view.attributes):
             continue
-        predicted = predicted_error(accuracy, width)
         for _ in range(_TRIES):
-            found = _draw(view, raw, width, dice)
-            if found is not None:
-                made.append(Asked(*found, predicted))
+            spans = _draw(view, width, dice)
+            if _LEAST <= _holding(view.codes, spans) / view.records <= _MOST:
+                made.append(_answered(view, raw, asker, spans))
                 break
     return made
 
 
-def _draw(view: TableView, raw: Sequence[Codes], width: int, dice: Dice) -> tuple[str, int, int, int] | None:
-    """A question about so many columns, or None if it is about too few or too many records."""
+def answer(text: str, columns: int, true: int, question: Question, asker: Asker) -> Asked:
+    """A question with its true answer and the estimate of the release."""
+    found = asker.count(question, CONFIDENCE)
+    return Asked(text, columns, true, found.value, found.low, found.high, found.covers)
+
+
+Spans = dict[int, tuple[int, int]]
+"""For some columns, by their place, the first code and the code behind the last."""
+
+
+def _draw(view: TableView, width: int, dice: Dice) -> Spans:
     places = dice.choice(len(view.attributes), width, replace=False).tolist()
-    ours, theirs, words = np.ones(view.records, dtype=bool), np.ones(len(raw[0]), dtype=bool), []
-    for place in places:
-        lo, hi = _span(view.attributes[place], view.codes[place], dice)
-        ours &= _within(view.codes[place], lo, hi)
-        theirs &= _within(raw[place], lo, hi)
-        words.append(f"{view.attributes[place].name} {view.attributes[place].describe(lo, hi)}")
-    if not _LEAST <= ours.mean() <= _MOST:
-        return None
-    return " and ".join(words), width, int(theirs.sum()), int(ours.sum())
+    return {place: _span(view.attributes[place], view.codes[place], dice) for place in places}
+
+
+def _holding(codes: Sequence[Codes], spans: Spans) -> int:
+    """The number of records that are within all spans."""
+    inside = [(codes[place] >= lo) & (codes[place] < hi) for place, (lo, hi) in spans.items()]
+    return int(np.logical_and.reduce(inside).sum())
+
+
+def _answered(view: TableView, raw: Sequence[Codes], asker: Asker, spans: Spans) -> Asked:
+    words, parts = [], []
+    for place, (lo, hi) in spans.items():
+        attribute = view.attributes[place]
+        words.append(f"{attribute.name} {attribute.describe(lo, hi)}")
+        parts.append(OneColumn(attribute.name, CodeSet.span(lo, hi, attribute.size)))
+    return answer(" and ".join(words), len(spans), _holding(raw, spans), join(True, parts), asker)
 
 
 def _span(attribute: Attribute, codes: Codes, dice: Dice) -> tuple[int, int]:
@@ -72,15 +103,3 @@ def _span(attribute: Attribute, codes: Codes, dice: Dice) -> tuple[int, int]:
     if isinstance(attribute.scale, Steps) and max(one, two) < attribute.bins:
         return min(one, two), max(one, two) + 1
     return one, one + 1
-
-
-def _within(codes: Codes, lo: int, hi: int) -> Mask:
-    return (codes >= lo) & (codes < hi)
-
-
-def predicted_error(accuracy: Accuracy | None, width: int) -> int | None:
-    """The error that the release says 95 % of questions about so many columns or items stay below."""
-    if accuracy is None or not accuracy.bought:
-        return None
-    measured = accuracy.one_column if width == 1 else accuracy.more_columns
-    return None if measured is None else max(0, measured.records)

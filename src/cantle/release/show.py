@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, table_schema_of
-from cantle.release.manifest import Manifest
+from cantle.release.manifest import Manifest, PathCharges
 from cantle.release.regions import regions_in_overview
 from cantle.release.sets import list_frame
 from cantle.release.words import percent
@@ -103,21 +104,28 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
     paths = manifest.receipt.paths
     if not paths:
         return
-    dearest = max(paths, key=lambda path: (path.epsilon_nano, len(path.charges)))
-    spent: dict[str, int] = {}
-    times: dict[str, int] = {}
-    for charge in dearest.charges:
-        question = _question(charge.why)
-        spent[question] = spent.get(question, 0) + charge.epsilon_nano
-        times[question] = times.get(question, 0) + 1
-    total = manifest.receipt.epsilon_nano
+    total, spent = manifest.receipt.epsilon_nano, spending(manifest)
+    times = Counter(_question(charge.why) for charge in _dearest(manifest).charges)
     for question, nano in spent.items():
         often = f" ({times[question]} times)" if times[question] > 1 else ""
         yield f"{percent(nano, total):>6}  {question}{often}"
-    if dearest.epsilon_nano < total:
-        yield f"{percent(total - dearest.epsilon_nano, total):>6}  not spent"
+    if (left := total - sum(spent.values())) > 0:
+        yield f"{percent(left, total):>6}  not spent"
     if len(paths) > 1:
         yield f"The path with most questions; {len(paths) - 1:,} other kinds of path are in release.json."
+
+
+def spending(manifest: Manifest) -> dict[str, int]:
+    """What epsilon was spent on, in billionths by question, along the kind of path that asks most."""
+    spent: dict[str, int] = {}
+    for charge in _dearest(manifest).charges if manifest.receipt.paths else ():
+        question = _question(charge.why)
+        spent[question] = spent.get(question, 0) + charge.epsilon_nano
+    return spent
+
+
+def _dearest(manifest: Manifest) -> PathCharges:
+    return max(manifest.receipt.paths, key=lambda path: (path.epsilon_nano, len(path.charges)))
 
 
 def _question(why: str) -> str:

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+REPORT = "report.html"
+"""A page that anyone can make from the release. It has no hash, but must be of this release."""
+
+
 def verify_folder(folder: Path) -> list[str]:
     """All problems of a saved release; empty if it is verified."""
     return file_problems(folder) or _found(lambda: problems(load(folder)))
@@ -90,11 +94,19 @@ def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:
     needed = {prefix + FILES[name] for name in ("statement", "registry", "datapackage", "groups")}
     yield from (f"{name} is not part of the release" for name in sorted(needed - listed))
     yield from (f"{name} is listed and missing" for name in sorted(listed - there))
-    yield from (f"{name} is not listed" for name in sorted(there - listed))
+    yield from (f"{name} is not listed" for name in sorted(there - listed - {prefix + REPORT}))
+    if prefix + REPORT in there and f'content="{manifest.sha256}"' not in _start_of(folder / (prefix + REPORT)):
+        yield f"{prefix + REPORT} was made from another release; make it again with `cantle report`"
     for name in sorted(listed & there - {own}):
         if sha256_of(folder / name) != manifest.files[name]:
             yield f"{name} does not have the listed hash"
     yield from _texts(folder, prefix, manifest, listed & there)
+
+
+def _start_of(path: Path) -> str:
+    """The first lines of a page, where it says which release it shows."""
+    with path.open("rb") as file:
+        return file.read(4096).decode("utf-8", "replace")
 
 
 def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> Iterator[str]:

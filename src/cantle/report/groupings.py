@@ -36,6 +36,8 @@ class Grouping:
     starts: Ints | None = None
     table: Ints | None = None
     numeric: bool = False
+    ticks: tuple[str, ...] = ()
+    """What an axis writes at the left edge of each group of numbers."""
 
     @property
     def size(self) -> int:
@@ -47,6 +49,13 @@ class Grouping:
             return self.table[codes]
         assert self.starts is not None
         return np.searchsorted(self.starts, codes.astype(np.int64), side="right") - 1
+
+    def codes_of(self, place: int, size: int) -> Ints:
+        """The first code of each span of codes in a group, and the code behind the span, in turn."""
+        if self.table is not None:
+            return np.flatnonzero(np.diff(np.concatenate([[False], self.table == place, [False]])))
+        assert self.starts is not None
+        return np.append(self.starts, size)[[place, place + 1]]
 
     def counts(self, codes: Codes) -> Ints:
         """The number of codes in each group."""
@@ -71,7 +80,7 @@ def _in_order(attribute: Attribute, most: int) -> Grouping:
     pieces = min(most, attribute.bins)
     edges = np.linspace(0, attribute.bins, pieces + 1).round().astype(np.int64)
     labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
-    return _by_starts(attribute, edges, labels, numeric=False)
+    return _by_starts(attribute, edges, labels)
 
 
 def _largest(attribute: Attribute, codes: Codes, most: int) -> Grouping:
@@ -87,9 +96,16 @@ def _largest(attribute: Attribute, codes: Codes, most: int) -> Grouping:
     return Grouping(attribute.name, _with_null(attribute, labels), attribute.nullable, table=table)
 
 
-def _by_starts(attribute: Attribute, edges: Ints, labels: list[str], *, numeric: bool) -> Grouping:
+def _by_starts(attribute: Attribute, edges: Ints, labels: list[str], ticks: list[str] | None = None) -> Grouping:
     starts = edges if attribute.nullable else edges[:-1]  # the last edge is the code of null
-    return Grouping(attribute.name, _with_null(attribute, labels), attribute.nullable, starts=starts, numeric=numeric)
+    return Grouping(
+        attribute.name,
+        _with_null(attribute, labels),
+        attribute.nullable,
+        starts=starts,
+        numeric=ticks is not None,
+        ticks=() if ticks is None else _with_null(attribute, ticks),
+    )
 
 
 # -------------------------------------------------------------------------------------------------- intervals
@@ -101,7 +117,7 @@ def _intervals(attribute: Attribute, codes: Codes, most: int) -> Grouping:
     assert isinstance(scale, Steps)
     if bins <= most and attribute.width == 1:
         labels = [scale.text(k) for k in range(bins)]
-        return _by_starts(attribute, np.arange(bins + 1), labels, numeric=True)
+        return _by_starts(attribute, np.arange(bins + 1), labels, labels)
     known = np.sort(codes[codes < bins].astype(np.int64))
     low, high = (0, bins) if not len(known) else (int(known[len(known) // 100]), int(known[-1 - len(known) // 100]))
     if high - low < 2:
@@ -114,7 +130,8 @@ def _intervals(attribute: Attribute, codes: Codes, most: int) -> Grouping:
         inner = np.linspace(0, bins, most + 1).round().astype(np.int64)[1:-1].tolist()
     edges = np.array([0, *sorted(set(inner)), bins], dtype=np.int64)
     labels = [_span(scale, int(lo), int(hi), bins) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
-    return _by_starts(attribute, edges, labels, numeric=True)
+    ticks = [_number_text(scale, int(lo)).removesuffix("-01") for lo in edges[:-1]]
+    return _by_starts(attribute, edges, labels, ticks)
 
 
 def _cuts(scale: Steps, low: int, high: int) -> Iterator[list[int]]:

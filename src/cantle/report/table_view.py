@@ -13,8 +13,8 @@ from cantle.schema.domain import Attribute
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 
-FINE, COARSE = 20, 16
-"""Groups of a column shown by itself, and of one shown with another."""
+SHOWN = 16
+"""Most groups of a column, besides null."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +40,8 @@ class TableView:
         return len(self.codes[0]) if self.codes else 0
 
     @cached_property
-    def fine(self) -> list[Grouping]:
-        return self.groups(FINE)
-
-    @cached_property
-    def coarse(self) -> list[Grouping]:
-        return self.groups(COARSE)
+    def shown(self) -> list[Grouping]:
+        return self.groups(SHOWN)
 
     def groups(self, most: int) -> list[Grouping]:
         """Each column in at most `most` groups and null."""

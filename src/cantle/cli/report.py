@@ -1,0 +1,100 @@
+"""The command `cantle report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.cli.internal import internal_file, warn
+from cantle.cli.output import Json, print_result
+from cantle.errors import OutputError, ParameterError, raise_alone
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+    from cantle.report.budget_section import Account
+
+
+def report_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: report.html in the release folder.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="The private data: makes the INTERNAL edition, report.internal.html."),
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --against: file listing all nodes (graphs only).")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Show what the data set has spent up to now, from this ledger.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a page to look at: one HTML file from the release alone, which loads nothing and sends nothing.
+
+    Example: cantle report release
+
+    Example: cantle report release --against adult.csv -o adult.internal.html
+    """
+    from cantle.internal import WARNING
+    from cantle.release import Release
+    from cantle.report.page import render
+
+    if nodes is not None and against is None:
+        raise ParameterError("--nodes goes with --against; leave it out")
+    release = Release.load(folder)
+    account = _account(ledger, dataset)
+    if against is None:
+        target = _public_file(folder, output, release)
+        write_report(target, render(release, account=account))
+    else:
+        target = internal_file(output or Path("report.internal.html"), (".html",), folder)
+        warn()
+        from cantle.internal.evaluate import evaluate
+        from cantle.internal.report_sections import internal_sections
+
+        sections = internal_sections(evaluate(against, release, nodes))
+        write_report(target, render(release, account=account, internal=sections, warning=WARNING))
+    facts = {"file": str(target), "bytes": target.stat().st_size, "internal": against is not None}
+    print_result(as_json, facts, lambda: print(f"wrote {target}: open it in a browser"))
+
+
+def _public_file(folder: Path, output: Path | None, release: Release) -> Path:
+    """Where the report goes. In its place in the release folder it may be made again; other files are kept."""
+    from cantle.release import mark_of
+    from cantle.release.verify import REPORT
+
+    name = mark_of(release.manifest) + REPORT
+    if output is None or output.resolve() == (folder / name).resolve():
+        return folder / name
+    marked = output.with_name(mark_of(release.manifest) + output.name.removeprefix(mark_of(release.manifest)))
+    if marked.exists():
+        raise OutputError(f"{marked} exists already; choose another -o file")
+    if folder.resolve() in marked.resolve().parents:
+        raise OutputError(f"in a release folder the report is called {name}; leave -o out, or choose another folder")
+    return marked
+
+
+def write_report(target: Path, text: str) -> None:
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+
+
+def _account(ledger: str | None, dataset: str | None) -> Account | None:
+    """The data set in its ledger, as it is now."""
+    if (ledger is None) != (dataset is None):
+        raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
+    if ledger is None or dataset is None:
+        return None
+    from cantle.report.budget_section import Account, Spent
+    from cantle.trusted.ledger import Ledger
+
+    found = Ledger(ledger).account(dataset)
+    spent = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in found.entries]
+    return Account(found.dataset, spent, found.cap_nano)

@@ -1,0 +1,108 @@
+"""The sections of an internal report: private facts beside released ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cantle.internal.comparison import Comparison, Distribution, Matrices, error_table, number
+from cantle.internal.questions import Asked
+from cantle.report.charts import Bar, lying, upright
+from cantle.report.columns import plain
+from cantle.report.content import Figure, Section
+from cantle.report.matrix import heat_map
+from cantle.report.pairs import Floats
+from cantle.report.scatter import error_chart
+
+_PARTS = {"table": "column", "sets": "item", "graph": "part"}
+
+
+def internal_sections(found: Comparison) -> list[Section]:
+    """All that a comparison found."""
+    made = [_overview(found)]
+    if found.distributions:
+        legend = (("private", "private"), ("bar", "released"))
+        cards = [_card(one) for one in found.distributions]
+        made.append(Section("raw", "Private beside released", (), cards, cards=True, legend=legend))
+    if found.matrices is not None and len(found.matrices.names) > 1:
+        made.append(_pairs(found.matrices, found.kind))
+    if found.asked:
+        made.append(_questions(found.asked, _PARTS[found.kind]))
+    return made
+
+
+def _overview(found: Comparison) -> Section:
+    rows = [(fact.name, number(fact.private), number(fact.released)) for fact in found.facts]
+    if found.trained is not None:
+        one = found.trained
+        correct = f"classifier for {one.target}: share of {one.tested:,} other private records it gets right"
+        rows.append((f"{correct}, trained on …", f"{one.on_private:.3f}", f"{one.on_released:.3f}"))
+        rows.append(("the same, always the most frequent class", f"{one.majority:.3f}", ""))
+    figure = Figure("Main facts", header=("", "private", "released"), rows=rows, open=True)
+    return Section("compared", "Compared with the data", found.missing, (figure,))
+
+
+def _card(one: Distribution) -> Figure:
+    """The released counts scaled to the private number of records, so that shapes can be compared."""
+    whole = max(1, int(one.private.sum()))
+    scale = whole / max(1, int(one.released.sum()))
+    bars = [
+        Bar(label, released * scale, 0, 0, label.split(" to ")[0] if one.numeric else "", label == "missing", private)
+        for label, private, released in zip(one.labels, one.private.tolist(), one.released.tolist(), strict=True)
+    ]
+    label = f"{one.name}: private and released counts. All numbers are in the table below."
+    chart = (upright if one.numeric else lying)(bars, whole, label)
+    facts = [("distance", f"{one.distance:.3f}")]
+    for fact in one.facts:
+        if fact.private is not None and fact.released is not None:
+            facts.append((fact.name, f"{plain(fact.private)}, released {plain(fact.released)}"))
+    groups = zip(one.labels, one.private.tolist(), one.released.tolist(), strict=True)
+    rows = [(name, f"{a:,}", f"{b:,}") for name, a, b in groups]
+    return Figure(one.name, chart, facts, header=("", "private", "released"), rows=rows)
+
+
+def _pairs(found: Matrices, kind: str) -> Section:
+    names = found.names
+    scale = max(1e-9, float(max(found.off_diagonal(found.private).max(), found.off_diagonal(found.released).max())))
+    scale = 1.0 if kind == "table" else scale
+    change = found.released - found.private
+
+    def words(values: Floats) -> Callable[[int, int], str]:
+        return lambda a, b: f"{names[a]} and {names[b]}: {values[a, b]:.3f}"
+
+    shown = [("Private", found.private, scale, False), ("Released", found.released, scale, False)]
+    shown.append(("Released minus private", change, 0.3 * scale, True))
+    figures = [
+        Figure(title, heat_map(names, values, f"{title}: heat map of {len(names)} names.", words=words(values),
+                               scale=most, signed=signed, numbers=kind == "table" and not signed))
+        for title, values, most, signed in shown
+    ]  # fmt: skip
+    what = "Strength of connection (Cramér's V)." if kind == "table" else "Share of sets that hold both items."
+    more = "The third map shows the difference; it is darkest from 0.3 on." if kind == "table" else ""
+    legend = (("heat", "large; of a difference: released is larger"), ("less", "released is smaller"))
+    return Section("raw-pairs", "Pairs, private and released", (f"{what} {more}".strip(),), figures, legend=legend)
+
+
+def _questions(asked: tuple[Asked, ...], part: str) -> Section:
+    points = [
+        (one.predicted, one.error, f"{one.text}: true {one.true:,}, released {one.released:,.0f}", one.inside)
+        for one in asked
+    ]
+    label = f"True error against predicted error of {len(asked)} random questions. All are in the table below."
+    chart = error_chart(points, "half width of the 95 % interval, in records", "true error, in records", label)
+    rows = [
+        (one.about, f"{one.questions}", f"{one.median_error:,.0f}", f"{one.error_of_95_percent:,.0f}",
+         f"{one.median_predicted:,.0f}", f"{100 * one.inside:.0f} %")
+        for one in error_table(asked, part)
+    ]  # fmt: skip
+    header = ("random questions about", "asked", "median error", "95 % below", "interval, ±", "truth inside")
+    worst = sorted(asked, key=lambda one: -one.error)[:20]
+    listed = [
+        (one.text, f"{one.true:,}", f"{one.released:,.0f}", f"{one.low:,.0f}", f"{one.high:,.0f}") for one in worst
+    ]
+    figures = (
+        Figure("Predicted and true error", chart, header=header, rows=rows, open=True),
+        Figure("Questions with the largest errors", header=("question", "true", "released", "from", "to"), rows=listed),
+    )
+    words = "Each point is a question. Points above the line have a larger error than their interval says."
+    legend = (("dot", "truth inside the interval"), ("dot out", "outside"))
+    return Section("questions", "Are the error bars honest?", (words,), figures, legend=legend)

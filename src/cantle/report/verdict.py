@@ -1,0 +1,142 @@
+"""The release in a few sentences: how strong its promise is, how accurate it is, and what it is good for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cantle.postprocess.accuracy import Accuracy, QuestionError
+from cantle.release import Release
+from cantle.release.statement import odds, protected
+from cantle.release.words import percent
+from cantle.trusted.budget import words_of
+
+KNOWN_TO = 0.1
+"""A count is called well known if its error is at most this share of it."""
+
+_PARTS = {"table": "column", "sets": "item"}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number in large type, what it is, and a sentence about it."""
+
+    name: str
+    value: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What stands at the top of the page."""
+
+    tiles: tuple[Tile, ...]
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+
+
+def verdict(release: Release) -> Verdict:
+    m, accuracy = release.manifest, release.accuracy
+    tiles = [_promise(release), _protects(release), _size(release)]
+    if m.kind != "graph":
+        tiles.append(_accuracy_tile(accuracy, m.summary["records"], _PARTS[m.kind]))
+    if m.ledger is not None:
+        tiles.append(_spent(release))
+    good, bad = _uses(release)
+    return Verdict(tuple(tiles), tuple(good), tuple(bad))
+
+
+def _promise(release: Release) -> Tile:
+    if not release.private:
+        return Tile("privacy", "none", f"{release.manifest.guarantee}. Do not publish it as private data.")
+    chance = 1 / (1 + math.exp(-min(release.epsilon, 700.0)))
+    sure = f"{100 * chance:.3g} %" if chance < 0.999 else "nearly 100 %"
+    return Tile(
+        "epsilon",
+        release.manifest.epsilon,
+        f"Whoever thought it a toss of a coin whether {protected(release.manifest)} is in the data can be at most "
+        f"{sure} sure after reading all of this. The odds of anything change {odds(release.epsilon)}.",
+    )
+
+
+def _protects(release: Release) -> Tile:
+    m = release.manifest
+    return Tile("protects", protected(m), "Whatever else somebody knows, and however much they compute.")
+
+
+def _size(release: Release) -> Tile:
+    m = release.manifest
+    words = {
+        "table": "synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone.",
+        "sets": "synthetic sets of items, drawn from noisy counts.",
+        "graph": "nodes, each with its released degree. Who is connected to whom is not in the release.",
+    }
+    return Tile(
+        {"table": "records", "sets": "sets", "graph": "nodes"}[m.kind], f"{m.summary['records']:,}", words[m.kind]
+    )
+
+
+def _spent(release: Release) -> Tile:
+    line = release.manifest.ledger
+    assert line is not None
+    left = "no cap is set" if line.cap_nano is None else f"{words_of(line.cap_nano - line.spent_nano)} left"
+    words = f"by this data set up to this release, number {line.sequence} in its ledger; {left}."
+    return Tile("spent", words_of(line.spent_nano), words)
+
+
+def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
+    error = worst_error(accuracy)
+    if error is None:
+        few = accuracy is not None and not accuracy.bought
+        why = "There are too few records to measure it at this epsilon" if few else "This release did not measure it"
+        return Tile("accuracy", "not measured", f"{why}; error bars show the noise in counts only.")
+    assert accuracy is not None
+    several = accuracy.more_columns is not None
+    about = f"two or three {part}s" if several else f"one {part}"
+    words = f"95 % of random counting questions about {about} are off by fewer records than that"
+    if several and accuracy.one_column is not None:
+        words += f", about one {part} by fewer than {max(0, accuracy.one_column.records):,}"
+    doubt = f"measured privately, give or take {2 * error.sd:,.0f}"
+    return Tile(
+        "accuracy", f"±{max(0, error.records):,} ({percent(max(0, error.records), records)})", f"{words} ({doubt})."
+    )
+
+
+def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
+    """The measured error of questions about several columns, or about one where there are no others."""
+    if accuracy is None or not accuracy.bought:
+        return None
+    return accuracy.more_columns or accuracy.one_column
+
+
+def _uses(release: Release) -> tuple[list[str], list[str]]:
+    m, error = release.manifest, worst_error(release.accuracy)
+    if m.kind == "graph":
+        return (
+            ["how many nodes have few or many neighbours, averages and quantiles of degrees"],
+            ["who is connected to whom, clustering, communities, distances: none of these is in the release"],
+        )
+    noun = "records" if m.kind == "table" else "sets"
+    good = [f"shares, totals and tables of one, two or three {_PARTS[m.kind]}s over all {noun}"]
+    bad = [f"looking up or matching single {noun}: they are made up"]
+    if error is not None:
+        small = max(1, error.records)
+        good.append(f"counts of groups of {_round(small / KNOWN_TO):,} {noun} and more: known to about 10 %")
+        bad.append(f"counts of groups below {_round(small):,} {noun}: they cannot be told from the error")
+    if m.kind == "table":
+        bad.append(
+            "fine connections between four and more columns, and between columns not measured together (hatched below)"
+        )
+    if (filled := m.summary.get("refilled", 0)) and m.kind == "sets":
+        bad.append(f"rare sets: {percent(filled, m.summary['records'])} of the sets are filled in at random")
+    return good, bad
+
+
+def _round(value: float) -> int:
+    """Two leading digits.
+
+    >>> _round(4321), _round(7.3)
+    (4300, 7)
+    """
+    digits = max(0, len(str(int(value))) - 2)
+    return int(round(value / 10**digits)) * 10**digits
