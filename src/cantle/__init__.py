@@ -1,6 +1,7 @@
 """Publish private tables, sets and graphs under pure differential privacy.
 
 publish      make a private release of a file or a data frame
+plan         what a release would be like, before anything is spent
 Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `table`
 Estimate     an answer with its interval
 Schema       what is public about the data: `Schema.load("schema.yaml")`
@@ -19,21 +20,25 @@ if TYPE_CHECKING:
     from cantle._publish import publish as publish
     from cantle.estimators import RPS as RPS
     from cantle.estimators import DiffGen as DiffGen
+    from cantle.planning import plan as plan
+    from cantle.planning.outline import Plan as Plan
     from cantle.release import Release as Release
     from cantle.release.estimates import Estimate as Estimate
     from cantle.schema import Schema as Schema
     from cantle.trusted.ledger import Ledger as Ledger
 
 __version__: str
-__all__ = ["DiffGen", "Estimate", "Ledger", "RPS", "Release", "Schema", "publish"]
+__all__ = ["DiffGen", "Estimate", "Ledger", "Plan", "RPS", "Release", "Schema", "plan", "publish"]
 
 _HOMES = {
     "DiffGen": "cantle.estimators",
     "Estimate": "cantle.release.estimates",
     "Ledger": "cantle.trusted.ledger",
+    "Plan": "cantle.planning.outline",
     "RPS": "cantle.estimators",
     "Release": "cantle.release",
     "Schema": "cantle.schema",
+    "plan": "cantle.planning",
     "publish": "cantle._publish",
 }
 

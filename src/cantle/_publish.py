@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from cantle._open import Order, open_data, preflight
 from cantle.data.engine_choice import Form
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
 from cantle.methods.base import Method, UsesDice
+from cantle.planning.words import caution
 from cantle.postprocess.counts import Dice, fresh_seed, public_dice
 from cantle.postprocess.notes import notes_of
 from cantle.postprocess.results import Results
@@ -118,6 +120,9 @@ def publish(
         insecure_seed=insecure_seed,
         parameters=parameters,
     )
+    warning = caution(order.epsilon_nano / NANO) if insecure_seed is None else None
+    if warning is not None:
+        warnings.warn(warning, stacklevel=2)
     return carry_out(order)
 
 

@@ -27,12 +27,13 @@ ROOMS = {  # besides itself, `errors`, the names of array types, and the helpers
     "postprocess": f"{VALUES} schema",
     "methods": f"{VALUES} {QUESTIONS} schema postprocess",
     "release": f"{VALUES} trusted.degree_queries trusted.ledger schema data postprocess",
-    "top": f"{DOOR} trusted schema data postprocess methods release",
-    "audit": f"{DOOR} trusted schema data postprocess methods release",
+    "planning": f"{VALUES} schema postprocess methods",
+    "top": f"{DOOR} trusted schema data postprocess methods planning release",
+    "audit": f"{DOOR} trusted schema data postprocess methods planning release",
     "report": "trusted.budget schema postprocess release",
     "internal": "trusted.bounding schema data postprocess release report",
-    "lab": f"{DOOR} trusted schema data postprocess methods release audit",
-    "cli": f"{DOOR} trusted schema data postprocess methods release audit lab report internal",
+    "lab": f"{DOOR} trusted schema data postprocess methods planning release audit",
+    "cli": f"{DOOR} trusted schema data postprocess methods planning release audit lab report internal",
 }
 EVERYWHERE = "errors _arrays _fast _jit"
 STANDARD = set(sys.stdlib_module_names)

@@ -62,7 +62,7 @@ def test_publish_show_verify_sample_graph(folder: Path, cantle: Cantle, unit: st
 
 
 def test_a_private_list_of_nodes(folder: Path, cantle: Cantle) -> None:  # noqa: F811
-    done = cantle(*PUBLISH, "--nodes", "nodes.txt", "--epsilon", "1000", "-o", "out", "--format", "parquet")
+    done = cantle(*PUBLISH, "--nodes", "nodes.txt", "--epsilon", "1000", "--yes", "-o", "out", "--format", "parquet")
     assert done.code == 0, done.err
     assert "number of nodes" in cantle("show", "out").out
     assert abs(len(pl.read_parquet(folder / "out" / "data.parquet")) - 320) <= 1
@@ -86,14 +86,14 @@ def test_packed_files_parameters_and_seeds(folder: Path, cantle: Cantle) -> None
 
 def test_a_list_of_degrees(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     (folder / "degrees.txt").write_text("3\n1\n1\n1\n")
-    done = cantle("publish", "degrees.txt", "--schema", "degrees.yaml", "--epsilon", "1000", "-o", "out")
+    done = cantle("publish", "degrees.txt", "--schema", "degrees.yaml", "--epsilon", "1000", "--yes", "-o", "out")
     assert done.code == 0, done.err
     assert cantle("graph", "out", "-o", "star.txt").out.startswith("wrote star.txt: 4 nodes, 3 edges")
 
 
 def test_a_release_without_nodes(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     (folder / "empty.txt").write_text("")
-    assert cantle("publish", "empty.txt", "--schema", "node.yaml", "--epsilon", "1000", "-o", "out").code == 0
+    assert cantle("publish", "empty.txt", "--schema", "node.yaml", "--epsilon", "1000", "--yes", "-o", "out").code == 0
     assert cantle("show", "out").code == 0
     assert cantle("sample", "out", "-n", "3").out == "degree\n"
     assert cantle("graph", "out", "-o", "new.txt").out.startswith("wrote new.txt: 0 nodes, 0 edges")

@@ -141,7 +141,10 @@ def test_other_commands_say_what_they_are_for(folder: Path, cantle: Cantle) -> N
 
 def test_items_with_spaces_are_printed_as_a_table(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     pl.DataFrame({"items": [["whole milk", "bread"]] * 30}).write_parquet(folder / "spaced.parquet")
-    assert cantle("publish", "spaced.parquet", "--schema", "spaced.yaml", "--epsilon", "50", "-o", "out").code == 0
+    assert (
+        cantle("publish", "spaced.parquet", "--schema", "spaced.yaml", "--epsilon", "50", "--yes", "-o", "out").code
+        == 0
+    )
     assert cantle("sample", "out", "-n", "2").out == "id,item\n1,whole milk\n1,bread\n2,whole milk\n2,bread\n"
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,9 +18,11 @@ from cantle.cli.internal import check_command, evaluate_command
 from cantle.cli.lab import bench_command
 from cantle.cli.ledger import ledger_app
 from cantle.cli.output import Json, print_result, progress, speak_utf8, table
+from cantle.cli.plan import Records, make_plans, note_caution, plan_command, require_yes, show_plans
 from cantle.cli.query import query_command
 from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.cli.report import report_command, write_report
+from cantle.cli.settings import settings_of
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -85,24 +87,6 @@ def _complain(error: CantleError, code: int) -> None:
         print(json.dumps({"error": type(error).__name__, "message": message}))
     print(f"error: {message}", file=sys.stderr)
     sys.exit(code)
-
-
-def _settings(pairs: list[str]) -> dict[str, Any]:
-    """key=value pairs, the value read as a YAML scalar."""
-    import yaml
-
-    settings = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.isidentifier():
-            raise ParameterError(f"--set takes key=value, got {pair!r}; for example --set depth=6")
-        try:
-            settings[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise_alone(ParameterError(f"--set {key}: the value is not a YAML scalar"))
-        if isinstance(settings[key], (dict, list)):
-            raise ParameterError(f"--set {key}: the value is not a YAML scalar")
-    return settings
 
 
 @app.command()
@@ -259,6 +243,11 @@ def publish_command(
     insecure_seed: Annotated[
         int | None, typer.Option(help="Make the release repeatable and NOT PRIVATE, for tests.")
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Publish even with an epsilon above 20.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and show the plan; read no data, spend nothing.")
+    ] = False,
+    records: Records = None,
     as_json: Json = False,
 ) -> None:
     """Make a private release of a table, of sets of items, or of the degrees of a graph.
@@ -268,6 +257,8 @@ def publish_command(
     Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
 
     Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
+
+    Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
 
     Parameters that --set takes, besides preset=paper (docs/reference.md has all):
 
@@ -283,12 +274,14 @@ def publish_command(
     """
     from cantle._open import preflight
     from cantle._publish import carry_out, noting_the_charge
+    from cantle.trusted.budget import NANO
 
-    parameters = _settings(settings)
+    parameters = settings_of(settings)
     own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
     reserved = (own | {"insecure_seed"}) & set(parameters)
     if reserved:
         raise ParameterError(f"--set {min(reserved)}: this is an option of its own, not a parameter of the method")
+    shared = dict(parameters)
     with _stoppable(), progress():
         order = preflight(
             data,
@@ -307,6 +300,18 @@ def publish_command(
             output=output,
             stored_as=form,
         )
+        if dry_run:
+            guess = records or order.method.parameters().get("records")
+            if guess is None:
+                raise ParameterError("--dry-run needs --records N: about how many there are, from public knowledge")
+            show_plans(make_plans(schema, int(guess), [epsilon], None, method, shared), as_json)
+            return
+        if records is not None:
+            raise ParameterError("--records is for --dry-run; a public number of records is --set records=N")
+        spent = order.epsilon_nano / NANO
+        if insecure_seed is None:
+            require_yes(spent, yes)
+            note_caution(spent)
         release = carry_out(order)
         with noting_the_charge(release.ticket):
             release.save(output, data=form)
@@ -325,6 +330,7 @@ def publish_command(
 app.command("check")(check_command)
 app.command("show")(show_command)
 app.command("verify")(verify_command)
+app.command("plan")(plan_command)
 app.command("query")(query_command)
 app.command("sample")(sample_command)
 app.command("graph")(graph_command)

@@ -20,6 +20,7 @@ from cantle.lab.papers import (
     diffgen_figures,
     diffpart_figures,
     interval_coverage,
+    plan_check,
     report,
     rps_figures,
     setreport,
@@ -185,6 +186,7 @@ FIGURES: Mapping[str, Figure] = {
     "tables": Figure(table_figures.tables, (), table=table_figures.table, write=table_figures.files),
     "tables-more": Figure(table_figures.more, (), table=table_figures.table, write=table_figures.files),
     "intervals": Figure(interval_coverage.intervals, ()),
+    "plan": Figure(plan_check.predictions, ()),
 }
 
 

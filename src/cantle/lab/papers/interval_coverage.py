@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle._arrays import Bools
+from cantle._arrays import Bools, Codes
 from cantle.lab import demo_data
 from cantle.lab.papers import table_sets
 from cantle.lab.papers.harness import Row, Setting
 from cantle.lab.papers.table_sets import TableSet
 from cantle.release.asking import Asker, numbers_of
-from cantle.release.code_sets import CodeSet, OneColumn, Question, columns_of, holds, join
+from cantle.release.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
@@ -84,8 +84,11 @@ class Truth:
         self._codes = dict(zip(names, columns, strict=True))
         self.records = len(columns[0])
 
+    def codes(self, column: Key) -> Codes:
+        return self._codes[str(column)]
+
     def inside(self, question: Question) -> Bools:
-        return np.broadcast_to(holds(question, lambda key: self._codes[str(key)]), self.records)
+        return np.broadcast_to(holds(question, self.codes), self.records)
 
     def mean(self, attribute: Attribute, question: Question) -> float:
         codes = self._codes[attribute.name]

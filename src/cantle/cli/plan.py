@@ -1,0 +1,153 @@
+"""The command plan, and how large an epsilon the command line takes without asking."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cantle.cli.output import Json, print_result, table
+from cantle.cli.settings import settings_of
+from cantle.errors import ParameterError
+
+if TYPE_CHECKING:
+    from cantle.planning.outline import Plan
+
+Records = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="About how many records (sets, nodes) there are, from public knowledge."),
+]
+
+
+def plan_command(
+    schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
+    epsilons: Annotated[
+        list[str] | None, typer.Argument(metavar="[EPSILON]...", help="More values, for comparison.")
+    ] = None,
+    records: Records = None,
+    epsilon: Annotated[str | None, typer.Option(help="The privacy budget; give several to compare them.")] = None,
+    want: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ERROR", help='Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".'
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help="auto, mosaic, rps, diffgen, baskets, diffpart or degrees.")] = "auto",
+    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Say what a release would be like before anything is spent. This reads no data.
+
+    The budget by question, errors to expect, columns that are too fine, time and memory, and epsilon in words.
+
+    Example: cantle plan --schema schema.yaml --records 50000 --epsilon 0.5 1 2
+
+    Example: cantle plan --schema schema.yaml --records 50000 --want "one-way 0.5%"
+    """
+    parameters = settings_of(settings)
+    if records is None:
+        raise ParameterError("plan needs --records N: about how many records there are, from public knowledge")
+    values = [*([epsilon] if epsilon is not None else []), *(epsilons or [])]
+    if bool(values) == (want is not None):
+        raise ParameterError('plan takes either --epsilon E (and more values after it) or --want "one-way 0.5%"')
+    show_plans(make_plans(schema, records, values, want, method, parameters), as_json)
+
+
+def make_plans(
+    schema: Path, records: int, epsilons: Sequence[str], want: str | None, method: str, parameters: dict[str, Any]
+) -> list[Plan]:
+    """One plan per epsilon, or the one that meets a want."""
+    from cantle.planning import plan, solve, want_of
+    from cantle.schema import load_schema
+
+    public, preset = load_schema(schema), str(parameters.pop("preset", "default"))
+
+    def made_with(epsilon: Any) -> Plan:
+        return plan(public, epsilon=epsilon, records=records, method=method, preset=preset, **parameters)
+
+    return [made_with(one) for one in epsilons] if want is None else [solve(want_of(want, records), made_with)]
+
+
+def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
+    """Prints plans beside each other, then the budget and the words of each."""
+    from cantle.planning.deployments import DEPLOYMENTS, like
+
+    for one in plans:
+        note_caution(one.epsilon)
+    others = [dict(vars(one)) for one in DEPLOYMENTS]
+    facts = {"plans": [one.to_dict() for one in plans], "deployments": others}
+
+    def show() -> None:
+        first = plans[0]
+        print(f"{first.records:,} records, protecting {first.unit}; method {first.outline.method}. No data was read.\n")
+        table("Errors to expect, on average", ("", *_heads(plans)), _errors(plans))
+        for one in plans:
+            print()
+            rows = [_part(part, one.epsilon) for part in one.outline.budget]
+            title = f"Budget of epsilon {one.epsilon:g}"
+            table(title, ("question", "share", "epsilon", "noise in one count, records"), rows)
+            for line in one.words.lines():
+                print(f"* {line}")
+            print(f"* {like(one.epsilon)}")
+        _show_remarks(plans)
+        print()
+        rows = [(d.name, _range(d.low, d.high), d.unit, d.source) for d in DEPLOYMENTS]
+        table("What others chose (their units differ, so compare with care)", ("", "epsilon", "protects", "says"), rows)
+
+    print_result(as_json, facts, show)
+
+
+def _heads(plans: Sequence[Plan]) -> list[str]:
+    return [f"epsilon {one.epsilon:g}" for one in plans]
+
+
+def _errors(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        ("share of one value of a column", *(f"{100 * one.one_way:.2g} %" for one in plans)),
+        ("a group of 1 % of the records", *(f"{one.groups['1 %']:,.0f} records" for one in plans)),
+        ("a group of 10 % of the records", *(f"{one.groups['10 %']:,.0f} records" for one in plans)),
+        ("smallest group that stands out from noise", *(f"{one.smallest:,.0f} records" for one in plans)),
+    ]
+    if all(one.outline.seconds is not None for one in plans):
+        rows.append(("time, roughly", *(f"{one.outline.seconds:,.1f} s" for one in plans)))
+        rows.append(("memory, roughly", *(f"{one.outline.megabytes:,.0f} MB" for one in plans)))
+    return rows
+
+
+def _part(part: Any, epsilon: float) -> tuple[str, ...]:
+    noise = "" if part.noise is None else f"{part.noise:,.1f}"
+    return part.question, f"{100 * part.share:.1f} %", f"{part.share * epsilon:.3g}", noise
+
+
+def _show_remarks(plans: Sequence[Plan]) -> None:
+    for one in plans:
+        found = [*(f"too fine: {text}" for text in one.outline.too_fine), *one.outline.remarks]
+        if found:
+            print(f"\nWith epsilon {one.epsilon:g}:", *(f"* {text}" for text in found), sep="\n")
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def note_caution(epsilon: float) -> None:
+    """Warns of an epsilon that protects little."""
+    from cantle.planning.words import caution
+
+    text = caution(epsilon)
+    if text is not None:
+        print(f"warning: {text}", file=sys.stderr)
+
+
+def require_yes(epsilon: float, yes: bool) -> None:
+    """Refuses an epsilon that protects next to nothing, unless somebody insists."""
+    from cantle.planning.words import RECKLESS
+
+    if epsilon > RECKLESS and not yes:
+        raise ParameterError(
+            f"epsilon {epsilon:g} is above {RECKLESS} and protects next to nothing; add --yes if it is meant, "
+            "or see what smaller values cost: cantle plan"
+        )

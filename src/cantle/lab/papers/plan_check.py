@@ -1,0 +1,91 @@
+"""What `cantle plan` predicts, beside what a release of real records turns out to be.
+
+Nothing here is private: it compares with the raw records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cantle.lab import demo_data
+from cantle.lab.papers import table_sets
+from cantle.lab.papers.harness import Row, Setting
+from cantle.lab.papers.interval_coverage import Truth
+from cantle.lab.papers.table_sets import TableSet
+from cantle.planning import plan
+from cantle.release.asking import Asker
+from cantle.release.code_sets import CodeSet, OneColumn
+from cantle.schema.domain import Attribute
+from cantle.schema.scales import Steps
+
+FIGURE = "plan"
+GROUPS = {"1 %": (0.005, 0.02), "10 %": (0.07, 0.14)}
+"""Shares of the released records that groups may hold."""
+
+DRAWN, TRIES = 20, 400
+ENOUGH = 3
+"""Columns with such groups that a mean over columns needs."""
+
+
+def predictions(setting: Setting) -> Iterator[Row]:
+    """Errors that `cantle plan` predicts from the schema and the number of records, over those measured."""
+    demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
+    found = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
+    for table in found:
+        for epsilon in setting.pick((0.3, 1, 3), (1,)):
+            for repeat in range(setting.repeats):
+                release = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
+                for name, (predicted, measured) in compared(release, table, epsilon, seed=repeat).items():
+                    yield Row(FIGURE, f"{table.name}: predicted error in records", name, epsilon, repeat, predicted)
+                    yield Row(FIGURE, f"{table.name}: measured error in records", name, epsilon, repeat, measured)
+
+
+def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[str, tuple[float, float]]:
+    """For each prediction the predicted and the measured error, in records."""
+    truth, asker, dice = Truth(table), Asker(release), np.random.default_rng(seed)
+    made = plan(table.schema, epsilon=epsilon, records=truth.records)
+    lead = release.manifest.structure["lead"]
+    columns = [one for name, one in asker.attributes.items() if name != lead]
+    found = {"one-way": (made.one_way * truth.records, _one_way(release, asker, truth, columns))}
+    for name, shares in GROUPS.items():
+        errors = [_group_errors(asker, truth, column, shares, dice) for column in columns]
+        means = [float(np.mean(part)) for part in errors if part]
+        if len(means) >= ENOUGH:
+            found[f"group of {name}"] = (made.groups[name], float(np.mean(means)))
+    return found
+
+
+def _one_way(release: Any, asker: Asker, truth: Truth, columns: list[Attribute]) -> float:
+    """The mean over columns of the mean error of their cells."""
+    means = []
+    for column in columns:
+        edges = np.array(release.manifest.structure["cells"][column.name])
+        counts = [_histogram(edges, codes) for codes in (truth.codes(column.name), asker.codes(column.name))]
+        means.append(float(np.abs(counts[0] - counts[1]).mean()))
+    return float(np.mean(means))
+
+
+def _histogram(edges: Any, codes: Any) -> Any:
+    return np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges) - 1)
+
+
+def _group_errors(
+    asker: Asker, truth: Truth, column: Attribute, shares: tuple[float, float], dice: np.random.Generator
+) -> list[int]:
+    """The errors of some groups of one column, of values that stand next to each other."""
+    errors: list[int] = []
+    codes = asker.codes(column.name)
+    for _ in range(TRIES):
+        first, last = sorted(dice.choice(codes, 2).tolist())
+        if not isinstance(column.scale, Steps):
+            last = first
+        question = OneColumn(column.name, CodeSet.span(first, last + 1, column.size))
+        inside = asker.inside(question)
+        if shares[0] <= inside.mean() <= shares[1]:
+            errors.append(abs(int(inside.sum()) - int(truth.inside(question).sum())))
+        if len(errors) == DRAWN:
+            break
+    return errors

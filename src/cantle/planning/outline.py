@@ -1,0 +1,144 @@
+"""What a plan holds: parts of the budget, and the errors to expect. Public values only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log, sqrt
+from typing import Any
+
+from cantle.planning.words import EpsilonInWords
+
+MEAN_ERROR = 0.8
+"""The mean of |x| for a normal x, in standard deviations; of Laplace noise it is 0.71."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question: its share of epsilon, and the standard deviation of the noise in one of its counts, in records."""
+
+    question: str
+    share: float
+    noise: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outline:
+    """What a method would do: the budget, the noise in the count of one value, and remarks.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    budget : tuple of Part
+        All questions with their shares, which add up to 1.
+    value_noise : float
+        Standard deviation of the noise in the number of records that have one value of a column (one item, one degree).
+    one_way : float
+        Expected error of that number, in records: the mean over columns and their values.
+    cells : float
+        How many counts a column is made of on average; a group of many values adds up the noise of its counts.
+    blur : float
+        How much larger errors of groups of many values are, because their ends cut wide cells.
+    too_fine : tuple of str
+        Columns with so many values that most of them cannot be told from noise, with the reason.
+    remarks : tuple of str
+        What else there is to know.
+    """
+
+    method: str
+    budget: tuple[Part, ...]
+    value_noise: float
+    one_way: float
+    cells: float
+    blur: float = 1.0
+    too_fine: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    seconds: float | None = None
+    megabytes: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a release would be like, before anything is spent: made from the schema and a number of records alone.
+
+    Attributes
+    ----------
+    epsilon : float
+        The budget planned for.
+    records : int
+        The number of records, as it was given: a public guess.
+    unit : str
+        Whom the release would protect.
+    outline : Outline
+        The method with its budget by question, columns that are too fine, time and memory.
+    one_way : float
+        Expected error of the share of records that have one value of a column, from 0 to 1.
+    groups : dict
+        Expected error, in records, of the counts of groups of 1 % and of 10 % of the records, by one column.
+    smallest : float
+        The smallest group, in records, that can be told from noise: its 95 % interval does not reach 0.
+
+    Examples
+    --------
+    >>> import cantle
+    >>> schema = {"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}
+    >>> one, two = (cantle.plan(schema, epsilon=epsilon, records=10_000) for epsilon in (1, 2))
+    >>> two.one_way < one.one_way < 0.01
+    True
+    """
+
+    epsilon: float
+    records: int
+    unit: str
+    outline: Outline
+    one_way: float
+    groups: dict[str, float] = field(default_factory=dict)
+    smallest: float = 0.0
+
+    @staticmethod
+    def of(epsilon: float, records: int, unit: str, outline: Outline) -> Plan:
+        errors = {f"{share} %": group_error(outline, records, share / 100) for share in (1, 10)}
+        return Plan(
+            epsilon=epsilon,
+            records=records,
+            unit=unit,
+            outline=outline,
+            one_way=min(1.0, outline.one_way / max(1, records)),
+            groups=errors,
+            smallest=outline.value_noise * log(20) / sqrt(2),
+        )
+
+    @property
+    def words(self) -> EpsilonInWords:
+        """Epsilon in words."""
+        return EpsilonInWords.of(self.epsilon)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON has it."""
+        made = vars(self) | vars(self.outline) | {"words": self.words.lines()}
+        made["budget"] = [dict(vars(part)) for part in self.outline.budget]
+        made["too_fine"], made["remarks"] = list(self.outline.too_fine), list(self.outline.remarks)
+        made["one_way"] = self.one_way
+        return {name: value for name, value in made.items() if name not in ("outline", "cells", "blur")}
+
+
+def group_error(outline: Outline, records: int, share: float) -> float:
+    """The expected error of a group that holds a share of the records: as many counts as hold that share, at least one.
+
+    No error is larger than the group.
+    """
+    counts = max(1.0, share * outline.cells)
+    blur = outline.blur if counts > 1 else 1.0
+    return min(MEAN_ERROR * outline.value_noise * sqrt(counts) * blur, share * records)
+
+
+def too_fine(name: str, values: int, records: int, noise: float) -> Sequence[str]:
+    """A remark on a column whose values hold fewer records, on average, than can be told from noise."""
+    each = records / max(1, values)
+    least = noise * log(20) / sqrt(2)
+    if each >= least or values < 3:
+        return []
+    return [
+        f"{name}: {values:,} values hold {each:,.0f} records each on average, and noise hides fewer than {least:,.0f}"
+    ]

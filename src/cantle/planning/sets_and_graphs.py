@@ -1,0 +1,123 @@
+"""Plans for sets of items and for graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from cantle.methods.auto_sets import BySizes
+from cantle.methods.baskets import Baskets
+from cantle.methods.degrees import DegreeSequence
+from cantle.methods.diffpart import DiffPart
+from cantle.planning.outline import MEAN_ERROR, Outline, Part
+from cantle.planning.tables import noise_of
+from cantle.postprocess.baskets.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
+from cantle.postprocess.baskets.set_sizes import SizeModel
+
+ITEMS_PER_SET = 5
+"""Assumed mean number of items of a set."""
+
+BOUND = 64
+"""Assumed bound on degrees."""
+
+
+def plan_baskets(method: Baskets, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of baskets, for sets of a few items each."""
+    universe, rate = method.terms.universe, epsilon / persons
+    sizes = _sizes(records, universe)
+    plan = plan_items(sizes, universe, rate, method.terms.accuracy, method.terms.pairs)
+    items = float(plan.share) if plan.pairs else 1 - float(SIZES_SHARE)
+    enlarged = sizes.occurrences / sizes.counted(plan.most)
+    noise = noise_of(items * rate / plan.most) * enlarged * sqrt(1 + plan.strata)
+    budget = [Part("sizes of sets", float(SIZES_SHARE), noise_of(float(SIZES_SHARE) * rate))]
+    budget.append(Part("items", items, noise))
+    remarks = [f"assumes {ITEMS_PER_SET} items per set on average; at most {plan.most} items of a set count"]
+    if plan.pairs:
+        pairs = 1 - items - float(SIZES_SHARE) - float(HEAD_SHARE)
+        budget += [Part("patterns of frequent items", float(HEAD_SHARE)), Part("pairs of items", pairs)]
+    else:
+        remarks.append("too few records for this epsilon to measure which items go together")
+    return _of_items("baskets", budget, noise, records, universe, remarks)
+
+
+def _sizes(records: int, universe: int) -> SizeModel:
+    """Sizes of sets with a geometric tail."""
+    size = np.arange(1, min(universe, 60) + 1)
+    chance = (1 - 1 / ITEMS_PER_SET) ** size
+    return SizeModel(size, max(1, records) * chance / chance.sum(), float(records))
+
+
+def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) -> Outline:
+    """All sets at once, or a tree of groups of items."""
+    rate, universe = epsilon / persons, method.tree.size
+    if method.all_at_once:
+        noise = noise_of(rate) * sqrt(2 ** (universe - 1))
+        budget = [Part(f"all {2**universe - 1:,} sets", 1.0, noise_of(rate))]
+        return _of_items("diffpart", budget, noise, records, universe, [])
+    leaves = float(method.settings.leaf_share)
+    budget = [Part("groups of items", 1 - leaves), Part("sets", leaves, noise_of(leaves * rate))]
+    remarks = ["sets that are rarer than the noise of one count are dropped, and filled in at random"]
+    return _of_items("diffpart", budget, noise_of(leaves * rate), records, universe, remarks)
+
+
+def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -> Outline:
+    """From 13 to 20 items the sizes decide: diffpart for as many records as there are sets, otherwise baskets."""
+    if 2**method.schema.universe.size <= records * epsilon / persons:
+        return plan_diffpart(DiffPart(method.schema, cells="all"), epsilon * 0.96, records, persons)
+    return plan_baskets(Baskets(method.schema), epsilon, records, persons)
+
+
+def _of_items(name: str, budget: list[Part], noise: float, records: int, universe: int, remarks: list[str]) -> Outline:
+    return Outline(
+        method=name,
+        budget=tuple(budget),
+        value_noise=noise,
+        one_way=min(MEAN_ERROR * noise, ITEMS_PER_SET * records / universe),
+        cells=1.0,
+        remarks=tuple(remarks),
+        seconds=0.2 + 4e-6 * records,
+        megabytes=100 + records * 4e-4,
+    )
+
+
+def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: int) -> Outline:  # noqa: ARG001
+    """The shares of degrees; `records` is the number of nodes. Noise grows with the bound on degrees."""
+    s, unit = method.settings, method.schema.unit
+    if unit == "edge":
+        budget = [Part("sorted degrees", 0.5), Part("nodes by degree", 0.5, noise_of(epsilon / 4))]
+        return _of_degrees(
+            budget, noise_of(epsilon / 4), ["one edge is protected, which promises much less than a node"]
+        )
+    bound = s.theta or min(BOUND, method.schema.max_degree or BOUND)
+    asked = [
+        Part("bound on degrees", 0.0 if s.theta else float(s.theta_share)),
+        Part("number of edges", float(s.edges_share)),
+        Part("number of nodes", float(s.nodes_share) if unit == "node" else 0.0),
+    ]
+    rest = 1 - sum(part.share for part in asked)
+    noise = noise_of(rest * epsilon / ((bound + 1) if unit == "node" else 2 * bound))
+    budget = [*(part for part in asked if part.share), Part("nodes by degree", rest, noise)]
+    given = "as given" if s.theta else "assumed; the run chooses it"
+    return _of_degrees(budget, noise, [f"with a bound of {bound} on degrees ({given}); the noise grows with the bound"])
+
+
+def _of_degrees(budget: list[Part], noise: float, remarks: list[str]) -> Outline:
+    return Outline(
+        method="degrees",
+        budget=tuple(budget),
+        value_noise=noise,
+        one_way=MEAN_ERROR * noise,
+        cells=1.0,
+        remarks=tuple(remarks),
+    )
+
+
+PLANNERS: Mapping[str, Callable[[Any, float, int, int], Outline]] = {
+    "baskets": plan_baskets,
+    "diffpart": plan_diffpart,
+    "auto": plan_by_sizes,
+    "degrees": plan_degrees,
+}

@@ -1,0 +1,212 @@
+"""Plans for tables: the public rules of mosaic, rps and diffgen with a guessed number of records in place of a noisy
+one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
+from typing import Any
+
+from cantle.methods import mosaic_plan as rules
+from cantle.methods.base import Method
+from cantle.methods.diffgen import DiffGen
+from cantle.methods.mosaic import Mosaic
+from cantle.methods.rps import RPS
+from cantle.planning.outline import MEAN_ERROR, Outline, Part, too_fine
+from cantle.postprocess.counts import variance
+from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
+from cantle.schema.domain import Attribute
+
+SMOOTHED = 0.6
+"""How much of the noise is left in the cells of wide columns of numbers, most of which hold few records: their counts
+are made non-negative and drawn towards each other. Like CUT, it was chosen on Adult, bank and the demo."""
+
+
+CUT = 1.4
+"""How much larger errors of groups are whose ends cut wide cells."""
+
+
+def noise_of(rate: float) -> float:
+    """Standard deviation of the noise of this rate."""
+    return float(sqrt(float(variance(rate))))
+
+
+def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of mosaic, and the noise in its first tables."""
+    columns, rate = method.columns, epsilon / persons
+    target = method.target if _usable(method) else None
+    others = [column for number, column in enumerate(columns) if number != target]
+    wide = [column for column in others if column.wide]
+    round_values = any(len(column.classes.periods) > 1 for column in wide)
+    start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), _wants_accuracy(method))
+    cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
+    few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
+    hub = target is None and len(columns) >= rules.HUB_COLUMNS and bool(few)
+    classes = columns[target].codes if target is not None else round(sum(few) / len(few)) if hub else 0
+    shares = rules.plan(start, cells, len(columns), classes, hub and len(few) > 1, hub)
+    tables = max(1, len(others) - hub)
+    first = noise_of(float(shares.first) * rate / tables)
+    known = [_known_noise(size, cells, first**2 * max(1, classes), shares, rate, len(columns)) for size in cells]
+    value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
+    budget = [
+        Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
+        Part("cells and frequent values of wide columns", float(start.shape)),
+        Part("own error of the release", float(rules.ACCURACY) if start.accuracy else 0.0),
+        Part("hub column", float(shares.hub)),
+        Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), first),
+        Part("choice of tables", float(shares.selection)),
+        Part(f"{shares.count} chosen tables", float(shares.tables), _each(shares.tables, shares.count, rate)),
+        Part("target in groups of records", float(shares.label), _each(shares.label, 1, rate)),
+    ]
+    parts = zip(others, cells, known, strict=True)
+    errors = [_column_error(column, size, records, noise) for column, size, noise in parts]
+    return Outline(
+        method="mosaic",
+        budget=_whole(budget),
+        value_noise=value_noise,
+        one_way=sum(errors) / len(errors),
+        cells=sum(cells) / len(cells),
+        blur=1.0 if start.gate or not wide else CUT,
+        too_fine=_fine(others, records, value_noise),
+        remarks=_mosaic_remarks(start, shares, len(columns)),
+        **_cost("mosaic", records, len(columns), shares.count),
+    )
+
+
+def _usable(method: Mosaic) -> bool:
+    """Whether mosaic uses the declared target as one (mosaic_run.py)."""
+    if method.target is None or len(method.columns) < 2:
+        return False
+    return 2 <= method.columns[method.target].codes <= rules.MOST_CLASSES
+
+
+def _wants_accuracy(method: Method) -> bool:
+    """Whether the release would measure its own error, if it has enough records."""
+    share = getattr(getattr(method, "settings", None), "accuracy_share", None)
+    return share is None or bool(share)
+
+
+def _cells(columns: Sequence[Column], widths: int) -> list[int]:
+    return [len(starting_edges(column, widths)) - 1 + column.null for column in columns]
+
+
+def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:
+    """How many cells columns have in the end: with the gate open, wide ones get frequent values and finer ranges.
+
+    About 12 values, and one range per threshold of the tree's tests, as seen on Adult, bank and the demo.
+    """
+    more = round(12 + start.n0 / start.theta) if start.gate else 0
+    pairs = zip(columns, cells, strict=True)
+    return [min(column.codes, size + more) if column.wide else size for column, size in pairs]
+
+
+def _each(share: Any, number: int, rate: float) -> float | None:
+    return noise_of(float(share) * rate / number) if share and number else None
+
+
+def _known_noise(size: int, cells: Sequence[int], first: float, shares: rules.Plan, rate: float, columns: int) -> float:
+    """The noise in the count of one value of a column with so many cells, from all tables that know it.
+
+    `first` is the variance in the column's first table. A chosen table is over 2.5 columns on average; it knows the
+    values of a column that it need not put into groups, and adds up the cells of its other columns.
+    """
+    found = 1 / first
+    if shares.count and size <= sqrt(shares.cap):
+        mean = sum(cells) / len(cells)
+        others = max(1.0, min(shares.cap / size, mean**1.5))
+        mine = shares.count * 2.5 / columns
+        found += mine / (others * float(variance(float(shares.tables) * rate / shares.count)))
+    return sqrt(1 / found)
+
+
+def _column_error(column: Column, cells: int, records: int, noise: float) -> float:
+    """The expected error of one count; cells that hold less than the noise are off by no more than they hold."""
+    return min(MEAN_ERROR * noise * (SMOOTHED if column.wide else 1.0), records / max(1, cells))
+
+
+def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, ...]:
+    """Categories and short grids keep every value; wide columns of numbers are put into ranges anyway."""
+    narrow = [column for column in columns if not column.wide]
+    return tuple(text for column in narrow for text in too_fine(column.name, column.values, records, noise))
+
+
+def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> tuple[str, ...]:
+    found = []
+    if not start.accuracy:
+        found.append("too few records for this epsilon to measure the error of the release itself")
+    if not shares.count and columns > 2:
+        found.append("too few records for this epsilon to choose tables: columns are related only through the target")
+    return tuple(found)
+
+
+def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of rps; with one-way tables, their noise is what counts of one column have."""
+    s, rate = method.settings, epsilon / persons
+    rest = 1 - float(s.oneway_share) - float(s.count_share)
+    leaves = rest * float(s.leaf_share)
+    tables, leaf_noise = max(1, len(method.sizes)), noise_of(leaves * rate)
+    noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
+    budget = [
+        Part("number of records", float(s.count_share), _each(s.count_share, 1, rate)),
+        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
+        Part("cuts and tests", rest - leaves),
+        Part("leaves", leaves, leaf_noise),
+    ]
+    return _by_columns("rps", method.domain.attributes, budget, noise, records)
+
+
+def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of diffgen; cuts and counts of cells share what its rules decide in the run."""
+    s, rate = method.settings, epsilon / persons
+    columns = max(1, len(method.domain.attributes))
+    rest = 1 - float(s.oneway_share) - float(s.count_share)
+    noise = noise_of(float(s.oneway_share) * rate / columns) if s.oneway_share else noise_of(rest / 2 * rate)
+    budget = [
+        Part("number of records per class", float(s.count_share), _each(s.count_share, 1, rate)),
+        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
+        Part("cuts, and counts of cells by class", rest),
+    ]
+    return _by_columns("diffgen", method.domain.attributes, budget, noise, records)
+
+
+def _by_columns(
+    name: str, attributes: Sequence[Attribute], budget: Sequence[Part], noise: float, records: int
+) -> Outline:
+    sizes = [attribute.size for attribute in attributes]
+    errors = [min(MEAN_ERROR * noise, records / size) for size in sizes]
+    fine = [text for one in attributes for text in too_fine(one.name, one.bins, records, noise)]
+    return Outline(
+        method=name,
+        budget=_whole(budget),
+        value_noise=noise,
+        one_way=sum(errors) / max(1, len(errors)),
+        cells=sum(sizes) / max(1, len(sizes)),
+        too_fine=tuple(fine),
+        **_cost(name, records, len(sizes), 0),
+    )
+
+
+def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
+    """The questions that are asked."""
+    return tuple(part for part in budget if part.share > 0)
+
+
+def _cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
+    """Core-seconds and megabytes, by the runs in docs/performance.md on two cores; good to a factor of two or three."""
+    start, per_value, per_table = _SECONDS[method]
+    seconds = start + per_value * records * columns + per_table * tables
+    return {"seconds": seconds, "megabytes": 120 + records * columns * _BYTES / 1e6}
+
+
+_SECONDS: Mapping[str, tuple[float, float, float]] = {
+    "mosaic": (0.5, 2e-6, 0.08),
+    "rps": (0.2, 1.2e-7, 0.0),
+    "diffgen": (0.2, 1.2e-7, 0.0),
+}
+_BYTES = 16
+
+PLANNERS: Mapping[str, Callable[[Any, float, int, int], Outline]] = {
+    "mosaic": plan_mosaic,
+    "rps": plan_rps,
+    "diffgen": plan_diffgen,
+}

@@ -1,0 +1,65 @@
+"""Epsilon in words: what it can do to the odds, and to a guess, counted in people."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+CAREFUL, RECKLESS = 5, 20
+"""Epsilons above which a release is warned about, and above which the command line asks for `--yes`."""
+
+_PEOPLE = 10
+
+
+@dataclass(frozen=True)
+class EpsilonInWords:
+    """What somebody who sees a release can learn about one protected unit, at most."""
+
+    odds: float
+    """The factor by which the odds of any guess change."""
+    from_half: float
+    """What a chance of one half becomes."""
+    from_tenth: float
+    """What a chance of one tenth becomes."""
+
+    @staticmethod
+    def of(epsilon: float) -> EpsilonInWords:
+        """
+        >>> words = EpsilonInWords.of(1.0)
+        >>> round(words.odds, 2), round(words.from_half, 2), round(words.from_tenth, 2)
+        (2.72, 0.73, 0.23)
+        """
+        return EpsilonInWords(math.exp(min(epsilon, 700.0)), _after(0.5, epsilon), _after(0.1, epsilon))
+
+    def lines(self) -> list[str]:
+        """For people."""
+        odds = (
+            f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}" if self.odds < 1e9 else f"{self.odds:.1e}"
+        )
+        half, tenth = _in_ten(self.from_half), _in_ten(self.from_tenth)
+        return [
+            f"the odds of any guess about a person change by a factor of at most {odds}",
+            f"who was right about 5 of {_PEOPLE} people before is right about at most {half} of {_PEOPLE} afterwards",
+            f"who was right about 1 of {_PEOPLE} people before is right about at most {tenth} of {_PEOPLE} afterwards",
+        ]
+
+
+def _after(chance: float, epsilon: float) -> float:
+    """A chance whose odds change by e^epsilon."""
+    return 1 / (1 + (1 - chance) / chance * math.exp(-min(epsilon, 700.0)))
+
+
+def _in_ten(chance: float) -> str:
+    return f"{_PEOPLE * chance:.1f}" if chance < 0.995 else f"nearly {_PEOPLE}"
+
+
+def caution(epsilon: float) -> str | None:
+    """A warning for an epsilon that protects little; None for others."""
+    if epsilon <= CAREFUL:
+        return None
+    after = 100 * _after(0.5, epsilon)
+    shown = f"{after:.1f} %" if after < 99.95 else "nearly 100 %"
+    return (
+        f"epsilon {epsilon:g} protects little: a guess that was right with 50 % may be right with {shown} afterwards; "
+        "plan shows what smaller values cost in accuracy"
+    )

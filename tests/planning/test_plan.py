@@ -1,0 +1,160 @@
+"""Plans: budgets that add up, predictions that releases confirm, and epsilon in words."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import ParameterError
+from cantle.lab import demo_data
+from cantle.lab.papers.plan_check import compared
+from cantle.lab.papers.table_sets import TableSet, latent_classes
+from cantle.planning import plan, solve, want_of
+from cantle.planning.deployments import DEPLOYMENTS, like
+from cantle.planning.outline import Plan
+from cantle.planning.words import EpsilonInWords, caution
+from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS
+from tests.release.people import SCHEMA, people
+
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "mosaic": (SCHEMA, "mosaic"),
+    "rps": (SCHEMA, "rps"),
+    "diffgen": (SCHEMA, "diffgen"),
+    "baskets": (NUMBERS, "auto"),
+    "diffpart": (NUMBERS, "diffpart"),
+    "all sets": ({"kind": "sets", "items": ["a", "b", "c"]}, "auto"),
+    "by sizes": ({"kind": "sets", "items": {"minimum": 1, "maximum": 15}}, "auto"),
+    "node": (GRAPH, "auto"),
+    "isolate": (ISOLATE, "auto"),
+    "edge": (EDGE, "auto"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_method_has_a_plan(kind: str) -> None:
+    schema, method = KINDS[kind]
+    made = [plan(schema, epsilon=epsilon, records=20_000, method=method) for epsilon in (0.1, 1, 10)]
+    for one in made:
+        assert sum(part.share for part in one.outline.budget) == pytest.approx(1, abs=1e-6)
+        assert all(part.share > 0 for part in one.outline.budget)
+        assert one.to_dict()["budget"][0]["question"]
+        assert 0 < one.one_way <= 1
+        assert one.smallest > 0
+    assert made[0].one_way >= made[1].one_way >= made[2].one_way
+    assert made[0].smallest > made[1].smallest > made[2].smallest
+
+
+def test_the_budget_is_that_of_the_receipt() -> None:
+    """Questions whose prices follow from public values alone cost what was planned."""
+    release = cantle.publish(people(4_000), SCHEMA, epsilon=1, method="rps", insecure_seed=1)
+    paid = {charge.why: charge.epsilon_nano / 1e9 for charge in release.manifest.receipt.charges()}
+    planned = {
+        part.question: part.share for part in plan(SCHEMA, epsilon=1, records=4_000, method="rps").outline.budget
+    }
+    for question in ("number of records", "one-way tables"):
+        assert planned[question] == pytest.approx(paid[question], abs=1e-6)
+    release = cantle.publish(people(4_000), SCHEMA, epsilon=1, method="mosaic", insecure_seed=1)
+    paid = {charge.why: charge.epsilon_nano / 1e9 for charge in release.manifest.receipt.charges()}
+    first = next(
+        p for p in plan(SCHEMA, epsilon=1, records=4_000).outline.budget if p.question.startswith("every column")
+    )
+    assert first.share == pytest.approx(paid["first tables"], rel=0.25)
+
+
+def mixed(records: int = 12_000) -> TableSet:
+    dice = np.random.default_rng(1)
+    kind = dice.integers(0, 3, records)
+    amount = np.clip(dice.lognormal(4 + kind / 2, 1, records), 0, 5_000).astype(int)
+    columns = {"kind": kind.astype(str), "amount": amount, "hour": dice.binomial(23, 0.3 + kind / 8)}
+    columns["late"] = np.where(dice.random(records) < 0.2 + kind / 5, "yes", "no")
+    number = {"type": "integer", "constraints": {"minimum": 0, "maximum": 5_000, "required": True}}
+    fields = [
+        {"name": "kind", "type": "string", "categories": ["0", "1", "2"], "constraints": {"required": True}},
+        {"name": "amount", **number},
+        {"name": "hour", "type": "integer", "constraints": {"minimum": 0, "maximum": 23, "required": True}},
+        {"name": "late", "type": "string", "categories": ["no", "yes"], "role": "target"},
+    ]
+    return TableSet("mixed", pl.DataFrame(columns), {"fields": fields})
+
+
+TABLES = {
+    "demo": lambda: TableSet("demo", demo_data.population(people=12_000), demo_data.SCHEMA),
+    "latent": lambda: latent_classes(6_000, 8),
+    "mixed": mixed,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_predictions_are_within_a_factor_of_what_is_measured(name: str) -> None:
+    table, found = TABLES[name](), dict[str, list[tuple[float, float]]]()
+    for seed in range(4):
+        release = cantle.publish(table.frame, table.schema, epsilon=1, method="mosaic", insecure_seed=seed)
+        for what, pair in compared(release, table, 1, seed).items():
+            found.setdefault(what, []).append(pair)
+    assert "one-way" in found
+    for what, pairs in found.items():
+        predicted, measured = pairs[0][0], float(np.mean([pair[1] for pair in pairs]))
+        assert 1 / 1.5 <= predicted / measured <= 1.5, (what, predicted, measured)
+
+
+def test_more_columns_and_persons_cost_accuracy() -> None:
+    few = {"fields": SCHEMA["fields"][:4]}
+    assert plan(few, epsilon=1, records=20_000).one_way < plan(SCHEMA, epsilon=1, records=20_000).one_way
+    persons = SCHEMA | {"unit": {"person": "id", "max_records": 5}}
+    alone, five = (plan(schema, epsilon=1, records=20_000) for schema in (SCHEMA, persons))
+    assert five.smallest > 3 * alone.smallest
+    assert "person" in five.unit
+
+
+def test_columns_that_are_too_fine_are_named() -> None:
+    towns = {"name": "town", "type": "string", "categories": [f"t{i}" for i in range(500)]}
+    schema = {"fields": [towns, SCHEMA["fields"][5]]}
+    assert plan(schema, epsilon=1, records=1_000).outline.too_fine[0].startswith("town: ")
+    assert plan(schema, epsilon=1, records=10**7).outline.too_fine == ()
+
+
+@pytest.mark.parametrize("text", ["one-way 0.5%", "group-1% 60", "group-10% 1%", "smallest 150"])
+def test_a_want_is_met_by_the_smallest_epsilon(text: str) -> None:
+    want = want_of(text, 20_000)
+
+    def made_with(epsilon: float) -> Plan:
+        return plan(SCHEMA, epsilon=epsilon, records=20_000)
+
+    made = solve(want, made_with)
+    assert want.met(made)
+    assert not want.met(made_with(made.epsilon * 0.97))
+
+
+def test_wants_that_make_no_sense_are_refused() -> None:
+    for text in ("one-way", "one-way 3", "two-way 1%", "smallest -1", "smallest 0", ""):
+        with pytest.raises(ParameterError, match="--want"):
+            want_of(text, 1_000)
+    with pytest.raises(ParameterError, match="no epsilon up to"):
+        solve(want_of("one-way 0.000001%", 100), lambda epsilon: plan(SCHEMA, epsilon=epsilon, records=100))
+    for records in (0, -3, 1.5, True):
+        with pytest.raises(ParameterError, match="records"):
+            plan(SCHEMA, epsilon=1, records=records)  # type: ignore[arg-type]
+
+
+def test_epsilon_in_words() -> None:
+    words = EpsilonInWords.of(np.log(4))
+    assert (words.odds, words.from_half) == (pytest.approx(4), pytest.approx(0.8))
+    assert "8.0 of 10" in words.lines()[1]
+    assert "nearly 10" in EpsilonInWords.of(2_000).lines()[1]
+    assert all(one.low <= one.high and one.source for one in DEPLOYMENTS)
+    assert like(0.01).startswith("0 of")
+
+
+def test_large_epsilons_are_warned_about() -> None:
+    assert caution(5) is None
+    with pytest.warns(UserWarning, match="protects little"):
+        cantle.publish(people(60), SCHEMA, epsilon=6, method="rps")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cantle.publish(people(60), SCHEMA, epsilon=5, method="rps")
+        cantle.publish(people(60), SCHEMA, epsilon=6, method="rps", insecure_seed=1)
