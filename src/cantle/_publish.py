@@ -8,7 +8,7 @@ import platform
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
 from typing import Literal
@@ -20,8 +20,10 @@ from cantle._open import Order, open_data, preflight
 from cantle.data.engine_choice import Form
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
 from cantle.methods.base import Method, UsesDice
+from cantle.methods.own_accuracy import MeasuresItself
 from cantle.planning.words import caution
-from cantle.postprocess.counts import Dice, fresh_seed, public_dice
+from cantle.postprocess.accuracy import Accuracy
+from cantle.postprocess.counts import fresh_seed, public_dice
 from cantle.postprocess.notes import notes_of
 from cantle.postprocess.results import Results
 from cantle.release import Release
@@ -37,6 +39,15 @@ from cantle.trusted.noise import Noise, Secure, Seeded
 MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "degrees"]
 EngineName = Literal["memory", "duckdb", "spark", "database"]
 PresetName = Literal["default", "paper"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is left of a run once the curator is sealed."""
+
+    receipt: Receipt
+    results: Results
+    accuracy: Accuracy | None
 
 
 def publish(
@@ -137,10 +148,8 @@ def carry_out(order: Order) -> Release:
         if isinstance(order.method, UsesDice):
             order.method.seed = seed
         form, store = open_data(order.data, order.schema, order.method, order.nodes, order.choice)
-        receipt = run(order.method, store, epsilon_nano=order.epsilon_nano, unit=order.unit, noise=_noise(order, store))
-        compiled = store.compiled
-        log.info("drawing records")
-        return _release(order, receipt, form, ticket, started, public_dice(seed, compiled=compiled), seed)
+        made = _run_and_draw(order, store, seed)
+        return _release(order, made, form, ticket, started, seed)
 
 
 def _charge(order: Order) -> Ticket | None:
@@ -182,18 +191,32 @@ def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: 
         return curator.seal()
 
 
+def _run_and_draw(order: Order, store: Engine, seed: int) -> Made:
+    """Runs the method and draws its records, then measures how far they are off, all before the curator is sealed.
+
+    Drawing is post-processing and spends nothing; a failure in it seals the curator too, and the charge stands.
+    """
+    method, dice = order.method, public_dice(seed, compiled=store.compiled)
+    with Curator(store, Budget(order.epsilon_nano, order.unit), _noise(order, store)) as curator:
+        method.run(curator)
+        logging.getLogger("cantle").info("drawing records")
+        results, accuracy = method.results(dice), None
+        if isinstance(method, MeasuresItself):
+            accuracy = method.own_accuracy.measure(curator, results, seed)
+        return Made(Receipt.from_dict(curator.seal()), results, accuracy)
+
+
 def _noise(order: Order, store: Engine) -> Noise:
     seed, compiled = order.insecure_seed, store.compiled
     return Secure(compiled=compiled) if seed is None else Seeded(seed, compiled=compiled)
 
 
-def _release(
-    order: Order, receipt: ReceiptFields, form: Form, ticket: Ticket | None, started: str, dice: Dice, seed: int
-) -> Release:
+def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, started: str, seed: int) -> Release:
     """Post-processing: everything here is a function of what the curator gave away."""
-    results = order.method.results(dice)
+    results = made.results
     manifest = replace(
-        _manifest(order, Receipt.from_dict(receipt), seed, results),
+        _manifest(order, made.receipt, seed, results),
+        accuracy=made.accuracy,
         form={key: value for key, value in form.items() if key != "frame"},
         created=None if order.insecure_seed is not None else started,
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),

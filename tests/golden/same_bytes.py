@@ -117,6 +117,9 @@ def all_hashes(folder: Path) -> dict[str, dict[str, str]]:
         add(f"{method}, parquet", table, SCHEMA, "parquet", method=method)
         add(f"{method}, persons", people().with_columns(id=pl.Series(range(400)) // 3), PERSONS, method=method)
         add(f"{method}, small epsilon", people(), SCHEMA, method=method, epsilon="0.05")
+        add(f"{method}, own error", people(2_000), SCHEMA, method=method, epsilon=4)
+    add("diffpart, own error", baskets(NUMBERS), NUMBERS, method="diffpart", epsilon=40)
+    add("baskets, own error", baskets(NUMBERS), NUMBERS, method="baskets", epsilon=40)
     add("rps, pandas", people().to_pandas(), SCHEMA, method="rps")
     no_target = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
     add("mosaic, no target", people(), no_target)

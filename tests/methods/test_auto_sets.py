@@ -51,7 +51,8 @@ def test_sizes_decide_in_between(tmp_path: Path, epsilon: int, name: str) -> Non
     assert [entry.method for entry in cantle.Ledger(ledger).account("d").entries] == ["auto"]
     whys = [charge.why for charge in release.manifest.receipt.charges()]
     assert whys[0] == "set sizes"
-    assert len(whys) == {"baskets": len(set(whys)), "diffpart": 2}[name]
+    assert len(whys) == {"baskets": len(set(whys)), "diffpart": 3}[name]
+    assert ("accuracy of the release" in whys) == (release.accuracy.bought if release.accuracy else False)
     assert sum(charge.epsilon_nano for charge in release.manifest.receipt.charges()) == epsilon * 10**9
     release.verify()
     cantle.Release.load(release.save(tmp_path / "out")).verify()

@@ -7,6 +7,7 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle.methods.baskets import Baskets, CuratorAsker
+from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.postprocess.baskets.questions import PAID, Terms, ask_all
 from cantle.postprocess.baskets.synthesis import synthesise
 from cantle.postprocess.counts import public_dice
@@ -41,6 +42,7 @@ class Asked:
 
 
 def baskets(universe, **given):
+    given = {"accuracy_share": 0} | given
     return Baskets(SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": universe}}), **given)
 
 
@@ -90,11 +92,15 @@ def test_few_records_or_pairs_off_spend_the_rest_on_items(epsilon, given):
     assert asker.left == 0
 
 
-def test_the_accuracy_share_is_left():
+def test_the_accuracy_share_is_paid_and_nothing_is_left():
     for pairs in (True, False):
         with curator_of(*shop(2000, 60), baskets(60), 30.0) as curator:
-            ask_all(CuratorAsker(curator), Terms(60, pairs, Fraction(1, 25)))
-            assert CuratorAsker(curator).left == 30 * NANO // 25
+            own = OwnAccuracy(Fraction(1, 25), universe=60)
+            ask_all(CuratorAsker(curator, own), Terms(60, pairs))
+            assert own.bought
+            assert CuratorAsker(curator).left == 0
+            (path,) = curator.seal()["paths"]
+            assert [c["epsilon_nano"] for c in path["charges"] if c["verb"] == "reserve"] == [30 * NANO // 25]
 
 
 def test_rules_for_persons_use_epsilon_per_record():

@@ -97,7 +97,7 @@ def test_settings_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
 def test_all_settings_are_echoed() -> None:
     echo = DiffPart(schema(30), preset="paper").parameters()
     assert echo == {"preset": "paper", "fanout": 10, "c1": "3", "c2": "6/5", "eta": None, "m": None, "cells": "tree",
-                    "leaf_share": "1/2", "max_cells": 10**6, "fill": False}  # fmt: skip
+                    "leaf_share": "1/2", "max_cells": 10**6, "fill": False, "accuracy_share": "0"}  # fmt: skip
 
 
 # ---- operations and prices ------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_the_number_of_operations_is_that_of_the_longest_chain(size: int, fanout
 def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: int) -> None:
     """Every path that ends in a leaf pays exactly epsilon; a path that was cut off never touches the leaves' share."""
     nano = 6 * NANO + 7
-    plan, receipt = ran(baskets(25, 3000), 25, epsilon_nano=nano, unit=unit, **given)
+    plan, receipt = ran(baskets(25, 3000), 25, epsilon_nano=nano, unit=unit, **given, accuracy_share=0)
     share = plan.settings.leaf_share
     shared = nano - (nano * 4 // 100 if "m" not in given and "preset" not in given else 0)  # without that of the sizes
     leaf_budget = shared - int(shared * (1 - share))

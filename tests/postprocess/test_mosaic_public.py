@@ -100,11 +100,13 @@ def test_combination_moves_counts_to_precise_sums() -> None:
 @pytest.mark.parametrize("classes", [0, 2, 5])
 @pytest.mark.parametrize("noisy", [-500, 0, 40, 3_000, 30_000, 10**7])
 @pytest.mark.parametrize("wide", [0, 3])
-def test_the_shares_of_every_branch_sum_to_one(hub: bool, classes: int, noisy: int, wide: int) -> None:
+@pytest.mark.parametrize("accuracy", [Fraction(0), Fraction(1, 25), Fraction(1, 4)])
+def test_the_shares_of_every_branch_sum_to_one(
+    hub: bool, classes: int, noisy: int, wide: int, accuracy: Fraction
+) -> None:
     cells = [5, 40, 40, 2]
-    start = rules.opening(noisy, 1.0, wide, True, cells, True)
+    start = rules.opening(noisy, 1.0, wide, True, cells, accuracy)
     plan = rules.plan(start, cells, 5, classes, hub, hub)
-    accuracy = rules.ACCURACY if start.accuracy else Fraction(0)
     spent = rules.SIZE + start.shape + accuracy + plan.hub + plan.label + plan.first + plan.selection + plan.tables
     assert spent == 1
     assert (plan.count == 0) == (plan.tables == 0)

@@ -18,6 +18,7 @@ from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffpart import DIFFPART_CONFIGS
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Data, Flaw, Mechanism, Table
 from cantle.audit.mosaic import MOSAIC_CONFIGS
+from cantle.audit.own_error import OWN_ERROR_CONFIGS
 from cantle.audit.rps import CONFIGS
 
 Progress = Callable[[str], None]
@@ -64,7 +65,7 @@ def run_audits(
     nodes, and judges no tightness. Instances and breakages come from cantle.lab.mutants."""
     report = progress or (lambda _text: None)
     rows: list[Row] = []
-    tables = (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS)
+    tables = (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS, *OWN_ERROR_CONFIGS)
     rows += _exact_rows(tables, report, quick=quick)
     rows += _exact_rows(DEGREE_CONFIGS, report, quick=quick)
     for name, numbers in (instances or {}).items():

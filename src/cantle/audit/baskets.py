@@ -17,7 +17,7 @@ import numpy as np
 from cantle._publish import run
 from cantle.audit.diffpart import SetConfig, listening
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
 from cantle.methods.baskets import Baskets
 from cantle.postprocess.baskets import item_supports, pair_plan, questions
 from cantle.postprocess.baskets.questions import PAID
@@ -42,7 +42,7 @@ class BasketConfig(SetConfig):
         last = ("head", "pairs") if self.rich else ("items",)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = Baskets(self.schema, preset=self.preset, **self.settings)
+            method = Baskets(self.schema, preset=self.preset, **without_own_error(self.settings))
             engine = SetEngine(starts, items, tree=method.tree, most=method.most)
             closed = () if enumerate_leaves else tuple(PAID[question] for question in last)
             with small_numbers(rich=self.rich), listening(noise, closed) as answers:

@@ -19,7 +19,7 @@ import numpy as np
 
 from cantle._publish import run
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
@@ -64,7 +64,7 @@ class DiffGenConfig(Config):
         rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = DiffGen(domain, preset=self.preset, **self.settings)
+            method = DiffGen(domain, preset=self.preset, **without_own_error(self.settings))
             noise.closed = None if enumerate_leaves else _counts_all_cells
             engine = ColumnEngine(list(rows[:, :-1].T), rows[:, -1], sizes=method.sizes, class_count=method.classes)
             with answers_noted() as answers, ExitStack() as stack:

@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle._publish import run
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, replaced, without_own_error
 from cantle.methods.diffpart import DiffPart
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
@@ -60,7 +60,7 @@ class SetConfig(Config):
         items = np.array([number[item] for record in table for item in record], dtype=np.int32)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = DiffPart(schema, preset=self.preset, **self.settings)
+            method = DiffPart(schema, preset=self.preset, **without_own_error(self.settings))
             engine = SetEngine(starts, items, tree=method.tree, most=method.most)
             with listening(noise, () if enumerate_leaves else LEAVES) as answers:
                 receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)

@@ -262,13 +262,15 @@ def publish_command(
 
     Parameters that --set takes, besides preset=paper (docs/reference.md has all):
 
-    rps: depth, attributes, quality, stop, leaf_share, oneway_share, bins, records.
+    mosaic: accuracy_share.
 
-    diffgen: rounds, cells, score, objective, records.
+    rps: depth, attributes, quality, stop, leaf_share, oneway_share, bins, records, accuracy_share.
 
-    baskets: pairs.
+    diffgen: rounds, cells, score, objective, records, accuracy_share.
 
-    diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells.
+    baskets: pairs, accuracy_share.
+
+    diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share.
 
     degrees: theta.
     """

@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 from cantle.errors import ParameterError
 from cantle.methods.baskets import PRESETS, Baskets, CuratorAsker
 from cantle.methods.diffpart import SMALL, DiffPart
+from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.settings import Echo, rules_of
 from cantle.postprocess.baskets.questions import ask_sizes, require_shareable
 from cantle.postprocess.counts import Dice
@@ -19,6 +20,9 @@ from cantle.schema.sets import SetSchema
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.item_partitions import ItemTree
 
+BOTH = {"accuracy_share"}
+"""Parameters that both methods have."""
+
 ALL_AT_ONCE = 12
 """Items up to which all sets are counted at once, however few the records are."""
 
@@ -26,8 +30,8 @@ ALL_AT_ONCE = 12
 def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> DiffPart | Baskets | BySizes:
     """The method for this universe; a preset or a parameter that only one of them has is for that one."""
     size = schema.universe.size
-    theirs, ours = (set(given) & set(rules_of(one.Settings)) for one in (DiffPart, Baskets))
-    if unknown := set(given) - theirs - ours:
+    theirs, ours = (set(given) & set(rules_of(one.Settings)) - BOTH for one in (DiffPart, Baskets))
+    if unknown := set(given) - theirs - ours - BOTH:
         name, known = min(unknown), [*rules_of(DiffPart.Settings), *rules_of(Baskets.Settings)]
         near = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}? " if near else ""
@@ -40,7 +44,7 @@ def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> Di
         return DiffPart(schema, preset=preset, **given)
     if ours or size > SMALL:
         return Baskets(schema, preset=preset, **given)
-    return BySizes(schema)
+    return BySizes(schema, **given)
 
 
 class BySizes:
@@ -50,21 +54,26 @@ class BySizes:
     kind: ClassVar[str] = "sets"
     kernels_from: ClassVar[int | None] = Baskets.kernels_from
 
-    def __init__(self, schema: SetSchema) -> None:
+    def __init__(self, schema: SetSchema, **given: object) -> None:
         self.schema, size = schema, schema.universe.size
+        self.baskets = Baskets(schema, preset="default", **given)
         self.tree, self.most = ItemTree.of(size, size, even=True), size
         self.chosen: DiffPart | Baskets | None = None
 
     @classmethod
-    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:  # noqa: ARG003 (it has none)
-        return cls(schema)
+    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:  # noqa: ARG003 (there is one)
+        return cls(schema, **given)
 
     @property
     def name(self) -> str:
         return "auto" if self.chosen is None else self.chosen.name
 
     def parameters(self) -> Echo:
-        return {"preset": "default"} if self.chosen is None else self.chosen.parameters()
+        return (self.chosen or self.baskets).parameters()
+
+    @property
+    def own_accuracy(self) -> OwnAccuracy:
+        return (self.chosen or self.baskets).own_accuracy
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
         """Refuses an epsilon that cannot be shared."""
@@ -74,11 +83,12 @@ class BySizes:
         """Sizes, then all questions of the method chosen."""
         first = ask_sizes(CuratorAsker(curator), self.schema.universe.size)
         if 2**self.schema.universe.size <= first.strength(curator.unit.max_records):
-            self.chosen = DiffPart(self.schema, cells="all")
+            share = self.baskets.settings.accuracy_share
+            self.chosen = DiffPart(self.schema, cells="all", accuracy_share=share)
             self.chosen.sizes = first
             self.chosen.run(curator)
         else:
-            self.chosen = Baskets(self.schema)
+            self.chosen = self.baskets
             self.chosen.run_rest(curator, first)
 
     def results(self, dice: Dice) -> Results:

@@ -8,10 +8,12 @@ the given pairs, raked to what was measured, and drawn from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar, Self
 
 from cantle.errors import ParameterError
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import Echo, echo, one_of, read_settings, setting
 from cantle.postprocess.baskets.questions import (
     PAID,
@@ -34,7 +36,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
 from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
 
-PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on"}}
+PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
 MOST_RECORDS = 10_000
 """Records per person for which the rates of all noise fit 64 bits."""
 FEWEST = 2
@@ -46,6 +48,7 @@ class BasketSettings:
     """The parameters of baskets, each described in docs/reference.md."""
 
     pairs: str = setting(one_of("on", "off"), shown=True)
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
 
 class Baskets:
@@ -68,6 +71,7 @@ class Baskets:
         self.terms = Terms(size, pairs=self.settings.pairs == "on")
         # No question of ours looks at the taxonomy, and no record is cut.
         self.tree, self.most = ItemTree.of(size, MOST_CHILDREN, even=True), size
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=size)
         self.answers: Answers | None = None
         self.measured: Measured | None = None
         self.path = 0
@@ -85,11 +89,11 @@ class Baskets:
 
     def run(self, curator: Curator) -> None:
         """All questions."""
-        self.run_rest(curator, ask_sizes(CuratorAsker(curator), self.terms.universe))
+        self.run_rest(curator, ask_sizes(CuratorAsker(curator, self.own_accuracy), self.terms.universe))
 
     def run_rest(self, curator: Curator, first: AskedSizes) -> None:
         """The questions after the one about sizes."""
-        self.answers, self.measured = ask_rest(CuratorAsker(curator), self.terms, first)
+        self.answers, self.measured = ask_rest(CuratorAsker(curator, self.own_accuracy), self.terms, first)
         self.path = int(curator.path(curator.root())[0])
 
     def results(self, dice: Dice) -> Results:
@@ -104,6 +108,10 @@ class CuratorAsker:
     """The questions of `ask_all`, put to the curator about all records."""
 
     curator: Curator
+    own_accuracy: OwnAccuracy = field(default_factory=lambda: OwnAccuracy(Fraction(0)))
+
+    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
+        return self.own_accuracy.decide(self.curator, whole, noisy_records)
 
     @property
     def left(self) -> int:

@@ -163,7 +163,9 @@ class DegreeSequence:
         if theta >= MOST_BINS:
             raise ParameterError(f"degrees: mode rps needs a bound below {MOST_BINS}; set theta or max_degree")
         settings: Mapping[str, object] = PUBLISHED if self.preset == "paper" else {}
-        self.inner = RPS(Domain((attribute,), None, ("degree",)), preset="default", bins=MOST_BINS, **settings)
+        domain = Domain((attribute,), None, ("degree",))
+        # Own error would be that of the projection, not of the graph.
+        self.inner = RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, **settings)
         curator.split(root, Projection(theta))
         self.inner.run(curator)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import TableMethod
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.column_shapes import ColumnTable, table_edges
 from cantle.postprocess.counts import Dice
@@ -71,13 +72,14 @@ class DiffGenSettings:
     count_share: Fraction = setting(share())
     oneway_share: Fraction = setting(share())
     records: int | None = setting(maybe(whole(0, 2**53), "private"), shown=True)
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"rounds": None, "cells": None, "score": "auto", "objective": "auto", "structure_share": None,
-                "count_share": "1/50", "oneway_share": "1/8", "records": None},
+                "count_share": "1/50", "oneway_share": "1/8", "records": None, "accuracy_share": DEFAULT_SHARE},
     "paper": {"rounds": 10, "cells": None, "score": "max", "objective": "accuracy", "structure_share": "1/2",
-              "count_share": 0, "oneway_share": 0, "records": None},
+              "count_share": 0, "oneway_share": 0, "records": None, "accuracy_share": 0},
 }  # fmt: skip
 LOCAL: Mapping[str, Quality] = {"max": Max(), "infogain": InfoGain(), "purity": Gini()}
 
@@ -97,6 +99,7 @@ class DiffGen(TableMethod):
         self._check()
         self.domain = domain
         self.taxonomies = [_taxonomy(attribute) for attribute in domain.attributes]
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, domain=domain)
         self.grid = Grid.top(self.sizes)
         self.nano = NANO
         """A price over this is what it buys of a record: nano-units of epsilon, times the records of a unit."""
@@ -125,6 +128,7 @@ class DiffGen(TableMethod):
         root = curator.root()
         self.nano *= curator.unit.max_records
         if self.preset == "paper":
+            self.own_accuracy.decide(curator, int(curator.left(root)[0]), self.noisy_records)
             self._specialise_as_published(root, curator)
         else:
             reserve = portion(int(curator.left(root)[0]), self.settings.oneway_share)
@@ -153,6 +157,7 @@ class DiffGen(TableMethod):
         """
         s, total = self.settings, int(curator.left(root)[0])
         totals = self._class_totals(root, curator, total)
+        self.own_accuracy.decide(curator, total, self.noisy_records)
         first, later, usual = self._scores(totals, total)
         rest = int(curator.left(root)[0]) - reserve
         structure = portion(rest, s.structure_share or usual)

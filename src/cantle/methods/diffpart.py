@@ -19,6 +19,7 @@ import numpy as np
 from cantle.errors import ParameterError
 from cantle.methods.baskets import CuratorAsker
 from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
     Echo,
     decimal,
@@ -69,13 +70,14 @@ class DiffPartSettings:
     max_cells: int = setting(whole(1, 10**8), shown=True)
     cells: str = setting(one_of("auto", "all", "tree"))
     fill: bool = setting(flag())
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": "auto", "leaf_share": "1/4", "max_cells": 10**6,
-                "cells": "auto", "fill": True},
+                "cells": "auto", "fill": True, "accuracy_share": DEFAULT_SHARE},
     "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
-              "cells": "tree", "fill": False},
+              "cells": "tree", "fill": False, "accuracy_share": 0},
 }  # fmt: skip
 
 
@@ -94,7 +96,7 @@ class DiffPart:
         if s.cells == "all" and size > SMALL:
             raise ParameterError(f"diffpart parameter cells: all takes at most {SMALL} items, this universe has {size}")
         self.all_at_once = s.cells == "all" or (s.cells == "auto" and size <= SMALL)
-        if self.all_at_once and (idle := sorted(set(given) - {"cells"})):
+        if self.all_at_once and (idle := sorted(set(given) - {"cells", "accuracy_share"})):
             raise ParameterError(
                 f"diffpart parameter {idle[0]} would do nothing: all sets of {size} items are counted at once; "
                 "take it out, or add cells=tree"
@@ -103,6 +105,7 @@ class DiffPart:
         self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
         self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
         self.inner = _inner_nodes(self.tree)
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=size)
         self.kept_partitions = KeptPartitions()
         self.sizes: AskedSizes | None = None
         self.noisy: Noisy | None = None
@@ -117,7 +120,7 @@ class DiffPart:
 
     def run(self, curator: Curator) -> None:
         """All questions: one expansion per round of every open partition."""
-        root = self._cut(curator) if self._cuts_by_size else curator.root()
+        root = self._begin(curator)
         total = int(curator.left(root)[0])
         if self.all_at_once:
             self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
@@ -148,10 +151,20 @@ class DiffPart:
     def _cuts_by_size(self) -> bool:
         return not self.all_at_once and self.settings.m == "auto"
 
-    def _cut(self, curator: Curator) -> Partitions:
-        """Asks for the sizes of records and cuts records to as many items as they call for."""
-        self.sizes = ask_sizes(CuratorAsker(curator), self.tree.size)
-        self.most = min(self.tree.size, items_kept(self.sizes.sizes))
+    def _begin(self, curator: Curator) -> Partitions:
+        """The sizes of records, if they decide how records are cut; whether the release measures itself; the cut."""
+        whole = int(curator.left(curator.root())[0])
+        if self._cuts_by_size:
+            self.sizes = ask_sizes(CuratorAsker(curator), self.tree.size)
+        if self.sizes is None:
+            self.own_accuracy.decide(curator, whole)
+        else:
+            self.own_accuracy.decide(curator, self.sizes.whole, self.sizes.noisy_records)
+        return self._cut(curator, self.sizes) if self._cuts_by_size and self.sizes else curator.root()
+
+    def _cut(self, curator: Curator, sizes: AskedSizes) -> Partitions:
+        """Cuts records to as many items as their noisy sizes call for."""
+        self.most = min(self.tree.size, items_kept(sizes.sizes))
         return curator.shorten(curator.root(), self.most)
 
     # ---- one round ----------------------------------------------------------------------------------------
@@ -239,9 +252,11 @@ class DiffPart:
         """Refuses an epsilon too small for the taxonomy, and settings under which empty sub-partitions multiply."""
         if self.all_at_once:
             return
+        whole = epsilon_nano
+        epsilon_nano -= self.own_accuracy.at_most(epsilon_nano)
         if self._cuts_by_size:
-            require_shareable(epsilon_nano)
-            epsilon_nano -= portion(epsilon_nano, SIZES_SHARE)
+            require_shareable(whole)
+            epsilon_nano -= portion(whole, SIZES_SHARE)
         for_tests = epsilon_nano - self._leaf_budget(epsilon_nano)
         root = Partitions.root(self.tree, self.most)
         if not root.ends[0] and for_tests // int(self._operations(root)[0]) < 1:

@@ -12,10 +12,10 @@ from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic_questions import Questions
 from cantle.methods.mosaic_run import MosaicRun
-from cantle.methods.settings import Echo, echo, read_settings
-from cantle.postprocess.counts import Dice, public_streams
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
+from cantle.methods.settings import Echo, echo, read_settings, setting
+from cantle.postprocess.counts import STREAMS, Dice, public_streams
 from cantle.postprocess.mosaic.column_cells import Column, column_of
-from cantle.postprocess.mosaic.fitted import STREAMS
 from cantle.postprocess.mosaic.frames import mosaic_results
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain, Layout
@@ -26,10 +26,12 @@ from cantle.trusted.geometry.cross_tables import MOST_CELLS
 
 @dataclass(frozen=True, kw_only=True)
 class MosaicSettings:
-    """mosaic has no parameters of its own yet: everything follows from the schema and the budget."""
+    """The parameters of mosaic; all else follows from the schema and the budget."""
+
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
 
-PRESETS: Mapping[str, Mapping[str, object]] = {"default": {}}
+PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"accuracy_share": DEFAULT_SHARE}}
 
 
 class Mosaic(TableMethod):
@@ -51,6 +53,7 @@ class Mosaic(TableMethod):
                     f"field {column.name}: mosaic takes at most {MOST_CELLS} categories, this one has {column.codes}; "
                     "use fewer categories, or method rps"
                 )
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, domain=self.domain)
         self.seed = 0
         """Of the public dice; set before the run, for it draws drafts and candidates in between."""
         self._questions: Questions | None = None
@@ -63,15 +66,15 @@ class Mosaic(TableMethod):
     def run(self, curator: Curator) -> None:
         """All questions, and the records drawn from their answers."""
         self._questions = Questions(curator)
-        epsilon = Fraction(int(curator.left(curator.root())[0]), NANO)
+        whole = int(curator.left(curator.root())[0])
         self._run = MosaicRun(
             self._questions,
             self.columns,
             self.target,
-            epsilon,
+            Fraction(whole, NANO),
             public_streams(self.seed, STREAMS),
             curator.unit.max_records,
-            accuracy=False,
+            lambda noisy: self.own_accuracy.decide(curator, whole, noisy),
         )
         self._records = self._run.run()
 

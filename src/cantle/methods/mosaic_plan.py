@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 NANO = 10**9
-SIZE, ACCURACY, SHUT, HUB = Fraction(2, 100), Fraction(4, 100), Fraction(1, 100), Fraction(5, 100)
+SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
 TREE, SPIKES, HEAPS = Fraction(2, 100), Fraction(2, 100), Fraction(1, 100)
 LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
 HALFWAY = 42
@@ -41,7 +41,7 @@ class Opening:
     gate: bool
     wide: int
     round_values: bool  # whether a wide column has classes of round values, so that heaps are asked for
-    accuracy: bool
+    accuracy: Fraction  # the share that was bought to measure the release's own error
     low: bool
 
     @property
@@ -62,12 +62,13 @@ class Opening:
         return max(ceil(16 / per_column), ceil(self.n0 / 128))
 
 
-def opening(noisy: int, rate: float, wide: int, round_values: bool, cells: Sequence[int], accuracy: bool) -> Opening:
+def opening(
+    noisy: int, rate: float, wide: int, round_values: bool, cells: Sequence[int], accuracy: Fraction
+) -> Opening:
     """The first decisions; `cells` are those of the starting grid, the target left out."""
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
-    bought = accuracy and 3 / (float(ACCURACY) * rate) <= 0.02 * n0
-    return Opening(n0, rate, gate, wide, round_values, bought, rho(n0, rate, cells) < LOW)
+    return Opening(n0, rate, gate, wide, round_values, accuracy, rho(n0, rate, cells) < LOW)
 
 
 def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
@@ -97,7 +98,7 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     it is no target but a hub; `hub_asked`: choosing it took .05.
     """
     hub_share = HUB if hub_asked else Fraction(0)
-    budget = 1 - SIZE - (ACCURACY if start.accuracy else 0) - start.shape - hub_share
+    budget = 1 - SIZE - start.accuracy - start.shape - hub_share
     label = LABEL * budget if classes == 2 and not hub else Fraction(0)
     rest = budget - label
     share = _first_share(rho(start.n0, start.rate, cells))

@@ -6,7 +6,7 @@ of the budget are in mosaic_plan.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, log
@@ -43,7 +43,8 @@ SUBSET = 200_000
 
 @dataclass
 class MosaicRun:
-    """One run. `persons` is the number of records per person, `accuracy` whether the release's own error is wanted."""
+    """One run. `persons` is the number of records per person; `accuracy` buys what measures the release's own error,
+    given the noisy number of records, and gives its share of epsilon."""
 
     questions: Questions
     columns: Sequence[Column]
@@ -51,7 +52,7 @@ class MosaicRun:
     epsilon: Fraction
     dice: dict[str, Dice]
     persons: int = 1
-    accuracy: bool = True
+    accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
     edges: list[Ints] = field(default_factory=list)
 
     def run(self) -> list[Ints]:
@@ -93,7 +94,7 @@ class MosaicRun:
         sizes = [self._sizes()[number] for number in self._others()]
         rate = float(self.epsilon) / self.persons
         round_values = any(len(self.columns[number].classes.periods) > 1 for number in self.wide)
-        self.start = rules.opening(noisy, rate, len(self.wide), round_values, sizes, self.accuracy)
+        self.start = rules.opening(noisy, rate, len(self.wide), round_values, sizes, self.accuracy(noisy))
 
     def _shape_cells(self) -> None:
         """The cells of wide columns: 16 widths under the low rule; tree and spikes, or one heavy value."""
@@ -158,8 +159,7 @@ class MosaicRun:
 
     def _remainder(self, *to_come: Fraction) -> Fraction:
         """What is left beyond the prices that are still to be paid: it goes to the last table."""
-        reserved = rules.ACCURACY if self.start.accuracy else Fraction(0)
-        return self.questions.left() - sum(to_come) - self._price(self.plan.label) - self._price(reserved)
+        return self.questions.left() - sum(to_come) - self._price(self.plan.label)
 
     def _measure_heaps(self) -> None:
         if not self.start.heaps:

@@ -16,6 +16,7 @@ import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.base import TableMethod, grow
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
     Echo,
     echo,
@@ -169,6 +170,7 @@ class RpsSettings:
     order: str = setting(one_of("declared", "random"))
     order_seed: int = setting(whole(0, 2**53 - 1))
     records: int | None = setting(maybe(whole(0, 2**53 - 1), "private"), shown=True)
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
 
 _COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "summary": "counts",
@@ -176,10 +178,10 @@ _COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": _COMMON | {"depth": None, "attributes": "all", "stop": "none", "stop_share": 0, "oneway_share": "3/10",
                           "count_share": "1/100", "values": "fitted", "label": "counts", "consistency": True,
-                          "order": "declared"},
+                          "order": "declared", "accuracy_share": DEFAULT_SHARE},
     "paper": _COMMON | {"depth": 50, "attributes": "random", "stop": "count:5", "stop_share": "1/2", "oneway_share": 0,
                         "count_share": 0, "values": "uniform", "label": "majority", "consistency": False,
-                        "order": "random"},
+                        "order": "random", "accuracy_share": 0},
 }  # fmt: skip
 
 
@@ -200,6 +202,8 @@ class RPS(TableMethod):
             presets["default"] = {**presets["default"], **_ONE_ATTRIBUTE}
         if _names_a_paid_test(given.get("stop")):
             presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
+        if given.get("values") == "set":  # these records have no values to count
+            presets["default"] = {**presets["default"], "accuracy_share": 0}
         self.settings = read_settings(RpsSettings, "rps", presets, preset, given)
         self.preset = preset
         self._check()
@@ -207,6 +211,7 @@ class RPS(TableMethod):
         if self.settings.order == "random":
             domain = domain.with_orders(self.settings.order_seed)
         self.domain = domain
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, domain=domain)
         self.tree = Tree(len(self.sizes), self.classes)
         self.cells: list[Ints] = []
         """The edges of the cells of the one-way tables, as codes."""
@@ -229,8 +234,12 @@ class RPS(TableMethod):
             raise ParameterError(
                 "rps parameter values=fitted needs one-way tables: set oneway_share, or values=uniform"
             )
-        if s.oneway_share + s.count_share >= 1:
-            raise ParameterError("rps parameters oneway_share and count_share leave nothing for the tree; lower one")
+        if s.values == "set" and s.accuracy_share:
+            raise ParameterError("rps parameter values=set gives no values to measure; set accuracy_share=0")
+        if s.oneway_share + s.count_share + s.accuracy_share >= 1:
+            raise ParameterError(
+                "rps parameters oneway_share, count_share and accuracy_share leave nothing for the tree; lower one"
+            )
 
     def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
@@ -256,6 +265,7 @@ class RPS(TableMethod):
             noisy_records = int(counted.value[0, 0])
         elif s.records is not None:
             self.tree.declare(s.records)
+        self.own_accuracy.decide(curator, total, noisy_records)
         if s.oneway_share and self.sizes:
             self._measure_one_ways(root, curator, portion(total, s.oneway_share), noisy_records)
         self._plan(int(curator.left(root)[0]), noisy_records, curator.unit)

@@ -88,6 +88,18 @@ def share(*, positive: bool = False) -> Rule:
     return read, "a share above 0 and below 1" if positive else "a share from 0 to below 1"
 
 
+def share_up_to(most: Fraction) -> Rule:
+    """An exact fraction from 0 to a bound."""
+
+    def read(value: object) -> Fraction:
+        fraction = _fraction(value)
+        if not 0 <= fraction <= most:
+            raise ValueError
+        return fraction
+
+    return read, f"a share from 0 to {most}"
+
+
 def decimal(high: int) -> Rule:
     """A number from 0 to a bound, exact; a float means the decimal it prints as."""
 

@@ -16,6 +16,7 @@ from cantle.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.planning.tables import noise_of
 from cantle.postprocess.baskets.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
 from cantle.postprocess.baskets.set_sizes import SizeModel
+from cantle.trusted.budget import NANO
 
 ITEMS_PER_SET = 5
 """Assumed mean number of items of a set."""
@@ -28,15 +29,17 @@ def plan_baskets(method: Baskets, epsilon: float, records: int, persons: int) ->
     """The shares of baskets, for sets of a few items each."""
     universe, rate = method.terms.universe, epsilon / persons
     sizes = _sizes(records, universe)
-    plan = plan_items(sizes, universe, rate, method.terms.accuracy, method.terms.pairs)
-    items = float(plan.share) if plan.pairs else 1 - float(SIZES_SHARE)
+    accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
+    plan = plan_items(sizes, universe, rate, accuracy, method.terms.pairs)
+    rest = 1 - float(SIZES_SHARE) - float(accuracy)
+    items = float(plan.share) if plan.pairs else rest
     enlarged = sizes.occurrences / sizes.counted(plan.most)
     noise = noise_of(items * rate / plan.most) * enlarged * sqrt(1 + plan.strata)
     budget = [Part("sizes of sets", float(SIZES_SHARE), noise_of(float(SIZES_SHARE) * rate))]
-    budget.append(Part("items", items, noise))
+    budget += [Part("own error of the release", float(accuracy)), Part("items", items, noise)]
     remarks = [f"assumes {ITEMS_PER_SET} items per set on average; at most {plan.most} items of a set count"]
     if plan.pairs:
-        pairs = 1 - items - float(SIZES_SHARE) - float(HEAD_SHARE)
+        pairs = rest - items - float(HEAD_SHARE)
         budget += [Part("patterns of frequent items", float(HEAD_SHARE)), Part("pairs of items", pairs)]
     else:
         remarks.append("too few records for this epsilon to measure which items go together")

@@ -8,7 +8,6 @@ from math import sqrt
 from typing import Any
 
 from cantle.methods import mosaic_plan as rules
-from cantle.methods.base import Method
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.mosaic import Mosaic
 from cantle.methods.rps import RPS
@@ -38,7 +37,8 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     others = [column for number, column in enumerate(columns) if number != target]
     wide = [column for column in others if column.wide]
     round_values = any(len(column.classes.periods) > 1 for column in wide)
-    start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), _wants_accuracy(method))
+    accuracy = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
+    start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), accuracy)
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
     few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
     hub = target is None and len(columns) >= rules.HUB_COLUMNS and bool(few)
@@ -51,7 +51,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("cells and frequent values of wide columns", float(start.shape)),
-        Part("own error of the release", float(rules.ACCURACY) if start.accuracy else 0.0),
+        Part("own error of the release", float(start.accuracy)),
         Part("hub column", float(shares.hub)),
         Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), first),
         Part("choice of tables", float(shares.selection)),
@@ -78,12 +78,6 @@ def _usable(method: Mosaic) -> bool:
     if method.target is None or len(method.columns) < 2:
         return False
     return 2 <= method.columns[method.target].codes <= rules.MOST_CLASSES
-
-
-def _wants_accuracy(method: Method) -> bool:
-    """Whether the release would measure its own error, if it has enough records."""
-    share = getattr(getattr(method, "settings", None), "accuracy_share", None)
-    return share is None or bool(share)
 
 
 def _cells(columns: Sequence[Column], widths: int) -> list[int]:

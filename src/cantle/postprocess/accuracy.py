@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cantle.postprocess.counts import variance
+from cantle.trusted.budget import NANO
+from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 
 Rate = tuple[int, int]
 """Numerator and denominator of the rate of a number's noise."""
+
+WHY = "accuracy of the release"
+"""What the receipt calls it."""
+
+KINDS = ("one_column", "more_columns", "pairs")
+"""The numbers in the order in which they are asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +103,24 @@ class Accuracy:
     def numbers(self) -> list[QuestionError | PairDistance]:
         """The numbers that were measured, in the order in which they were asked for."""
         return [one for one in (self.one_column, self.more_columns, self.pairs) if one is not None]
+
+
+def worth_measuring(share: Fraction, epsilon_nano: int, noisy_records: int, max_records: int) -> bool:
+    """Whether the noise of three numbers is at most 2 % of the records: 3 k / (share * epsilon) <= n / 50.
+
+    >>> worth_measuring(Fraction(1, 25), 10**9, 3750, 1), worth_measuring(Fraction(1, 25), 10**9, 3749, 1)
+    (True, False)
+    """
+    return 150 * max_records * NANO <= share * epsilon_nano * max(1, noisy_records)
+
+
+def kinds_of(workload: TableWorkload | SetWorkload) -> dict[str, int]:
+    """The kinds of numbers that a workload asks for, with the number of questions or pairs of each."""
+    if isinstance(workload, TableWorkload):
+        numbers = [len(workload.one_column), len(workload.more_columns), len(workload.pairs)]
+    else:
+        numbers = [len(workload.items), len(workload.starts) - 1, 0]
+    return {name: number for name, number in zip(KINDS, numbers, strict=True) if number}
 
 
 def noise_sd(rate: Rate) -> float:

@@ -53,6 +53,15 @@ def public_dice(seed: int, *, compiled: bool = False) -> Dice:
     return Dice(np.random.PCG64(seed), compiled=compiled)
 
 
+STREAMS = ("pools", "sets", "subset", "records", "workload", "classes")
+"""The uses of public dice that have a stream of their own."""
+
+
+def workload_dice(seed: int) -> Dice:
+    """The dice that draw questions about a release's own error; no other use disturbs them."""
+    return public_streams(seed, STREAMS)["workload"]
+
+
 def public_streams(seed: int, names: Sequence[str]) -> dict[str, Dice]:
     """The dice of a recorded seed, one stream per use, so that no use disturbs another."""
     return {name: Dice(np.random.PCG64([seed, number])) for number, name in enumerate(names)}

@@ -47,6 +47,7 @@ def basket_results(
         basket_groups(universe, answers, measured, path),
         {},
         summary_of(answers, len(starts) - 1),
+        sets=(starts, items),
     )
 
 

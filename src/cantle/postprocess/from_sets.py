@@ -54,7 +54,7 @@ def kept_sets(
         summary["items_per_record"] = cut.most
         if fill:
             made = lengthen(*made, universe.size, cut, dice)
-    return Results(_frame(*made, universe), groups, {}, summary)
+    return Results(_frame(*made, universe), groups, {}, summary, sets=made)
 
 
 def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
@@ -70,7 +70,7 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
     made = _drawn(item_sets, count, [], dice)
     summary = {"records": len(made[0]) - 1, "leaves": len(value), "refilled": 0}
-    return Results(_frame(*made, universe), groups, {}, summary)
+    return Results(_frame(*made, universe), groups, {}, summary, sets=made)
 
 
 def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from cantle._arrays import Codes, Ints
 from cantle.postprocess.records import Drawn
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Results:
     frames: dict[str, pl.DataFrame]
     summary: dict[str, int]
     structure: dict[str, JSON] = field(default_factory=dict)
+    sets: tuple[Ints, Codes] | None = None
+    """Released sets as item codes: where each begins, and the items of all."""
 
     @cached_property
     def records(self) -> pl.DataFrame:

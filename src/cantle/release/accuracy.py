@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import floor, log10
 
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import Accuracy, PairDistance, QuestionError, Rate
@@ -72,3 +73,42 @@ def _two(fields: Fields, name: str) -> Rate:
     if len(numbers) != 2 or min(numbers) < 0 or numbers[1] < 1:
         raise VerifyError(f"release.json is not of the expected form: accuracy's {name} is not two whole numbers")
     return numbers[0], numbers[1]
+
+
+# ---- in words -------------------------------------------------------------------------------------------------
+
+_ABOUT = {
+    "table": ("one column", "two or three columns"),
+    "sets": ("one item", "pairs and triples of items"),
+}
+
+
+def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[str]:
+    """The accuracy of so many released records, one sentence per number; nothing where it was not wanted."""
+    if accuracy is None:
+        return []
+    if not accuracy.bought:
+        return [
+            f"The error of these records was not measured: about {max(0, accuracy.noisy_records):,} records are too "
+            "few for that at this epsilon, and its share of the budget went to the method."
+        ]
+    one, more = _ABOUT[kind]
+    lines = [_of_questions(error, about, released) for error, about in
+             ((accuracy.one_column, one), (accuracy.more_columns, more)) if error is not None]  # fmt: skip
+    pairs = accuracy.pairs
+    if pairs is not None:
+        share = 100 * pairs.sd / (2 * max(1, released))
+        lines.append(
+            f"Tables of two columns differ from the truth in {100 * pairs.distance:.2g} % of the records on average "
+            f"(total variation distance, measured privately, ± {share:.2g} %)."
+        )
+    return lines or ["The error of these records could not be measured: no question about them has a fair share."]
+
+
+def _of_questions(error: QuestionError, about: str, released: int) -> str:
+    step = 10 ** max(0, floor(log10(max(1.0, error.sd))) - 1)
+    records = max(1, step * round((error.records + 1) / step))
+    return (
+        f"95 % of random counting questions about {about} are off by fewer than {records:,} records of {released:,} "
+        f"(measured privately, ± {max(1, step * round(error.sd / step)):,})."
+    )

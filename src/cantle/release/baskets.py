@@ -7,12 +7,14 @@ by a public rule, so all of it is made again from the noisy numbers alone (cantl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cantle import _fast
 from cantle.errors import VerifyError
+from cantle.postprocess.accuracy import WHY
 from cantle.postprocess.baskets.pair_plan import pair_cells
 from cantle.postprocess.baskets.questions import PAID, Answers, Terms, ask_all
 from cantle.postprocess.baskets.synthesis import KERNELS_FROM, Measured, synthesise
@@ -42,6 +44,19 @@ class Released:
         self._groups, self._universe = groups, universe_of(manifest)
         self.left, self.max_records = manifest.receipt.epsilon_nano, manifest.receipt.unit.max_records
         self.asked: list[tuple[str, int, int]] = []
+        self._accuracy = manifest.accuracy
+
+    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
+        """The share that the release says was bought; verify_accuracy.py checks whether it should have been."""
+        measured = self._accuracy
+        if measured is None or not measured.bought:
+            return Fraction(0)
+        if measured.noisy_records != noisy_records:
+            raise VerifyError("the accuracy was decided by another number of records than the noisy sizes give")
+        price = whole * measured.share.numerator // measured.share.denominator
+        self.left -= price
+        self.asked.append((WHY, price, self.max_records))
+        return measured.share
 
     def set_sizes(self, edges: Ints, price: int) -> Noisy:
         return self._dense("sizes", ("sizes",), len(edges), price, 1)

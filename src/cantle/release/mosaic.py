@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cantle.errors import VerifyError, raise_alone
-from cantle.postprocess.counts import Dice, public_streams
+from cantle.postprocess.counts import STREAMS, Dice, public_streams
 from cantle.postprocess.mosaic.column_cells import column_of
 from cantle.postprocess.mosaic.draw_values import heaps
-from cantle.postprocess.mosaic.fitted import DOUBT, STREAMS, Fitted, first_tables
+from cantle.postprocess.mosaic.fitted import DOUBT, Fitted, first_tables
 from cantle.postprocess.mosaic.frames import drawn_codes
 from cantle.postprocess.mosaic.label import DRAFT
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance

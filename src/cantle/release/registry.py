@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from cantle.release.accuracy import accuracy_lines
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, neighbours, noise
@@ -91,7 +92,7 @@ def registry(manifest: Manifest) -> str:
         "composition": _composition(m),
         "preprocessing": _PREPROCESSING,
         "mechanisms": _mechanisms(m),
-        "notes": f"Made by cantle {m.software.get('cantle')}. {m.guarantee}.",
+        "notes": " ".join([f"Made by cantle {m.software.get('cantle')}. {m.guarantee}.", *_accuracy(m)]),
     }
     return _TEMPLATE.format(
         warning="" if m.private else f"# {m.guarantee}: do not register this release.\n",
@@ -158,7 +159,7 @@ def _became(entry: EarlierRelease) -> str:
 def _post_processing(m: Manifest) -> str:
     drawn = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
     made = KINDS[m.kind].fitted(m) or drawn
-    return f"{made[0].upper()}{made[1:]}. All of it happens after the data is closed."
+    return f"{made[0].upper()}{made[1:]}. All of it uses noisy answers and public dice only."
 
 
 def _composition(m: Manifest) -> str:
@@ -169,10 +170,15 @@ def _composition(m: Manifest) -> str:
     )
 
 
+def _accuracy(m: Manifest) -> list[str]:
+    return accuracy_lines(m.accuracy, m.kind, m.summary["records"])
+
+
 _VERBS = {
     "choose": "noisy selections (exponential mechanism or permute-and-flip, tuned to the range of the score)",
     "measure": "noisy counts (discrete Laplace mechanism)",
     "grow": "trees of noisy yes-or-no tests (discrete Laplace noise)",
+    "reserve": "the release's own error over public questions (discrete Laplace mechanism)",
     "test": "noisy yes-or-no tests (discrete Laplace noise)",
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from cantle.release import Release
+from cantle.release.accuracy import accuracy_lines, accuracy_to
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, table_schema_of
@@ -44,6 +45,9 @@ def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]
     title, lines = COLUMNS.get(release.manifest.kind, ("", None))
     if release.manifest.notes:
         yield "Notes", list(release.manifest.notes)
+    measured = accuracy_lines(release.manifest.accuracy, release.manifest.kind, release.manifest.summary["records"])
+    if measured:
+        yield "Accuracy", measured
     yield "Budget", list(budget_lines(release.manifest))
     if lines is not None:
         yield title, list(lines(release))
@@ -82,6 +86,7 @@ def facts(release: Release) -> dict[str, JSON]:
         "preset": m.parameters["preset"],
         "summary": m.summary,
         "notes": list(m.notes),
+        "accuracy": None if m.accuracy is None else accuracy_to(m.accuracy),
         "ledger": ledger,
     }
 

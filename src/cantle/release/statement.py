@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cantle.release.accuracy import accuracy_lines
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import EarlierRelease, Manifest, Receipt
 from cantle.release.regions import regions_in_statement
@@ -61,7 +62,7 @@ another{_fixed(m)}, the same holds with 2 epsilon ({words_of(2 * m.receipt.epsil
 ## What came out
 
 {_outcome(m)}
-{_notes(m)}
+{_accuracy(m)}{_notes(m)}
 ## Software
 
 {", ".join(f"{name} {version}" for name, version in sorted(m.software.items()))}. Schema sha256 {m.schema_sha256}.
@@ -235,6 +236,21 @@ def _fixed(manifest: Manifest) -> str:
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
     return KINDS[manifest.kind].outcome(manifest, regions_in_statement(manifest))
+
+
+def _accuracy(manifest: Manifest) -> str:
+    """How far the records are off, if that was measured, and what the figures mean."""
+    lines = accuracy_lines(manifest.accuracy, manifest.kind, manifest.summary["records"])
+    if not lines:
+        return ""
+    listed = "".join(f"* {line}\n" for line in lines)
+    return f"\n## How accurate it is\n\n{listed}{_MEANT if manifest.accuracy and manifest.accuracy.bought else ''}"
+
+
+_MEANT = """
+After ± stands one standard deviation of the noise in a figure. All of it is about the released records, not about
+others that are drawn later.
+"""
 
 
 def _notes(manifest: Manifest) -> str:

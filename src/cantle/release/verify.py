@@ -25,6 +25,7 @@ from cantle.release.load import domain_of, grid_and_domain, load, read_document,
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
+from cantle.release.verify_accuracy import accuracy_problems
 from cantle.release.verify_mosaic import mosaic_problems
 from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
 from cantle.schema.canonical_json import JSON
@@ -62,6 +63,7 @@ def _checks(release: Release) -> Iterator[str]:
     yield from _ledger(release.manifest)
     yield from _schema(release.manifest)
     yield from _leaves(release)
+    yield from accuracy_problems(release)
 
 
 def _found(look: Callable[[], list[str]]) -> list[str]:

@@ -12,6 +12,7 @@ from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle.lab.mutants.diffpart import DIFFPART_BREAKAGES
 from cantle.lab.mutants.instances import INSTANCES
 from cantle.lab.mutants.mosaic import MOSAIC_BREAKAGES
+from cantle.lab.mutants.own_error import OWN_ERROR_BREAKAGES
 from cantle.lab.mutants.rps import RPS_BREAKAGES
 
 BREAKAGES: tuple[Flaw[Table] | Flaw[Drawing], ...] = (
@@ -21,6 +22,7 @@ BREAKAGES: tuple[Flaw[Table] | Flaw[Drawing], ...] = (
     *DIFFPART_BREAKAGES,
     *BASKET_BREAKAGES,
     *DEGREE_BREAKAGES,
+    *OWN_ERROR_BREAKAGES,
 )
 
 __all__ = ["BREAKAGES", "INSTANCES"]

@@ -52,9 +52,17 @@ class Setting:
         return few if self.quick else full
 
     def release(self, data: object, schema: Schema, epsilon: float, options: Options, salt: int) -> Release:
-        """A release by RPS; seeded (and so not private) only if the setting has a seed."""
-        seeded = {} if self.seed is None else {"insecure_seed": 1_000_003 * self.seed + salt}
-        return self.publish(data, schema, epsilon=epsilon, **({"method": "rps"} | dict(options) | seeded))
+        """A release by RPS unless options name another method; seeded (and so not private) only if the setting is.
+
+        Figures compare methods, so the whole budget goes to the method and none of it to measuring the release's own
+        error, unless options ask for that.
+        """
+        chosen = {"method": "rps"} | dict(options)
+        if chosen["method"] != "degrees":
+            chosen = {"accuracy_share": 0} | chosen
+        if self.seed is not None:
+            chosen["insecure_seed"] = 1_000_003 * self.seed + salt
+        return self.publish(data, schema, epsilon=epsilon, **chosen)
 
     def sweep(
         self,

@@ -53,7 +53,8 @@ def intervals(setting: Setting) -> Iterator[Row]:
 
 
 def _measure(setting: Setting, table: TableSet, epsilon: float, repeat: int) -> Iterator[Row]:
-    release = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
+    options = {"method": "mosaic", "accuracy_share": "1/25"}
+    release = setting.release(table.frame, table.schema, epsilon, options, repeat)
     dice = np.random.default_rng(1 + repeat)
     asker, truth = Asker(release), Truth(table)
     counts = list(check_counts(asker, truth, QUICK if setting.quick else QUESTIONS, dice))

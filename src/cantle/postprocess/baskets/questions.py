@@ -54,6 +54,9 @@ class Asker(Protocol):
     def max_records(self) -> int:
         """Records of one protected unit, k."""
 
+    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
+        """Pays for the release's own error if that is wanted and the records are enough; gives its share of `whole`."""
+
     def set_sizes(self, edges: Ints, price: int) -> Noisy:
         """(1, bins): records by size; bin b holds the sizes from edges[b] to below edges[b + 1]. Sensitivity k."""
 
@@ -75,7 +78,6 @@ class Terms:
 
     universe: int
     pairs: bool = True
-    accuracy: Fraction = Fraction(0)
     departments: Ints | None = None
 
 
@@ -101,6 +103,11 @@ class AskedSizes:
     edges: Ints
     noisy: Noisy
     sizes: SizeModel
+
+    @property
+    def noisy_records(self) -> int:
+        """The noisy number of records: all noisy sizes together."""
+        return int(self.noisy.value.sum())
 
     def strength(self, max_records: int) -> float:
         """Records times epsilon per record of a unit: how much there is to learn."""
@@ -130,14 +137,14 @@ def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
 def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Measured]:
     """The other questions. The last one takes what rounding leaves."""
     whole, sizes = first.whole, first.sizes
-    reserved = _portion(whole, terms.accuracy)
+    accuracy = asker.accuracy(whole, first.noisy_records)
     epsilon = whole / NANO / asker.max_records
-    plan = plan_items(sizes, terms.universe, epsilon, terms.accuracy, terms.pairs)
-    price = _portion(whole, plan.share) if plan.pairs else asker.left - reserved
+    plan = plan_items(sizes, terms.universe, epsilon, accuracy, terms.pairs)
+    price = _portion(whole, plan.share) if plan.pairs else asker.left
     noisy_items = asker.item_supports(plan.most, plan.strata, price)
     items = _supports(noisy_items, plan, sizes, terms)
     head_items, noisy_head, head = _ask_head(asker, plan, items, sizes, _portion(whole, HEAD_SHARE))
-    pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left - reserved))
+    pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left))
     answers = Answers(first.edges, first.noisy, plan, noisy_items, head_items, noisy_head, pair_plan, noisy_pairs)
     return answers, Measured(sizes, items, head, pairs)
 

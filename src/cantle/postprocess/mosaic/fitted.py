@@ -23,7 +23,6 @@ from cantle.trusted.geometry.boxes import Ints
 DOUBT = 2.0
 """Standard deviations below which a piece of a wide column is emptied, once its cells were refined (mosaic.md 8: Z)."""
 
-STREAMS = ("pools", "sets", "subset", "records", "workload", "classes")
 """Public dice of a run by use; `records` and `classes` draw the records, the others serve choices before them."""
 
 Learned = tuple[Floats, list[Floats]] | None

@@ -8,6 +8,7 @@ items, pairs and triples of items.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -136,6 +137,22 @@ def _are_starts(starts: object, end: int, least: int) -> bool:
         return False
     each = np.diff(starts)
     return bool((each >= least).all() and (each <= MOST_CONDITIONS).all())
+
+
+def fingerprint(workload: TableWorkload | SetWorkload) -> str:
+    """SHA-256 of a workload: the same questions, in the same order, have the same one."""
+    digest = hashlib.sha256()
+    if isinstance(workload, SetWorkload):
+        parts: list[Codes] = [workload.items, workload.starts, workload.groups]
+    else:
+        families = (workload.one_column, workload.more_columns)
+        parts = [*workload.within.edges]
+        parts += [part for one in families for part in (one.starts, one.column, one.lo, one.hi)]
+        parts += [part for table in workload.pairs for part in (np.array(table.columns), *table.maps)]
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+    return digest.hexdigest()
 
 
 # ---- counts ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,137 @@
+"""What the exact audit runs a release's own error over: whole runs of rps and diffpart, through the shipped code.
+
+All answers before the last are enumerated, records are drawn from them with a public seed, questions about them are
+drawn as in any release, and the noise of the last answer is recorded: nothing depends on it. A few public numbers are
+smaller than usual: two questions of each kind instead of 500, and the share is bought however few the records are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cantle.audit.diffpart import SetConfig
+from cantle.audit.enumerating import Enumerating
+from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced, shown
+from cantle.methods import own_accuracy
+from cantle.methods.diffpart import DiffPart
+from cantle.methods.own_accuracy import OwnAccuracy
+from cantle.methods.rps import RPS
+from cantle.postprocess import set_workload, table_workload
+from cantle.postprocess.counts import public_dice
+from cantle.postprocess.results import Results
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.sets import SetEngine
+
+SEED = 3
+"""Of the public dice."""
+
+
+@contextmanager
+def small_workload() -> Iterator[None]:
+    """Few questions, and a share that is always bought."""
+    with ExitStack() as stack:
+        stack.enter_context(replaced(table_workload, "QUESTIONS", 2))
+        stack.enter_context(replaced(set_workload, "HALF", 2))
+        stack.enter_context(replaced(own_accuracy, "worth_measuring", lambda *_: True))
+        yield
+
+
+def measured(own: OwnAccuracy, curator: Curator, results: Results, noise: Enumerating) -> str:
+    """The last question, whose draws are recorded; what else it says."""
+    noise.closed = lambda _lanes: True
+    accuracy = own.measure(curator, results, SEED)
+    assert accuracy is not None
+    return f"{accuracy.workload} {[one.rate for one in accuracy.numbers()]}"
+
+
+@dataclass(frozen=True, eq=False)
+class OwnErrorConfig(Config):
+    """rps, its leaves counted and enumerated, then its own error."""
+
+    quick: int = 0
+
+    def runner(
+        self,
+        table: Table,
+        *,
+        enumerate_leaves: bool,  # noqa: ARG002 (the records depend on them)
+        chunk_cells: int,
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        domain = self.domain()
+        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
+
+        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
+            method = RPS(domain, preset=self.preset, **self.settings)
+            options: dict[str, Any] = {"sizes": method.sizes, "class_count": method.classes}
+            engine = MemoryEngine(rows[:, :-1], rows[:, -1], chunk_cells=chunk_cells, **options)
+            budget = Budget(self.units * NANO, Unit(self.unit))
+            with small_workload(), Curator(engine, budget, noise) as curator:
+                method.run(curator)
+                line = measured(method.own_accuracy, curator, method.results(public_dice(SEED)), noise)
+                lines, cells = shown(method, noise, curator.seal(), leaves=True)
+            return ((*lines, line), cells), drawn_by(noise)
+
+        return once
+
+
+@dataclass(frozen=True, eq=False)
+class OwnErrorOfSets(SetConfig):
+    """diffpart with all sets counted at once, then its own error."""
+
+    quick: int = 0
+
+    def runner(
+        self,
+        table: Table,
+        *,
+        enumerate_leaves: bool,  # noqa: ARG002 (the records depend on them)
+        chunk_cells: int,  # noqa: ARG002 (no chunks here)
+    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
+        items = np.array([item for record in table for item in record], dtype=np.int32)
+
+        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
+            method = DiffPart(self.schema, preset=self.preset, **self.settings)
+            engine = SetEngine(starts, items, tree=method.tree, most=method.most)
+            budget = Budget(self.units * NANO, Unit(self.unit))
+            with small_workload(), Curator(engine, budget, noise) as curator:
+                method.run(curator)
+                line = measured(method.own_accuracy, curator, method.results(public_dice(SEED)), noise)
+                assert method.noisy is not None
+                lines = line, f"{method.noisy.value.tolist()}", f"receipt {curator.seal()}"
+            return (lines, ()), drawn_by(noise)
+
+        return once
+
+
+def _bare(**given: Any) -> dict[str, Any]:
+    """A tree of one cut in the middle, whose leaves get all but a quarter of the budget."""
+    plain = {"attributes": "midpoint", "depth": 1, "oneway_share": 0, "count_share": 0, "records": 9}
+    return plain | {"values": "low", "consistency": False, "accuracy_share": "1/4"} | given
+
+
+ONE_NUMBER = OwnErrorConfig("own error: one column", (2,), _bare(), 4, window=(0, 4), records=1, tight=True)
+"""Leaves pay 3 units, own error 1."""
+
+THREE_NUMBERS = OwnErrorConfig("own error: three numbers", (2, 2), _bare(), 4, window=(0, 3), records=1)
+
+THREE_VALUES = OwnErrorConfig("own error: three values", (3,), _bare(depth=2), 4, window=(0, 3), records=0)
+
+OF_SETS = OwnErrorOfSets("own error: sets", (2,), {"accuracy_share": "1/100"}, 100, window=(0, 3), records=1)
+"""The number of records pays 1 unit, own error 1, all sets 98."""
+
+OWN_ERROR_CONFIGS: tuple[Config, ...] = (
+    ONE_NUMBER,
+    THREE_NUMBERS,
+    THREE_VALUES,
+    OwnErrorConfig("own error: a person of two records", (2,), _bare(), 8, window=(0, 3), unit=2, records=1),
+    OwnErrorConfig("own error: a class beside the columns", (2,), _bare(), 4, 2, window=(0, 2), records=1),
+    OF_SETS,
+)

@@ -1,0 +1,71 @@
+"""NOT PRIVATE, on purpose: known ways to get a release's own error wrong, to show that the audit catches them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cantle.audit.exact import Breakage
+from cantle.audit.own_error import ONE_NUMBER, THREE_NUMBERS, THREE_VALUES
+from cantle.lab.mutants.patches import inside, instead
+from cantle.trusted.answers import Noisy
+from cantle.trusted.budget import Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.workloads import TableWorkload
+from cantle.trusted.own_error import OwnError, quantile_error
+
+
+def _chosen_from_the_data(_original: Any) -> Any:
+    """Only questions to which some private record answers yes are compared."""
+
+    def exact_numbers(self: OwnError, engine: Any) -> Ints:
+        exact_counts = engine.count_all(self.workload)
+        kept = exact_counts > 0 if exact_counts.any() else np.ones(len(exact_counts), dtype=np.bool_)
+        return np.array([quantile_error(exact_counts[kept], self.released[kept])], dtype=np.int64)
+
+    return exact_numbers
+
+
+def _charged_at_one_over_q(original: Any) -> Any:
+    """The quantile is taken for a mean of Q questions: the noise is Q times smaller."""
+
+    def own_error(self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
+        name = "_Curator__reserved"
+        setattr(self, name, inside(self, "reserved") * len(workload.one_column))
+        noisy: Noisy = original(self, workload, released)
+        return Noisy(noisy.value, noisy.rate_num // len(workload.one_column), noisy.rate_den)
+
+    return own_error
+
+
+def _one_charge_for_all(_original: Any) -> Any:
+    """The noise of one number on each of several."""
+
+    def sensitivity(_self: OwnError, unit: Unit) -> int:
+        return unit.max_records
+
+    return sensitivity
+
+
+def _never_charged(_original: Any) -> Any:
+    """The price is set apart, but no path pays it."""
+
+    def reserve(self: Curator, root: Any, epsilon: Any, *, why: str) -> None:  # noqa: ARG001
+        inside(self, "engine").keep_all()
+        self._Curator__reserved = int(epsilon)  # type: ignore[attr-defined]
+
+    return reserve
+
+
+OWN_ERROR_BREAKAGES: tuple[Breakage, ...] = (
+    Breakage("own error: a workload chosen from the data", "Claim 55: public questions", THREE_VALUES,
+             ((2, 0),), (0, 0), 4.5, instead(OwnError, "exact_numbers", _chosen_from_the_data)),
+    Breakage("own error: a quantile charged at 1/Q", "Claim 55: sensitivity 1", ONE_NUMBER,
+             ((0, 0),), (0, 0), 4.5, instead(Curator, "own_error", _charged_at_one_over_q)),
+    Breakage("own error: one charge for three numbers", "Claim 57: sensitivity K", THREE_NUMBERS,
+             (), (0, 0, 0), 4.5, instead(OwnError, "sensitivity", _one_charge_for_all)),
+    Breakage("own error: reserved and never charged", "Claim 58: charged at the root", ONE_NUMBER,
+             ((0, 0),), (0, 0), 4.5, instead(Curator, "reserve", _never_charged)),
+)  # fmt: skip

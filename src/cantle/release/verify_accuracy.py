@@ -1,0 +1,98 @@
+"""Verification of the accuracy that a release states: what was paid for it, the noise of its numbers, its questions.
+
+The numbers themselves cannot be checked without the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cantle.postprocess.accuracy import WHY, Accuracy, PairDistance, kinds_of, total_variation, worth_measuring
+from cantle.postprocess.counts import workload_dice
+from cantle.postprocess.set_workload import set_workload
+from cantle.postprocess.table_workload import columns_of, table_workload
+from cantle.release import Release
+from cantle.release.data_file import as_polars
+from cantle.release.load import domain_of, universe_of
+from cantle.release.manifest import Manifest, Receipt
+from cantle.release.sets import list_frame
+from cantle.trusted.budget import NANO, Charge
+from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, fingerprint
+
+
+def accuracy_problems(release: Release) -> Iterator[str]:
+    """All that is off with the accuracy of a release."""
+    manifest = release.manifest
+    accuracy, receipt = manifest.accuracy, manifest.receipt
+    if accuracy is None:
+        if any(charge.verb == "reserve" for charge in receipt.charges()):
+            yield "the receipt paid for an accuracy that the release does not state"
+        return
+    if accuracy.share != Fraction(manifest.parameters.get("accuracy_share", 0)) or not accuracy.share:
+        yield "the share of the accuracy is not that of the parameters"
+        return
+    records = receipt.unit.max_records
+    if accuracy.bought != worth_measuring(accuracy.share, receipt.epsilon_nano, accuracy.noisy_records, records):
+        yield "whether the accuracy was measured does not follow from the noisy number of records"
+    if not accuracy.bought:
+        if accuracy.numbers() or accuracy.workload or any(charge.verb == "reserve" for charge in receipt.charges()):
+            yield "an accuracy that was not measured has numbers, or was paid for"
+        return
+    price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
+    yield from _charges(receipt, price)
+    yield from _numbers(accuracy, manifest, price)
+    yield from _workload(release, accuracy)
+
+
+def _charges(receipt: Receipt, price: int) -> Iterator[str]:
+    """Every path paid once, at the root."""
+    paid = Charge(WHY, "reserve", price, receipt.unit.max_records, 0)
+    for path in receipt.paths:
+        if [charge for charge in path.charges if charge.verb == "reserve"] != [paid]:
+            yield f"path {path.path} of the receipt did not pay for the accuracy once"
+
+
+def _numbers(accuracy: Accuracy, manifest: Manifest, price: int) -> Iterator[str]:
+    """All numbers have the noise of one question about all of them."""
+    numbers = accuracy.numbers()
+    rate = price, len(numbers) * manifest.receipt.unit.max_records * NANO
+    if any(one.rate != rate for one in numbers):
+        yield "the noise of the accuracy is not what the receipt paid for"
+    for one in numbers:
+        if isinstance(one, PairDistance) and one.distance != total_variation(one.records, manifest.summary["records"]):
+            yield "the distance of the accuracy is not that of its noisy number"
+
+
+def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
+    """The questions are those that the stated seed draws for the released records.
+
+    Another version of numpy may draw other numbers from the same seed; then nothing can be said.
+    """
+    manifest = release.manifest
+    if manifest.software.get("numpy") != np.__version__:
+        return
+    workload = _drawn_again(release)
+    asked = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
+    stated = {name: one.q for name, one in asked.items() if one is not None}
+    if accuracy.pairs is not None:
+        stated["pairs"] = accuracy.pairs.pairs
+    if stated != kinds_of(workload) or accuracy.workload != fingerprint(workload):
+        yield "the questions of the accuracy are not those that the stated seed draws for these records"
+
+
+def _drawn_again(release: Release) -> TableWorkload | SetWorkload:
+    manifest = release.manifest
+    frame, dice = as_polars(release.records, manifest), workload_dice(manifest.postprocessing["seed"])
+    if manifest.kind == "table":
+        domain = domain_of(manifest)
+        columns, classes = domain.encode_columns(frame)
+        codes: list[Any] = [*columns, classes][: len(columns_of(domain))]
+        return table_workload(columns_of(domain), codes, dice)
+    sets, universe = list_frame(frame, manifest)["items"], universe_of(manifest)
+    starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
+    codes_of_items = universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
+    return set_workload(universe.size, (starts, codes_of_items), dice)

@@ -1,0 +1,34 @@
+"""The exact audit of a release's own error: whole runs over tiny data, all neighbours, through the shipped code.
+
+Claims 55 to 58: all answers of a run together, the last one about its own records, lose what the receipt says.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage, Config
+from cantle.audit.own_error import ONE_NUMBER, OWN_ERROR_CONFIGS, THREE_NUMBERS
+from cantle.lab.mutants.own_error import OWN_ERROR_BREAKAGES
+from tests.audit.test_audit_breakages import check_flaw
+
+
+@pytest.mark.parametrize("config", OWN_ERROR_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_loses_more_than_claimed(config: Config) -> None:
+    found = Audit(config).worst()
+    assert found.total
+    assert found.loss <= config.units + TOLERANCE, found
+    if config.tight:
+        assert found.loss >= TIGHT * config.units
+
+
+@pytest.mark.parametrize("breakage", OWN_ERROR_BREAKAGES, ids=lambda breakage: breakage.name)
+def test_flaws_are_caught(breakage: Breakage) -> None:
+    check_flaw(breakage)
+
+
+@pytest.mark.parametrize(("config", "numbers"), [(ONE_NUMBER, 1), (THREE_NUMBERS, 3)], ids=["one", "three"])
+def test_own_error_is_asked_in_the_audit(config: Config, numbers: int) -> None:
+    """Not an audit of questions that are never put."""
+    table = ((0,) * len(config.sizes) + (0,),)
+    assert max(len(outcome.drawn) for outcome in Audit(config).law(table).values()) == numbers

@@ -1,0 +1,138 @@
+"""Random questions about released records: fair shares, public dice, and nothing to ask where records are all alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.postprocess import set_workload, table_workload
+from cantle.postprocess.counts import workload_dice
+from cantle.postprocess.table_workload import Column, coded
+from cantle.schema.domain import Attribute, Labels, Steps
+from cantle.trusted.geometry.workloads import count_questions, count_sets, fingerprint
+
+AGE = Attribute("age", Steps(type="integer", first=0, step=1, grid=100), nullable=True)
+TOWN = Attribute("town", Labels(type="string", labels=tuple("abcdefghijklmnopqrst")), nullable=False)
+SEX = Attribute("sex", Labels(type="string", labels=("f", "m")), nullable=False)
+ONE = Attribute("one", Labels(type="string", labels=("x",)), nullable=False)
+
+
+def records(n: int = 3000) -> list[np.ndarray]:
+    dice = np.random.default_rng(1)
+    age = np.where(dice.random(n) < 0.1, 100, dice.integers(0, 100, n))
+    return [age, (dice.random(n) ** 2 * 20).astype(int), dice.integers(0, 2, n), np.zeros(n, int)]
+
+
+ATTRIBUTES = [AGE, TOWN, SEX, ONE]
+
+
+def made(released: Any = None, attributes: Any = None, seed: int = 5) -> Any:
+    released = records() if released is None else released
+    return table_workload.table_workload(attributes or ATTRIBUTES, released, workload_dice(seed))
+
+
+def test_questions_have_fair_shares_and_up_to_three_columns() -> None:
+    released, workload = records(), made()
+    assert workload.fits(((101, 20, 2, 1), 1))
+    cells = workload.within.locate(released)
+    for family, lengths in ((workload.one_column, {1}), (workload.more_columns, {2, 3})):
+        assert len(family) > 400
+        assert set(np.diff(family.starts).tolist()) == lengths
+        shares = count_questions(cells, family) / len(released[0])
+        assert shares.min() >= 0.02
+        assert shares.max() <= 0.5
+        assert 3 not in family.column  # a column of one value has nothing to ask about
+        for first, last in zip(family.starts[:-1], family.starts[1:], strict=True):
+            assert len(set(family.column[first:last].tolist())) == last - first
+
+
+def test_null_and_intervals_and_values_are_all_asked_about() -> None:
+    workload = made()
+    family, edges = workload.one_column, workload.within.edges
+    asked = {(int(c), int(edges[c][a]), int(edges[c][b]))
+             for c, a, b in zip(family.column, family.lo, family.hi, strict=True)}  # fmt: skip
+    assert (0, 100, 101) in asked
+    assert any(column == 0 and hi - lo > 5 and hi <= 100 for column, lo, hi in asked)
+    assert not any(column == 0 and lo < 100 < hi for column, lo, hi in asked)
+    assert all(hi - lo == 1 for column, lo, hi in asked if column in (1, 2))
+
+
+def test_pairs_have_at_most_sixteen_groups_and_null_by_itself() -> None:
+    workload = made()
+    assert [table.columns for table in workload.pairs] == [(0, 1), (0, 2), (1, 2)]
+    assert all(max(table.shape) <= 16 for table in workload.pairs)
+    edges = workload.within.edges[0]
+    groups = workload.pairs[0].maps[0]
+    assert np.count_nonzero(groups == groups[-1]) == np.count_nonzero(edges[:-1] >= 100) == 1
+
+
+def test_many_columns_give_three_hundred_pairs() -> None:
+    released = [np.random.default_rng(i).integers(0, 2, 500) for i in range(40)]
+    workload = made(released, [SEX] * 40)
+    assert len(workload.pairs) == len({table.columns for table in workload.pairs}) == 300
+
+
+def test_the_seed_alone_decides() -> None:
+    assert fingerprint(made()) == fingerprint(made())
+    assert fingerprint(made(seed=6)) != fingerprint(made())
+    other = records()
+    other[1][0] = (other[1][0] + 1) % 20
+    other[1] = np.roll(other[1], 1)
+    assert fingerprint(made(other)) != fingerprint(made())
+
+
+@pytest.mark.parametrize("n", [0, 1, 500])
+def test_records_that_are_all_alike_leave_nothing_to_ask(n: int) -> None:
+    workload = made([np.full(n, 3), np.full(n, 3), np.zeros(n, int), np.zeros(n, int)])
+    assert len(workload.one_column) == len(workload.more_columns) == 0
+    assert len(workload.pairs) == 3
+
+
+def test_a_single_column_has_no_question_about_two() -> None:
+    workload = made([records()[0]], [AGE])
+    assert len(workload.one_column) > 400
+    assert len(workload.more_columns) == 0
+    assert workload.pairs == ()
+
+
+def test_bins_and_null_become_codes() -> None:
+    binned = AGE.coarsen(12)
+    assert (binned.width, binned.bins, binned.size) == (10, 10, 11)
+    assert coded(binned, np.array([0, 9, 10, 99, 100])).tolist() == [0, 0, 1, 9, 10]
+    uneven = AGE.coarsen(8)
+    assert coded(uneven, np.array([99, 100])).tolist() == [uneven.bins - 1, uneven.bins]
+    assert Column.of(uneven).null == uneven.bins
+
+
+# ---- sets -----------------------------------------------------------------------------------------------------------
+
+
+def sets(n: int) -> tuple[np.ndarray, np.ndarray]:
+    dice = np.random.default_rng(n)
+    rows = [dice.permutation(60)[: dice.integers(1, 7)] for _ in range(n)]
+    return np.cumsum([0, *map(len, rows)]), np.concatenate([np.zeros(0, np.int64), *rows])
+
+
+def test_sets_are_asked_for_frequent_and_for_drawn_items_pairs_and_triples() -> None:
+    released = sets(2000)
+    workload = set_workload.set_workload(60, released, workload_dice(1))
+    assert sorted(workload.items.tolist()) == list(range(60))
+    sizes = np.diff(workload.starts)
+    assert set(sizes.tolist()) == {2, 3}
+    assert 250 < len(sizes) <= 500
+    groups = [tuple(one.tolist()) for one in np.split(workload.groups, workload.starts[1:-1])]
+    assert len(set(groups)) == len(groups)
+    assert all(len(set(group)) == len(group) for group in groups)
+    counts = count_sets(workload, *released)
+    assert counts.min() >= 1  # all of them occur
+    assert counts[0] == np.bincount(released[1]).max()
+
+
+@pytest.mark.parametrize(("n", "items", "groups"), [(0, 0, False), (1, 1, False)])
+def test_without_records_there_is_nothing_to_ask(n: int, items: int, groups: bool) -> None:
+    released = np.arange(n + 1), np.zeros(n, np.int64)
+    workload = set_workload.set_workload(5, released, workload_dice(1))
+    assert len(workload.items) == items
+    assert (len(workload.starts) > 1) == groups

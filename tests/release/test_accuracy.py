@@ -1,0 +1,209 @@
+"""The accuracy that a release states: measured where records allow it, recorded, said in words, and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import ParameterError, VerifyError
+from cantle.postprocess.accuracy import Accuracy, QuestionError, worth_measuring
+from cantle.release.accuracy import accuracy_from, accuracy_lines, accuracy_to
+from cantle.release.show import facts, sections
+from cantle.release.verify import problems, verify_folder
+from cantle.trusted.budget import NANO
+from tests.release.changes import with_manifest, with_parts
+from tests.release.kinds import NUMBERS, baskets
+from tests.release.people import SCHEMA, people
+
+TABLES = ("mosaic", "rps", "diffgen")
+SETS = ("baskets", "diffpart")
+
+
+def released(method: str, epsilon: Any = 10, n: int = 1000, **given: Any) -> cantle.Release:
+    data: Any = people(n) if method in TABLES else baskets(NUMBERS, n)
+    schema = SCHEMA if method in TABLES else NUMBERS
+    return cantle.publish(data, schema, epsilon=epsilon, method=method, **given)
+
+
+def measured(release: cantle.Release) -> Accuracy:
+    assert release.accuracy is not None
+    assert release.accuracy.bought
+    return release.accuracy
+
+
+@pytest.mark.parametrize("method", [*TABLES, *SETS])
+def test_every_method_measures_itself_and_comes_back(method: str, tmp_path: Path) -> None:
+    release = released(method)
+    accuracy = measured(release)
+    numbers = 3 if method in TABLES else 2
+    assert len(accuracy.numbers()) == numbers
+    assert {one.rate for one in accuracy.numbers()} == {(10 * NANO // 25, numbers * NANO)}
+    for path in release.manifest.receipt.paths:
+        assert [charge.why for charge in path.charges if charge.verb == "reserve"] == ["accuracy of the release"]
+        assert path.epsilon_nano <= 10 * NANO
+    release.verify()
+    folder = release.save(tmp_path / "out")
+    assert verify_folder(folder) == []
+    again = cantle.Release.load(folder)
+    again.verify()
+    assert again.accuracy == accuracy
+
+
+@pytest.mark.parametrize("method", [*TABLES, *SETS])
+def test_with_few_records_the_method_gets_the_budget(method: str) -> None:
+    """n0 * epsilon must be at least 3,750: here it is about 1,000."""
+    release = released(method, epsilon=1)
+    accuracy = release.accuracy
+    assert accuracy is not None
+    assert not accuracy.bought
+    assert accuracy.numbers() == []
+    assert not any(charge.verb == "reserve" for charge in release.manifest.receipt.charges())
+    assert max(path.epsilon_nano for path in release.manifest.receipt.paths) == NANO
+    assert "was not measured" in release.statement
+    release.verify()
+
+
+@pytest.mark.parametrize("method", [*TABLES, *SETS])
+def test_a_share_of_nothing_switches_it_off(method: str) -> None:
+    release = released(method, accuracy_share=0)
+    assert release.accuracy is None
+    assert "How accurate" not in release.statement
+    release.verify()
+
+
+@pytest.mark.parametrize("method", ["rps", "diffgen", "diffpart"])
+def test_presets_of_papers_do_not_measure(method: str) -> None:
+    given = {"depth": 5} if method == "rps" else {}
+    assert released(method, preset="paper", **given).accuracy is None
+
+
+def test_a_share_may_be_chosen_up_to_a_quarter() -> None:
+    assert measured(released("mosaic", accuracy_share="1/10")).share == Fraction(1, 10)
+    with pytest.raises(ParameterError, match="a share from 0 to 1/4"):
+        released("mosaic", accuracy_share=0.3)
+    with pytest.raises(ParameterError, match="no values to measure"):
+        released("rps", values="set", accuracy_share=0.1)
+    assert released("rps", values="set").accuracy is None
+
+
+def test_persons_need_more_records() -> None:
+    """With k records per person noise is k times larger, so n0 * epsilon must be k times as large."""
+    assert worth_measuring(Fraction(1, 25), NANO, 3750, 1)
+    assert not worth_measuring(Fraction(1, 25), NANO, 2 * 3750 - 1, 2)
+    assert worth_measuring(Fraction(1, 25), NANO, 2 * 3750, 2)
+    assert not worth_measuring(Fraction(1, 25), NANO, -5, 1)
+
+
+def test_numbers_are_near_the_truth_and_find_what_is_lost() -> None:
+    """A release whose hours have lost their spike is off by thousands in questions about one column."""
+    dice = np.random.default_rng(3)
+    hours = np.where(dice.random(6000) < 0.5, 40, dice.integers(1, 100, 6000))
+    frame = pl.DataFrame({"hours": hours, "half": dice.integers(0, 2, 6000).astype(str), "y": ["n", "p"] * 3000})
+    number = {"type": "integer", "constraints": {"required": True, "minimum": 1, "maximum": 99}}
+    fields = [{"name": "hours"} | number, {"name": "half", "type": "string", "categories": ["0", "1"]}]
+    fields.append({"name": "y", "type": "string", "categories": ["n", "p"], "role": "target"})
+    kept = measured(cantle.publish(frame, {"fields": fields}, epsilon=20, method="mosaic"))
+    lost = measured(cantle.publish(frame, {"fields": fields}, epsilon=20, method="diffgen", rounds=0, oneway_share=0))
+    assert kept.one_column is not None
+    assert lost.one_column is not None
+    assert kept.one_column.records < 400
+    assert lost.one_column.records > 2000
+
+
+def test_what_is_said_in_words() -> None:
+    error = QuestionError(q=500, records=527, rate=(NANO // 25, 3 * NANO))
+    accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, more_columns=error)
+    assert accuracy_lines(accuracy, "table", 45_000) == [
+        "95 % of random counting questions about two or three columns are off by fewer than 530 records of 45,000 "
+        "(measured privately, ± 110)."
+    ]
+    assert accuracy_lines(None, "table", 45_000) == []
+    assert accuracy_from(accuracy_to(accuracy)) == accuracy
+
+
+def test_it_is_in_statement_overview_and_registry(tmp_path: Path) -> None:
+    release = released("mosaic")
+    lines = accuracy_lines(release.accuracy, "table", release.summary["records"])
+    assert len(lines) == 3
+    assert all(line in release.statement for line in lines)
+    assert dict(sections(release))["Accuracy"] == lines
+    assert facts(release)["accuracy"]["bought"] is True
+    assert lines[0] in (release.save(tmp_path / "out") / "registry.yaml").read_text(encoding="utf-8")
+
+
+# ---- verify -------------------------------------------------------------------------------------------------------
+
+
+def of(key: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda document: change(document["accuracy"] if not key else document["accuracy"][key])
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "dropped": (lambda document: document.update(accuracy=None), "does not state"),
+    "another share": (of("", lambda one: one.update(share=[1, 20])), "is not that of the parameters"),
+    "too few records": (of("", lambda one: one.update(noisy_records=3)), "does not follow from the noisy number"),
+    "not bought": (of("", lambda one: one.update(bought=False)), "does not follow"),
+    "less noise": (of("pairs", lambda one: one.update(rate=[1, 1])), "is not what the receipt paid for"),
+    "another distance": (of("pairs", lambda one: one.update(distance=0.5)), "not that of its noisy number"),
+    "fewer questions": (of("questions", lambda one: one["one_column"].update(q=1)), "not those that the stated seed"),
+    "other questions": (of("", lambda one: one.update(workload="0" * 64)), "not those that the stated seed"),
+    "one number less": (of("questions", lambda one: one.pop("one_column")), "is not what the receipt paid for"),
+}
+
+
+@pytest.fixture(scope="module")
+def sound() -> cantle.Release:
+    return released("diffgen")
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_are_found(sound: cantle.Release, name: str) -> None:
+    change, message = CHANGES[name]
+    assert problems(sound) == []
+    found = problems(with_manifest(sound, change))
+    assert any(message in one for one in found), found
+
+
+def test_an_unpaid_accuracy_is_found(sound: cantle.Release) -> None:
+    def unpaid(document: dict[str, Any]) -> None:
+        for path in document["receipt"]["paths"]:
+            for charge in path["charges"]:
+                if charge["verb"] == "reserve":
+                    charge["epsilon_nano"] -= 1
+                    path["epsilon_nano"] -= 1
+
+    assert any("did not pay for the accuracy once" in one for one in problems(with_manifest(sound, unpaid)))
+
+
+def test_questions_about_other_records_are_found(sound: cantle.Release) -> None:
+    shuffled = sound.records.sample(fraction=1.0, shuffle=True, seed=1)
+    assert any("not those that the stated seed" in one for one in problems(with_parts(sound, records=shuffled)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        of("", lambda one: one.update(share=[1, 0])),
+        of("", lambda one: one.update(share=[2, 1])),
+        of("", lambda one: one.update(bought=1)),
+        of("pairs", lambda one: one.update(distance="0")),
+        of("pairs", lambda one: one.pop("rate")),
+        of("questions", lambda one: one.update(four_columns=one["one_column"])),
+        of("", lambda one: one.update(more=1)),
+    ],
+)
+def test_other_forms_are_refused(sound: cantle.Release, change: Callable[[dict[str, Any]], Any]) -> None:
+    with pytest.raises(VerifyError, match=r"release\.json"):
+        with_manifest(sound, change)
+
+
+def test_more_records_do_not_carry_it(sound: cantle.Release) -> None:
+    """`sample` gives records alone: nothing was measured about them."""
+    assert isinstance(sound.sample(10, seed=1), pl.DataFrame)
