@@ -148,19 +148,20 @@ class DiffPart:
     # ---- sizes ---------------------------------------------------------------------------------------------
 
     @property
-    def _cuts_by_size(self) -> bool:
+    def cuts_by_size(self) -> bool:
+        """Whether noisy sizes decide to how many items records are cut."""
         return not self.all_at_once and self.settings.m == "auto"
 
     def _begin(self, curator: Curator) -> Partitions:
         """The sizes of records, if they decide how records are cut; whether the release measures itself; the cut."""
         whole = int(curator.left(curator.root())[0])
-        if self._cuts_by_size:
+        if self.cuts_by_size:
             self.sizes = ask_sizes(CuratorAsker(curator), self.tree.size)
         if self.sizes is None:
             self.own_accuracy.decide(curator, whole)
         else:
             self.own_accuracy.decide(curator, self.sizes.whole, self.sizes.noisy_records)
-        return self._cut(curator, self.sizes) if self._cuts_by_size and self.sizes else curator.root()
+        return self._cut(curator, self.sizes) if self.cuts_by_size and self.sizes else curator.root()
 
     def _cut(self, curator: Curator, sizes: AskedSizes) -> Partitions:
         """Cuts records to as many items as their noisy sizes call for."""
@@ -254,7 +255,7 @@ class DiffPart:
             return
         whole = epsilon_nano
         epsilon_nano -= self.own_accuracy.at_most(epsilon_nano)
-        if self._cuts_by_size:
+        if self.cuts_by_size:
             require_shareable(whole)
             epsilon_nano -= portion(whole, SIZES_SHARE)
         for_tests = epsilon_nano - self._leaf_budget(epsilon_nano)

@@ -12,11 +12,11 @@ from cantle.methods.auto_sets import BySizes
 from cantle.methods.baskets import Baskets
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffpart import DiffPart
+from cantle.methods.own_accuracy import SIZE_SHARE
 from cantle.planning.outline import MEAN_ERROR, Outline, Part
-from cantle.planning.tables import noise_of
+from cantle.planning.tables import asked, bought_accuracy, noise_of, own_error
 from cantle.postprocess.baskets.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
 from cantle.postprocess.baskets.set_sizes import SizeModel
-from cantle.trusted.budget import NANO
 
 ITEMS_PER_SET = 5
 """Assumed mean number of items of a set."""
@@ -29,14 +29,14 @@ def plan_baskets(method: Baskets, epsilon: float, records: int, persons: int) ->
     """The shares of baskets, for sets of a few items each."""
     universe, rate = method.terms.universe, epsilon / persons
     sizes = _sizes(records, universe)
-    accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
+    accuracy = bought_accuracy(method, epsilon, records, persons)
     plan = plan_items(sizes, universe, rate, accuracy, method.terms.pairs)
     rest = 1 - float(SIZES_SHARE) - float(accuracy)
     items = float(plan.share) if plan.pairs else rest
     enlarged = sizes.occurrences / sizes.counted(plan.most)
     noise = noise_of(items * rate / plan.most) * enlarged * sqrt(1 + plan.strata)
     budget = [Part("sizes of sets", float(SIZES_SHARE), noise_of(float(SIZES_SHARE) * rate))]
-    budget += [Part("own error of the release", float(accuracy)), Part("items", items, noise)]
+    budget += [own_error(accuracy), Part("items", items, noise)]
     remarks = [f"assumes {ITEMS_PER_SET} items per set on average; at most {plan.most} items of a set count"]
     if plan.pairs:
         pairs = rest - items - float(HEAD_SHARE)
@@ -56,14 +56,24 @@ def _sizes(records: int, universe: int) -> SizeModel:
 def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) -> Outline:
     """All sets at once, or a tree of groups of items."""
     rate, universe = epsilon / persons, method.tree.size
+    accuracy = bought_accuracy(method, epsilon, records, persons)
+    budget = [*_sizes_first(method), own_error(accuracy)]
+    rest = 1 - sum(part.share for part in budget)
     if method.all_at_once:
-        noise = noise_of(rate) * sqrt(2 ** (universe - 1))
-        budget = [Part(f"all {2**universe - 1:,} sets", 1.0, noise_of(rate))]
-        return _of_items("diffpart", budget, noise, records, universe, [])
-    leaves = float(method.settings.leaf_share)
-    budget = [Part("groups of items", 1 - leaves), Part("sets", leaves, noise_of(leaves * rate))]
+        each = noise_of(rest * rate)
+        budget.append(Part(f"all {2**universe - 1:,} sets", rest, each))
+        return _of_items("diffpart", budget, each * sqrt(2 ** (universe - 1)), records, universe, [])
+    leaves = rest * float(method.settings.leaf_share)
+    budget += [Part("groups of items", rest - leaves), Part("sets", leaves, noise_of(leaves * rate))]
     remarks = ["sets that are rarer than the noise of one count are dropped, and filled in at random"]
     return _of_items("diffpart", budget, noise_of(leaves * rate), records, universe, remarks)
+
+
+def _sizes_first(method: DiffPart) -> list[Part]:
+    """What diffpart pays for the number of records, by size where sizes decide how records are cut."""
+    if method.cuts_by_size:
+        return [Part("sizes of sets", float(SIZES_SHARE))]
+    return [Part("number of records", float(SIZE_SHARE) if method.own_accuracy.share else 0.0)]
 
 
 def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -> Outline:
@@ -76,7 +86,7 @@ def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -
 def _of_items(name: str, budget: list[Part], noise: float, records: int, universe: int, remarks: list[str]) -> Outline:
     return Outline(
         method=name,
-        budget=tuple(budget),
+        budget=asked(budget),
         value_noise=noise,
         one_way=min(MEAN_ERROR * noise, ITEMS_PER_SET * records / universe),
         cells=1.0,
@@ -95,14 +105,14 @@ def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: 
             budget, noise_of(epsilon / 4), ["one edge is protected, which promises much less than a node"]
         )
     bound = s.theta or min(BOUND, method.schema.max_degree or BOUND)
-    asked = [
+    first = [
         Part("bound on degrees", 0.0 if s.theta else float(s.theta_share)),
         Part("number of edges", float(s.edges_share)),
         Part("number of nodes", float(s.nodes_share) if unit == "node" else 0.0),
     ]
-    rest = 1 - sum(part.share for part in asked)
+    rest = 1 - sum(part.share for part in first)
     noise = noise_of(rest * epsilon / ((bound + 1) if unit == "node" else 2 * bound))
-    budget = [*(part for part in asked if part.share), Part("nodes by degree", rest, noise)]
+    budget = [*(part for part in first if part.share), Part("nodes by degree", rest, noise)]
     given = "as given" if s.theta else "assumed; the run chooses it"
     return _of_degrees(budget, noise, [f"with a bound of {bound} on degrees ({given}); the noise grows with the bound"])
 

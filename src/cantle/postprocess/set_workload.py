@@ -39,7 +39,7 @@ def _workload(items: list[int], groups: list[tuple[int, ...]]) -> SetWorkload:
     return SetWorkload(np.array(items, dtype=np.int64), starts, flat)
 
 
-def _drawn_items(items: Ints, dice: Dice) -> list[int]:
+def _drawn_items(items: Codes, dice: Dice) -> list[int]:
     return items[dice.integers(0, len(items), HALF)].tolist() if len(items) else []
 
 
