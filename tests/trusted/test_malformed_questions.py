@@ -1,0 +1,209 @@
+"""Every question that a method hands to the curator is looked at first: sound ones fit, each flaw alone is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.errors import ParameterError
+from cantle.trusted.budget import Unit, prices
+from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree, are_tables
+from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload
+from cantle.trusted.keys import ChildSizes, MergedOneWays, OneWayEach, OneWays
+from cantle.trusted.scores import Max, Mix
+from cantle.trusted.specialisations import OneValue, SplitPoints, Value
+from cantle.trusted.table_queries import ValueSearch, are_searches
+
+SIZES, CLASSES = (4, 2), 3
+DOMAIN = (SIZES, CLASSES)
+ROOT = Frontier.root(SIZES)
+FLOATS = np.zeros(1)
+
+
+def ints(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
+
+
+def groups(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.uint8)
+
+
+CLASSES_OF_VALUES = ValueClasses(0, (1, 2))
+ASKED = Questions(ints(0, 1), ints(0), ints(0), ints(2))
+TABLE = CrossTable((0, 1), (groups(0, 0, 1, 1), groups(0, 1)))
+WITHIN = ColumnCells((ints(0, 1, 2, 3, 4), ints(0, 1, 2), ints(0, 1, 2, 3)))
+TREE = LabelTree(
+    ints(0, -1, -1), (np.array([True, True, False, False]), *([np.zeros(0, bool)] * 2)),
+    ints(1, -1, -1), ints(2, -1, -1), ints(-1, 0, 1),
+)  # fmt: skip
+TABLES = OneWays((0, 1), SIZES, 1)
+SPLIT, FIXED = Value(0, (0, 4), None), Value(0, (0, 4), ((0, 2), (2, 4)))
+
+
+class Taxonomy:
+    size = 3
+
+
+Fits = Callable[[Any], bool]
+SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
+    "cuts": (
+        Cuts(ints(0), ints(2)),
+        lambda one: one.fits(ROOT),
+        [
+            {"attribute": FLOATS}, {"attribute": ints(0, 0)}, {"point": FLOATS}, {"attribute": ints(-1)},
+            {"attribute": ints(2)}, {"point": ints(0)}, {"point": ints(4)},
+        ],
+    ),
+    "classes of values": (
+        CLASSES_OF_VALUES,
+        lambda one: one.fits(),
+        [
+            {"periods": [1, 2]}, {"periods": ()}, {"periods": (2,)}, {"periods": (1, 2.0)}, {"origin": 2**70},
+            {"periods": (1, 2, 3)}, {"periods": (1, 1)},
+        ],
+    ),
+    "questions": (
+        ASKED,
+        lambda one: one.fits(SIZES),
+        [
+            {"starts": (0, 1)}, {"starts": ints(1, 1)}, {"starts": ints(0, 2)}, {"starts": ints(0, 0, 1)},
+            {"lo": FLOATS}, {"column": ints(-1)}, {"column": ints(2)}, {"lo": ints(-1)}, {"lo": ints(2)},
+            {"hi": ints(5)},
+        ],
+    ),
+    "a workload": (
+        TableWorkload(WITHIN, ASKED, ASKED, (CrossTable((0, 1), (groups(0, 0, 1, 1), groups(0, 1))),)),
+        lambda one: one.fits(DOMAIN),
+        [
+            {"within": None}, {"within": ColumnCells((ints(0, 4), ints(0, 2)))}, {"one_column": None},
+            {"more_columns": replace(ASKED, column=ints(3))}, {"pairs": [TABLE]},
+        ],
+    ),
+    "a workload of sets": (
+        SetWorkload(ints(0, 2), ints(0, 2), ints(0, 1)),
+        lambda one: one.fits(Taxonomy),
+        [{"items": FLOATS}, {"groups": FLOATS}, {"starts": ints(0, 1)}, {"items": ints(3)}, {"groups": ints(-1, 0)}],
+    ),
+    "a cross table": (
+        TABLE,
+        lambda one: are_tables((one,), SIZES),
+        [
+            {"columns": [0, 1]}, {"columns": (0,)}, {"columns": (0, 2)}, {"columns": (0, 0)},
+            {"maps": (groups(0, 0, 1), groups(0, 1))}, {"maps": (groups(0, 2, 2, 2), groups(0, 1))},
+            {"maps": (ints(0, 0, 1, 1), groups(0, 1))}, {"columns": (), "maps": ()},
+        ],
+    ),
+    "a label tree": (
+        TREE,
+        lambda one: one.fits(SIZES),
+        [
+            {"column": None}, {"left": FLOATS}, {"goes_left": list(TREE.goes_left)}, {"goes_left": TREE.goes_left[:2]},
+            {"column": ints(2, -1, -1)}, {"column": ints(0, -2, -1)}, {"leaf": ints(-1, 0, 0)},
+            {"left": ints(0, -1, -1)}, {"right": ints(3, -1, -1)},
+            {"goes_left": (np.array([True]), *TREE.goes_left[1:])},
+        ],
+    ),
+    "a table of round values": (
+        HeapTable(0, ints(0, 2, 4), ints(0, -1), CLASSES_OF_VALUES),
+        lambda one: one.fits(SIZES),
+        [
+            {"column": 2}, {"column": True}, {"edges": (0, 4)}, {"edges": ints(0, 2, 3)}, {"edges": ints(0, 0, 4)},
+            {"group": ints(0)}, {"group": ints(-2, 0)}, {"group": ints(-1, -1)}, {"classes": None},
+        ],
+    ),
+    "a search": (
+        ValueSearch(0, 4, CLASSES_OF_VALUES, (1,)),
+        lambda one: are_searches((one,), SIZES),
+        [
+            {"column": 2}, {"values": 4.0}, {"values": 2}, {"skip": [1]}, {"skip": (2, 1)}, {"skip": (4,)},
+            {"classes": ValueClasses(0, ())},
+        ],
+    ),
+    "one-way tables": (
+        TABLES,
+        lambda one: one.fits(ROOT, DOMAIN),
+        [{"attributes": [0, 1]}, {"attributes": (0, 2)}, {"sizes": (4, 3)}, {"classes": 2}, {"classes": 1.0}],
+    ),
+    "merged tables": (
+        MergedOneWays(TABLES, (0, 2, 4)),
+        lambda one: one.fits(ROOT, DOMAIN),
+        [
+            {"tables": None}, {"tables": replace(TABLES, classes=3)}, {"starts": [0, 4]}, {"starts": ()},
+            {"starts": (1, 4)}, {"starts": (0, 4, 2)}, {"starts": (0, 4, 6)}, {"starts": (0, 2)},
+        ],
+    ),
+    "a table for each region": (
+        OneWayEach(ints(0), 4, 3),
+        lambda one: one.fits(ROOT, DOMAIN),
+        [{"attribute": FLOATS}, {"attribute": ints(2)}, {"width": 3}, {"width": 4.0}, {"classes": 2}],
+    ),
+    "sizes of children": (
+        ChildSizes(Cuts(ints(0), ints(2))),
+        lambda one: one.fits(ROOT, DOMAIN),
+        [{"cuts": None}, {"cuts": Cuts(ints(0), ints(9))}],
+    ),
+    "split points": (
+        SplitPoints((SPLIT,), 4, 3),
+        lambda one: one.fits(ROOT, DOMAIN, Max()),
+        [
+            {"size": 4.0}, {"classes": 2}, {"values": [SPLIT]}, {"values": (Value(0, (0, 9), None),)},
+            {"values": (SPLIT, SPLIT)}, {"values": (FIXED,)},
+        ],
+    ),
+    "one value": (
+        OneValue((FIXED,), SIZES, 3),
+        lambda one: one.fits(ROOT, DOMAIN, Max()),
+        [
+            {"values": ()}, {"classes": 3.0}, {"sizes": (4, 3)}, {"values": (SPLIT,)},
+            {"values": (replace(FIXED, children=((0, 2),)),)}, {"values": (replace(FIXED, children=[(0, 2), (2, 4)]),)},
+        ],
+    ),
+}  # fmt: skip
+"""A question, whether it fits, and changes each of which spoils it."""
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_question_fits_and_each_flaw_is_refused(name: str) -> None:
+    sound, fits, flaws = SOUND[name]
+    assert fits(sound)
+    assert [flaw for flaw in flaws if fits(replace(sound, **flaw))] == []
+
+
+def test_several_questions_are_a_plain_tuple_of_different_ones() -> None:
+    search = SOUND["a search"][0]
+    assert not are_searches([search], SIZES)
+    assert not are_searches((), SIZES)
+    assert not are_searches((search, search), SIZES)
+    assert not are_tables([TABLE], SIZES)
+    assert not are_tables((), SIZES)
+
+
+def test_a_map_written_to_since_its_shape_was_asked_is_refused() -> None:
+    table = CrossTable((0,), (groups(0, 0, 1, 1),))
+    assert table.shape == (2,)
+    table.maps[0][:] = [0, 1, 2, 3]
+    assert not are_tables((table,), SIZES)
+
+
+def test_scores_that_no_claim_covers_are_refused() -> None:
+    for name in ("split points", "one value"):
+        assert not SOUND[name][0].fits(ROOT, DOMAIN, Mix(even=1, apart=1))
+
+
+@pytest.mark.parametrize("price", [0, -1, 1.0, "1", [[1], [1, 2]], [1, 2], None, True], ids=str)
+def test_what_is_no_price_is_refused(price: object) -> None:
+    assert prices(5, 1).tolist() == [5]
+    with pytest.raises(ParameterError, match="a price is a positive whole number"):
+        prices(price, 1)
+
+
+@pytest.mark.parametrize("flaw", [{"kind": "village"}, {"kind": 1}, {"max_records": 0}, {"max_records": True}], ids=str)
+def test_what_is_no_unit_is_refused(flaw: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="a unit"):
+        Unit(**flaw)
