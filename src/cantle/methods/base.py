@@ -58,7 +58,7 @@ class ChecksBudget(Protocol):
     """A method that cannot run with every epsilon: it refuses before anything is charged."""
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
-        """Raises ParameterError if this epsilon, for units of so many records, does not go with the settings."""
+        """Raises ParameterError if this epsilon, for units of `max_records` records, does not go with the settings."""
 
 
 class TableMethod:

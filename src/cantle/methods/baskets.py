@@ -1,8 +1,8 @@
-"""Baskets: sets over large universes from four noisy questions: sizes, item supports, head patterns and pairs.
+"""Baskets: sets over large universes, from noisy set sizes, item supports, head patterns and pairs.
 
-Which questions are asked at which price is settled in cantle.postprocess.baskets.questions from earlier noisy answers;
-here they are put to the curator. Everything after the answers is post-processing: a pool of records is walked along
-the given pairs, raked to what was measured, and drawn from.
+cantle.postprocess.baskets.questions decides from earlier noisy answers which questions are asked at which price; here
+the curator is asked. Everything after the answers is post-processing: random walks along the given pairs fill a pool of
+records, raking weighs the pool to match what was measured, and the released records are drawn from it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports,
 
 PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
 MOST_RECORDS = 10_000
-"""Records per person for which the rates of all noise fit 64 bits."""
+"""Most records per person: the rates of all noise then fit 64 bits."""
+
 FEWEST = 2
-"""Items of the smallest universe."""
+"""Fewest items of a universe."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class BasketSettings:
 
 
 class Baskets:
-    """One run: settings, the four answers and what is fitted to them. All public."""
+    """One run: its settings, the noisy answers and what is fitted to them. All public."""
 
     name: ClassVar[str] = "baskets"
     Settings: ClassVar[type] = BasketSettings
@@ -105,7 +106,7 @@ class Baskets:
 
 @dataclass(frozen=True)
 class CuratorAsker:
-    """The questions of `ask_all`, put to the curator about all records."""
+    """Asks the curator the questions of `ask_all`, about all records."""
 
     curator: Curator
     own_accuracy: OwnAccuracy = field(default_factory=lambda: OwnAccuracy(Fraction(0)))

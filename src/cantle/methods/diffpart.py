@@ -211,7 +211,7 @@ class DiffPart:
         return threshold(float(s.c1), rate, nodes.patterns, _float(s.eta), np.ones(len(nodes), np.int64))
 
     def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
-        """Counts leaf partitions with all that is left: no test, one count (privacy.md 5.2)."""
+        """Counts leaf partitions with all that is left: no test, one count."""
         if not len(nodes):
             return
         left = curator.left(nodes)
@@ -236,7 +236,7 @@ class DiffPart:
 
     def _operations(self, nodes: Partitions) -> Ints:
         """The most operations that a record of each partition can still need: the inner nodes under the cut, at each
-        height no more than a record has items (Theorem 4.1; privacy.md 5.2)."""
+        height no more than a record has items (Theorem 4.1)."""
         under = np.zeros((len(nodes), self.tree.height + 1), dtype=np.int64)
         for height in np.unique(nodes.height).tolist():
             here = np.flatnonzero(nodes.height == height)

@@ -43,7 +43,7 @@ def chance(constant: float, height: int, most_rate: float) -> float:
 
 def threshold(constant: float, rate: Floats, patterns: Ints, eta: float | None, height: Ints) -> Ints:
     """The smallest count that passes: C * height standard deviations of the noise (the paper's rule), and so large that
-    on average at most eta empty sets of children pass (privacy.md 5.3)."""
+    on average at most eta empty sets of children pass."""
     least = np.ceil(ROOT2 * constant * height / rate)
     if eta is not None:
         least = np.maximum(least, np.ceil(np.log(patterns / ((1 + np.exp(-rate)) * eta)) / rate))

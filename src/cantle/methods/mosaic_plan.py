@@ -1,7 +1,7 @@
-"""Public rules of `mosaic`: who gets which share of epsilon, how many tables are bought and how large they may be.
+"""Public rules of `mosaic`: the share of epsilon of each step, how many tables are bought and how large they may be.
 
-Everything here depends on the schema and on noisy answers only. "n0" means max(1, noisy count) in every rule
-(corrections.md E4), and epsilon is divided by the records per person (corrections.md 5).
+Everything here depends on the schema and on noisy answers only. "n0" means max(1, noisy number of records) in every
+rule, and epsilon is divided by the number of records per person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
 TREE, SPIKES, HEAPS = Fraction(2, 100), Fraction(2, 100), Fraction(1, 100)
 LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
 HALFWAY = 42
-"""The rho at which step 2 and the chosen tables get the same."""
+"""The rho at which the first tables and the chosen tables get equal shares."""
 
 LOW = 8
 """The rho below which tables are not chosen (with a two-valued target) and wide columns get 16 widths."""
@@ -24,7 +24,7 @@ LOW = 8
 GATE = 100
 HUB_COLUMNS = 40
 MOST_CLASSES = 8
-"""Cells that a target may have."""
+"""Most cells of a target."""
 
 
 def price(share: Fraction, epsilon: Fraction) -> Fraction:
@@ -34,7 +34,7 @@ def price(share: Fraction, epsilon: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class Opening:
-    """What is decided from n0 before any table: corrections.md A1, A3, E8."""
+    """What is decided from n0 before any table is bought."""
 
     n0: int
     rate: float  # epsilon per record of a person
@@ -57,7 +57,7 @@ class Opening:
 
     @property
     def theta(self) -> int:
-        """The threshold of the tree's stop tests (corrections.md E6)."""
+        """The threshold of the tree's stop tests ."""
         per_column = float(TREE) * self.rate / max(1, self.wide)
         return max(ceil(16 / per_column), ceil(self.n0 / 128))
 
@@ -72,14 +72,14 @@ def opening(
 
 
 def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
-    """Records times epsilon for each cell of step 2."""
+    """Records times epsilon per cell of the first tables: how well they can be measured."""
     total = sum(cells)
     return n0 * rate / (total * (total / len(cells)) ** 0.25) if total else 0.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Shares of epsilon (corrections.md table T) and the number, rounds and largest size of the chosen tables."""
+    """Shares of epsilon, and the number, rounds and largest size of the chosen tables."""
 
     hub: Fraction
     label: Fraction
@@ -92,10 +92,10 @@ class Plan:
 
 
 def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_asked: bool, hub: bool) -> Plan:
-    """The shares of what is bought after the cells are known.
+    """The shares of all that is bought once the cells are known.
 
     `cells` are those of the columns other than the leading one, which has `classes` of them (0: there is none). `hub`:
-    it is no target but a hub; `hub_asked`: choosing it took .05.
+    it is not the target but a hub column; `hub_asked`: choosing it cost 5 % of epsilon.
     """
     hub_share = HUB if hub_asked else Fraction(0)
     budget = 1 - SIZE - start.accuracy - start.shape - hub_share

@@ -1,6 +1,7 @@
-"""What `mosaic` asks the curator, question by question, in whole nano-units; and all that it was answered.
+"""The questions that `mosaic` asks the curator, and the noisy answers, which are released.
 
-Codes of a column are 0 .. values - 1 and, for a missing value, `values`. Prices are exact fractions of epsilon.
+Codes of a column are 0 .. values - 1 and, for a missing value, `values`. Prices are exact fractions of epsilon, rounded
+down to whole nano-units when they are charged.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Questions:
         self._within: ColumnCells | None = None
         self._round: TableRound | None = None
         self._bought: int | None = None
-        """Tables bought one by one, after the first ones."""
+        """Number of tables bought one by one, after the first tables."""
         self.answers: list[NoisyAnswer] = []
 
     @property
@@ -82,7 +83,7 @@ class Questions:
         return self._within
 
     def left(self) -> Fraction:
-        """What is not spent yet."""
+        """The part of epsilon that is not spent yet."""
         return Fraction(int(self._curator.left(self._root)[0]), NANO)
 
     def size(self, price: Fraction) -> int:
@@ -91,7 +92,7 @@ class Questions:
         return int(self._keep("number of records", noisy, [1], [{"columns": [], "edges": []}])[0][0])
 
     def grow(self, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
-        """Refined edges of these columns by trees below the root cells."""
+        """Refined edges of these columns, from trees grown below the given cells."""
         stop = PrivTree.within(_nano(price) // len(roots), theta, 2, self._persons)
         columns = tuple(sorted(roots))
         trees = ValueTrees(columns, tuple(roots[column] for column in columns), self._sizes)
@@ -126,7 +127,7 @@ class Questions:
         self._within = ColumnCells(tuple(edge.copy() for edge in edges))
 
     def hub(self, columns: Sequence[int], price: Fraction) -> int:
-        """One of these columns, by its mean dependence with the others."""
+        """The column among these that the others depend on most, chosen with noise."""
         asked = Hubs(self.within, tuple(columns))
         return self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column")
 
@@ -139,7 +140,7 @@ class Questions:
         return self._keep(why, noisy, [table.cells for table in tables], about)
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
-        """One surviving candidate, by its distance from the model."""
+        """The surviving candidate farthest from its model, chosen with noise."""
         if self._round is None or self._round.tables is not candidates.tables:
             self._round = TableRound(self.within, candidates.tables, candidates.share, candidates.seed)
         asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
@@ -171,7 +172,7 @@ class Questions:
         return found.reshape(tree.leaves, classes)
 
     def _keep(self, why: str, noisy: Noisy, sizes: Sequence[int], about: Sequence[CellsOf]) -> list[Ints]:
-        """Notes the noisy counts of several tables and gives them one by one."""
+        """Notes the noisy counts of several tables and returns them table by table."""
         found = np.split(noisy.value[0], np.cumsum(sizes)[:-1])
         for values, words in zip(found, about, strict=True):
             rate = int(noisy.rate_num[0]), noisy.rate_den

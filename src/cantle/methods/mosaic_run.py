@@ -78,7 +78,7 @@ class MosaicRun:
         return float(price) / (sensitivity * self.persons)
 
     def _usable_target(self) -> int | None:
-        """The target if it has 2 to 8 cells and is not the only column (corrections.md A4)."""
+        """The target if it has 2 to 8 cells and is not the only column."""
         few = self.target is not None and 2 <= self.columns[self.target].codes <= rules.MOST_CLASSES
         return self.target if few and len(self.columns) > 1 else None
 
@@ -97,27 +97,35 @@ class MosaicRun:
         self.start = rules.opening(noisy, rate, len(self.wide), round_values, sizes, self.accuracy(noisy))
 
     def _shape_cells(self) -> None:
-        """The cells of wide columns: 16 widths under the low rule; tree and spikes, or one heavy value."""
+        """The cells of wide columns, refined as far as the budget allows; all other columns have theirs already."""
         widths = LOW_WIDTHS if self.start.low else WIDTHS
         roots = {number: starting_edges(self.columns[number], widths) for number in self.wide}
-        if self.wide and self.start.gate:
-            roots = self.questions.grow(roots, self.start.theta, self._price(rules.TREE))
-            scale = self.persons * len(self.wide) / float(self._price(rules.SPIKES))
-            searches = [self._search(number, roots[number], scale) for number in self.wide]
-            for search, (codes, counts) in zip(
-                searches, self.questions.spikes(searches, self._price(rules.SPIKES)), strict=True
-            ):
-                roots[search.column] = with_single_values(roots[search.column], largest_spikes(codes, counts))
-        elif self.wide:
-            searches = [self._search(number, roots[number], 1.0) for number in self.wide]
-            price = self._price(rules.SHUT)
-            none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
-            heavy = self.questions.heaviest(searches, ceil(none), price)
-            if heavy is not None:
-                roots[heavy[0]] = with_single_values(roots[heavy[0]], np.array([heavy[1]]))
+        if self.wide:
+            roots = self._refined(roots) if self.start.gate else self._with_heaviest(roots)
         for number, edges in roots.items():
             self.edges[number] = with_null(self.columns[number], edges)
         self.questions.set_cells(self.edges)
+
+    def _refined(self, roots: dict[int, Ints]) -> dict[int, Ints]:
+        """The cells halved where trees find many records, and frequent values cut out as cells of their own."""
+        grown = self.questions.grow(roots, self.start.theta, self._price(rules.TREE))
+        scale = self.persons * len(self.wide) / float(self._price(rules.SPIKES))
+        searches = [self._search(number, grown[number], scale) for number in self.wide]
+        answers = self.questions.spikes(searches, self._price(rules.SPIKES))
+        for search, (codes, counts) in zip(searches, answers, strict=True):
+            grown[search.column] = with_single_values(grown[search.column], largest_spikes(codes, counts))
+        return grown
+
+    def _with_heaviest(self, roots: dict[int, Ints]) -> dict[int, Ints]:
+        """The cells with one frequent value of one column cut out, if there is one."""
+        searches = [self._search(number, roots[number], 1.0) for number in self.wide]
+        price = self._price(rules.SHUT)
+        none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
+        heaviest = self.questions.heaviest(searches, ceil(none), price)
+        if heaviest is None:
+            return roots
+        column, code = heaviest
+        return {**roots, column: with_single_values(roots[column], np.array([code]))}
 
     def _search(self, number: int, edges: Ints, scale: float) -> SpikeSearch:
         column = self.columns[number]
@@ -128,7 +136,7 @@ class MosaicRun:
         return SpikeSearch(number, column.values, classes, tuple(thresholds), tuple(single.tolist()))
 
     def _choose_lead(self) -> None:
-        """Without a target, in a wide table, a hub column takes its place (mosaic.md 7 E, corrections.md A5)."""
+        """Without a target, a hub column stands in for it in a table of many columns."""
         hub = False
         if self.lead is None and len(self.columns) >= rules.HUB_COLUMNS:
             few = [number for number, size in enumerate(self._sizes()) if 3 <= size <= rules.MOST_CLASSES]
@@ -215,7 +223,7 @@ class MosaicRun:
         return None
 
     def _table_sets(self, found: Sequence[Grouped], pool: DraftPool) -> CandidateTables:
-        """The candidates with their models from the draft and their penalties (corrections.md A7)."""
+        """The candidates with their models from the draft and their penalties."""
         plan = self.plan
         share = min(Fraction(1), Fraction(SUBSET, self.start.n0))
         tables = tuple(question(members, groups, self.fitted.groupings) for members, groups in found)
@@ -244,7 +252,7 @@ class MosaicRun:
             self.errors[1] += float(((noisy - expected) ** 2).sum()) - noise
 
     def _repeat(self) -> None:
-        """No unchosen set is left: the tables left over are second measurements of the chosen ones in turn (E5).
+        """No unchosen set is left: the tables left over are second measurements of the chosen ones in turn.
 
         They need no choice, so its price goes to the table.
         """

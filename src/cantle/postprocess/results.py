@@ -1,4 +1,4 @@
-"""What a method hands over after the curator is sealed, ready to become a release."""
+"""Results of a method, ready to become a release once the curator is sealed."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class KeptPartitions:
 def agree(parts: Counted, leaves: Counted, levels: list[Ints]) -> tuple[Floats, Floats]:
     """Estimates of all leaves, and of how many records of each partition are in none of its kept sub-partitions.
 
-    The kept sub-partitions of a partition hold at most its records (privacy.md 5.6). Where the noisy counts exceed
+    The kept sub-partitions of a partition hold at most its records. Where the noisy counts exceed
     that, both sides change in proportion to their variances: from the leaves up, the sum raises the partition's count;
     from the root down, the count lowers the sum.
     """

@@ -77,7 +77,7 @@ class Draws:
         return segments.answer(np.array([0, len(cells)]), cells, values)
 
     def tests(self, ids: Ints, exact_counts: Ints, tests: Ints, stop: PrivTree, records: int) -> Bools:
-        """Whether each region passes its stop test, of which it has had so many before."""
+        """Whether each region passes its stop test; `tests` is the number of tests on its path before this one."""
         return self._above(Lanes(self.number, ids), stop.biased(exact_counts, tests), stop, records)
 
     def tree_test(self, stop: PrivTree, records: int) -> Test:

@@ -1,4 +1,4 @@
-"""What `baskets` may ask of sets, each with its L1 sensitivity and the proof of it.
+"""Queries of `baskets` about sets, each with its L1 sensitivity and a proof.
 
 All of them look at every record, uncut, so only the unsplit root of an engine that cuts no record may be asked. A query
 is its own key. Which items or bins are asked about is public: it must follow from the schema and from noisy answers.
@@ -22,10 +22,13 @@ from cantle.trusted.geometry.set_parts import PARTS
 from cantle.trusted.keys import are_ints
 
 MOST_COUNTED = 64
-"""Items or pairs of a record that may count in full, at most."""
+"""Most items or pairs of a record that may count in full."""
+
 MOST_HEAD = 10
+"""Most items whose patterns are counted together: 2^10 cells."""
+
 MOST_TOP = 4096
-"""Items whose pairs may be asked about, at most."""
+"""Most items whose pairs are counted."""
 
 
 def _is_whole(nodes: Partitions, domain: object) -> bool:

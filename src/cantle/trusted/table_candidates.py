@@ -1,4 +1,4 @@
-"""What `mosaic` may choose from: tables, heavy values, hubs; and the scores, each with its range and the proof of it.
+"""Candidates of `mosaic`: tables, frequent values and hub columns; and their scores, each with its range and a proof.
 
 As in scores.py, claims hold for up to 2^52 records. tests/laws/test_table_candidates.py checks them by brute force.
 """
@@ -24,10 +24,10 @@ from cantle.trusted.table_keys import TableCounts, is_whole
 from cantle.trusted.table_queries import ValueSearch, are_searches
 
 MOST_MODEL, MOST_PENALTY = 1 << 52, 1 << 60
-"""Entries of models, which add up to less than 2^60, and penalties either way: no score leaves 64 bits."""
+"""Largest entry of a model (a model adds up to less than 2^60) and largest penalty: every score fits 64 bits."""
 
 MOST_TOGETHER = 1 << 22
-"""Counts that the tables of hubs take together in one question to the engine."""
+"""Most counts of the tables of hubs that are asked of the engine together."""
 
 
 # ---- the distance of a table from a model -------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class TableRound:
 
 @dataclass(frozen=True, eq=False)
 class TableSets:
-    """The tables of a round that are still in the running, with public models and penalties; permute-and-flip.
+    """The tables of a round that may still be chosen, with public models and penalties; permute-and-flip.
 
     Models, penalties and the ascending list `left` may depend on noisy answers, earlier choices and public dice; they
     are fixed before the question. With a share below 1 models and penalties are those of the subset: nothing is divided
@@ -227,7 +227,7 @@ class HeavyValues:
         search, number = self.searches[int(found.search[row])], int(found.number[row])
         if found.code[row] >= 0:
             return search.column, int(found.code[row])
-        # The how-manieth rank that is not taken: each taken one before it moves it on by one.
+        # `within` counts only ranks that are not taken, so every taken rank before it moves it on by one.
         taken = found.taken[row]
         rank = within + int(np.searchsorted(taken - np.arange(len(taken)), within, side="right"))
         return search.column, int(search.classes.code(np.array([rank]), number)[0])
@@ -267,7 +267,7 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class Hubs:
-    """The columns that may take the place of a target, scored by how much the others depend on them."""
+    """The columns that can stand in for a target, scored by how much the others depend on them."""
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
@@ -311,7 +311,7 @@ class Hubs:
         return tuple(CrossTable((j, hub), (groups[j], groups[hub])) for j in range(len(sizes)) if j != hub)
 
     def _together(self) -> Iterator[list[int]]:
-        """The columns, as many at a time as can be counted together."""
+        """The columns in groups whose tables can be counted together."""
         some, cells = list[int](), 0
         for hub in self.columns:
             more = sum(table.cells for table in self._tables(hub))

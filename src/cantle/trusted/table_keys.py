@@ -1,7 +1,7 @@
-"""What engines count for `mosaic`: many small tables of grouped columns at once, over the whole data.
+"""Keys of `mosaic`: many small tables of grouped columns, counted together over the whole data.
 
-As in keys.py, a key is public and `fits` judges it without records. All of these look at every record, so they fit the
-unsplit root only, and a domain without classes of its own: here the target is a column like the others.
+As in keys.py, a key is public, and `fits` checks it without records. All of these look at every record, so they fit
+only the unsplit root, and only a domain without a separate class: here the target is a column like the others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def is_whole(nodes: Frontier, domain: Domain) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TableCounts:
-    """The counts of several cross tables, one after the other; of a subset of the records where one is named."""
+    """The counts of several cross tables, one after the other; if a subset is given, of its records only."""
 
     within: ColumnCells
     tables: tuple[CrossTable, ...]

@@ -1,4 +1,4 @@
-"""What `mosaic` may count, each question with its L1 sensitivity and the proof of it.
+"""Queries of `mosaic` about a table, each with its L1 sensitivity and a proof.
 
 tests/laws/test_table_queries.py checks every bound by brute force.
 """
@@ -19,7 +19,7 @@ from cantle.trusted.keys import CodeTable, Domain, are_ints
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts, is_whole
 
 MOST_VALUES = 1 << 53
-"""Values of a column that is searched for spikes."""
+"""Most values of a column that is searched for frequent ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class ValueSearch:
     skip: tuple[int, ...] = ()
 
     def fits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether these are values of a column of so many codes; null, which may be the last code, is not searched."""
+        """Whether these are values of such a column; null, which may be the last code, is not searched."""
         if not are_ints((self.column, self.values)) or not 0 <= self.column < len(sizes):
             return False
         size = sizes[self.column]
@@ -160,7 +160,7 @@ class Spikes:
         return len(self.searches) * unit.max_records
 
     def values(self, segment: Ints, cell: Ints) -> list[tuple[Ints, Ints]]:
-        """For each search the codes behind (segment, cell), ascending, and where each stands in the arrays given."""
+        """For each search the codes behind (segment, cell), ascending, and the position of each in the given arrays."""
         found, first = [], 0
         for search in self.searches:
             codes, places = [], []

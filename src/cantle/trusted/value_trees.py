@@ -1,7 +1,7 @@
-"""Binary trees over the values of columns, grown inside the curator (`Curator.grow`): where cells of a column lie.
+"""Binary trees over the values of wide columns, grown inside the curator (`Curator.grow`) to place their cells.
 
-Each tree starts from public cells, a test decides whether a cell is halved, and only the leaves are given. This is
-PrivTree (stop_test.py) on one column at a time.
+Each tree starts from public cells, a stop test decides whether a cell is halved, and only the leaves are returned. This
+is PrivTree (stop_test.py) on one column at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cantle.trusted.keys import CodeTable, Domain, are_ints
 from cantle.trusted.table_keys import is_whole
 
 MOST_DEPTH = 64
-"""Halves of halves of a span of 64-bit numbers end before."""
+"""No tree is deeper: halving a span of 64-bit numbers ends earlier."""
 
 Test = Callable[[int, int, Ints, Ints], Bools]
 """From a column, a depth, the first codes of cells and their exact counts to whether each is worth halving."""
@@ -27,8 +27,8 @@ Test = Callable[[int, int, Ints, Ints], Bools]
 
 @dataclass(frozen=True, eq=False)
 class ValueTrees:
-    """Columns, each once, and the edges of the cells that their trees start from; null, if it is the last code, is in
-    no cell."""
+    """Columns, each listed once, and the edges of the cells that their trees start from. If the last code is null, no
+    cell holds it."""
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True

@@ -46,7 +46,7 @@ def _search(running: Floats, at: float, first: int, last: int) -> int:
 
 @compiled
 def _guide(running: Floats, parts: int) -> Int32s:
-    """For each of so many equal parts of the whole, the first place that may hold a point of it."""
+    """For each of `parts` equal parts of the whole, the first place that may hold a point of it."""
     guide, place = np.empty(parts + 2, np.int32), 0
     for part in range(parts + 2):
         while place < len(running) - 1 and running[place] <= running[-1] * (part - 1) / parts:

@@ -1,7 +1,7 @@
 """Public rules of `baskets`: how many items and pairs of a record count, which items, what is given. Post-processing.
 
 Every rule reads noisy answers, the size of the universe and epsilon per record (epsilon / k for persons of at most k
-records; corrections section 5). None reads a record. The constants were chosen on the seven public development sets
+records). None reads a record. The constants were chosen on the seven public development sets
 together: tags-math-sx, kosarak-5-25, email-eu-sets, retail, bms-webview-1, bms-webview-2, t10i4d100k.
 """
 
@@ -21,7 +21,8 @@ SIZES_SHARE = Fraction(4, 100)
 HEAD_SHARE = Fraction(5, 100)
 ITEMS_SHARE = (0.25, 0.5)
 POOR = 15_000.0
-"""Records times epsilon below which no pairs are bought."""
+"""Records times epsilon below which no pairs are asked."""
+
 RICH = 50_000.0
 """Records times epsilon from which on at least half of all occurrences must be counted."""
 

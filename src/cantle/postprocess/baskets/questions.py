@@ -1,9 +1,9 @@
-"""The questions of `baskets` and what follows from each answer: plans, fits, the next question. Post-processing.
+"""The questions of `baskets`, and what follows from each answer: fits, plans, the next question. Post-processing.
 
 Whoever answers is an `Asker`: the curator while a release is made (cantle.methods.baskets), the released numbers when
-one is checked or drawn from again (cantle.release.basket_answers). The shares of epsilon are baskets.md (a) with
-corrections E10, E11, A10 and table T: sizes 4 %, items 25 to 50 %, head patterns 5 % where there is a head, pairs the
-rest. Where records times epsilon are too few for pairs, or without pairs, items get all that is left.
+one is checked or drawn from again (cantle.release.basket_answers). The shares of epsilon:
+sizes 4 %, items 25 to 50 %, head patterns 5 % if there is a head, pairs the rest. If pairs are off, or records times
+epsilon are too few for them, items get all that is left.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS
 
 LEAST = 1000
-"""Nano-units of epsilon that leave every question at least one."""
+"""Fewest nano-units of epsilon that leave at least one for every question."""
 
 
 PAID = {"sizes": "set sizes", "items": "item supports", "head": "head patterns", "pairs": "pairs of items"}
@@ -44,7 +44,7 @@ PAID = {"sizes": "set sizes", "items": "item supports", "head": "head patterns",
 
 
 class Asker(Protocol):
-    """Who answers. Prices are whole nano-units of epsilon."""
+    """Answers the questions. Prices are whole nano-units of epsilon."""
 
     @property
     def left(self) -> int:

@@ -11,7 +11,7 @@ from cantle.trusted.geometry.boxes import Ints
 
 _SINGLE = 8  # sizes that have a bin of their own
 _OCTAVES = 7  # octaves of wider bins, four bins each; the last bin is open
-_SURE = (4.0, 3.0, 2.0)  # standard deviations that a tail must exceed to be kept; fewer if no tail exceeds so many
+_SURE = (4.0, 3.0, 2.0)  # standard deviations that a tail must exceed to be kept; fewer if no tail exceeds them
 _STEEP = 1.0  # steepest change of ln(count) per item inside a bin
 
 
@@ -31,7 +31,7 @@ class SizeModel:
     """How many records have each size: `count[k]` records of `size[k]` items, `total` records in all.
 
     `total` is the noisy number itself, which may be 0 or less; `count` always has some mass, so that rules that divide
-    by it are safe (corrections A10: N <= 0 means N = 1 in rules).
+    by it are safe.
     """
 
     size: Ints

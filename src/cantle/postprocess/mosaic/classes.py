@@ -1,4 +1,4 @@
-"""Learned classes: a mixture of a few kinds of records that explains all noisy tables together (mosaic.md 7 D)."""
+"""Learned classes: a mixture of a few kinds of records that explains all noisy tables together."""
 
 from __future__ import annotations
 

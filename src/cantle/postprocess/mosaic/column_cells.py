@@ -1,4 +1,4 @@
-"""Cells of columns: public spans of values that the tables of `mosaic` count (mosaic.md 1, 6; corrections.md A1, A2).
+"""Cells of columns: public spans of values that the tables of `mosaic` count.
 
 A column of up to 64 values and every category have one cell per value. A wider numeric column starts with equal widths,
 single cells for its lowest value and for zero, and a 1-2-5 ladder away from both; noisy answers may refine it. Null is
@@ -30,7 +30,7 @@ FEWEST_MULTIPLES = 8
 
 @dataclass(frozen=True)
 class Column:
-    """What is public about a column: how many values it has and which of them are alike."""
+    """Public facts about a column: how many values it has, and which of them belong together."""
 
     name: str
     values: int
@@ -60,7 +60,7 @@ class Column:
 
 
 def column_of(attribute: Attribute) -> Column:
-    """What is public about a column of a domain."""
+    """The public facts about a column of a domain."""
     scale = attribute.scale
     if isinstance(scale, Steps):
         rounds = scale.type in ("integer", "number") and scale.first % scale.step == 0
@@ -113,7 +113,7 @@ def with_single_values(edges: Ints, codes: Ints) -> Ints:
 
 
 def largest_spikes(codes: Ints, counts: Ints) -> Ints:
-    """The codes of the 24 largest counts, ties by code (corrections.md E10)."""
+    """The codes of the 24 largest counts, ties by code."""
     order = np.lexsort((codes, -counts))[:MOST_SPIKES]
     return np.sort(codes[order])
 

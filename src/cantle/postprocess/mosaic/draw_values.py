@@ -1,4 +1,4 @@
-"""Values inside cells: uniform whole numbers, some of them moved to round values (heaps, mosaic.md 6)."""
+"""Values inside cells: uniform whole numbers, some of them moved to round values, where people heap them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def heap_groups(masses: Floats, single: Bools, scale: float, total: float) -> In
 
 
 def heaps(table: HeapTable, noisy: Ints, masses: Floats, scale: float) -> Heaps:
-    """The excess of round values over uniform draws, where it stands out of the noise (corrections.md E17)."""
+    """The excess of round values over uniform draws, where it stands out of the noise."""
     groups, classes = table.shape
     counts = noisy.reshape(groups, classes).astype(np.float64)
     uniform = np.zeros((groups, classes))

@@ -1,4 +1,4 @@
-"""What noisy answers say about a table, and records drawn from that: the same in a run and from a saved release."""
+"""Estimates from noisy answers about a table, and records drawn from them, in a run and from a saved release alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.trusted.geometry.boxes import Ints
 
 DOUBT = 2.0
-"""Standard deviations below which a piece of a wide column is emptied, once its cells were refined (mosaic.md 8: Z)."""
+"""Standard deviations below which a piece of a wide column is emptied, once its cells were refined."""
 
 """Public dice of a run by use; `records` and `classes` draw the records, the others serve choices before them."""
 
@@ -78,7 +78,7 @@ class Fitted:
         return learn_classes(tables, self.one_way, self.groupings, self.total, dice)
 
     def model(self, learned: Learned) -> Model:
-        """What records are drawn from now."""
+        """The model that records are drawn from now."""
         given = []
         for number, p in enumerate(self.one_way):
             if number in self.class_tables:
@@ -94,17 +94,17 @@ class Fitted:
         return Model(one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead)
 
     def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
-        """Cells of so many records, one array per column."""
+        """Cells of this many records, one array per column."""
         return generate(self.model(learned), records, dice)
 
     def labels(self) -> Labels:
-        """What draws the two-valued target last."""
+        """The model that draws the two-valued target, last of all columns."""
         assert self.lead is not None
         with_target = [table for table in self.tables if self.lead in table.columns]
         return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Ints]:
-        """Codes of the first so many records, one array per column."""
+        """Codes of the first `records` records, one array per column."""
         return [
             draw_values(part, edges, self.heaps.get(column), dice)[:records]
             for column, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
@@ -120,7 +120,7 @@ def first_tables(
     answers: Sequence[Ints],
     variance: float,
 ) -> Fitted:
-    """What the tables of step 2 say: one per column but the leading one, in order, with their noise variance.
+    """The estimates from the first tables: one per column but the leading one, in order, with their noise variance.
 
     `size` is the noisy number of records with its variance.
     """

@@ -1,4 +1,4 @@
-"""The model of a table that noisy answers define, and records drawn from it (mosaic.md 1, GENERATE)."""
+"""The model of a table that noisy answers define, and records drawn from it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Model:
 
 
 def kernels(records: int) -> Regression:
-    """The compiled kernels where numba is there and they pay, else the plain functions; both give the same records."""
+    """The compiled kernels if numba is installed and they pay off, else the plain functions; both draw the same."""
     if records >= COMPILED_FROM and find_spec("numba") is not None:
         from cantle.postprocess.mosaic import _generate_kernels
 
@@ -155,18 +155,14 @@ def _fit(
     lead: Codes,
     engine: Regression,
 ) -> Floats:
-    """Factors of every sub-table, fitted level by level on some of the records; the anchor's factors come last."""
-    refined = first.shape[1]
+    """Factors of every sub-table, fitted level by level on some of the records.
+
+    The last factors are those of the anchor: the column's distribution given the leading column, or its one-way
+    distribution if classes were learned. Every level ends with it.
+    """
+    refined, anchor, by_lead = first.shape[1], len(tables), model.mixture is None
     lead = lead[:FITTED]
-    index = np.empty((len(tables) + 1, len(lead)), dtype=np.uint16)
-    groups = np.empty((len(tables) + 1, refined), dtype=np.uint16)
-    for number, table in enumerate(tables):
-        index[number] = _rows_of(model, table, drawn, FITTED)
-        groups[number] = model.groupings[column].coarsen(refined, table.groups)
-    anchor = len(tables)
-    by_lead = model.mixture is None
-    index[anchor] = lead if by_lead else 0
-    groups[anchor] = np.arange(refined)
+    index, groups = _places(model, column, tables, refined, drawn, lead if by_lead else np.zeros_like(lead))
     grouping = model.groupings[column].map(refined)
     goal = first if by_lead else np.bincount(grouping, model.one_way[column])[None, :]
     widths = np.array([*(table.groups for table in tables), refined], dtype=np.int64)
@@ -188,6 +184,19 @@ def _fit(
         order = np.tile(np.array(used, dtype=np.int64), sweeps)
         engine.rake(rows, index, groups, goals, starts, widths, factors, order)
     return factors
+
+
+def _places(
+    model: Model, column: int, tables: list[SubTable], refined: int, drawn: dict[int, Codes], anchor_rows: Codes
+) -> tuple[Codes, Codes]:
+    """For each sub-table, and last the anchor: the row of each record, and the group of each refined group."""
+    index = np.empty((len(tables) + 1, len(anchor_rows)), dtype=np.uint16)
+    groups = np.empty((len(tables) + 1, refined), dtype=np.uint16)
+    for number, table in enumerate(tables):
+        index[number] = _rows_of(model, table, drawn, FITTED)
+        groups[number] = model.groupings[column].coarsen(refined, table.groups)
+    index[-1], groups[-1] = anchor_rows, np.arange(refined)
+    return index, groups
 
 
 def _believe(table: SubTable, rows: Floats, index: Codes, starts: Ints, total: float) -> None:

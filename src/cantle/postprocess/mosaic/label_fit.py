@@ -1,4 +1,4 @@
-"""A logistic model of a two-valued target, fitted to noisy tables instead of records (FIT, mosaic.md 7 C).
+"""A logistic model of a two-valued target, fitted to noisy tables instead of records.
 
 logit p(x) = t0 + one effect per cell of each block; a block is one noisy table with the target, seen as a partition of
 the drafted records. Each cell's misfit is weighed by its own noise, so that raking's overfitting does not happen.

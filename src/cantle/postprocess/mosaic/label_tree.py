@@ -1,4 +1,4 @@
-"""A public tree over drafted records whose leaves separate their fitted probabilities of the target (mosaic.md 7 C)."""
+"""A public tree over drafted records whose leaves separate their fitted probabilities of the target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Cut = tuple[float, int, Ints, int, Bools]
 """Minus the gain of a cut, the node, its records, the column, and which cells go left."""
 
 FEWEST = 10
-"""Drafted records that a leaf must have."""
+"""Fewest drafted records of a leaf."""
 
 
 def label_tree(
@@ -103,7 +103,7 @@ def parent_leaves(tree: LabelTree) -> Ints:
 
 
 def cut_back(parent_leaf: Ints, leaves: int) -> Ints:
-    """For each leaf its number in the tree of the first so many leaves."""
+    """For each leaf its number in the tree as it was when it had `leaves` leaves."""
     number = np.arange(len(parent_leaf))
     while (number >= leaves).any():
         number = np.where(number >= leaves, parent_leaf[number], number)

@@ -1,4 +1,4 @@
-"""What the noisy tables say about one column given columns that are drawn already (mosaic.md 1, GENERATE).
+"""Sub-tables: noisy counts of one column given columns that are drawn already.
 
 Each measured pair is used at up to 3 groups per side (level 1), up to 8 (level 2) and as measured (level 3); a table
 with several drawn columns also as a whole (level 4). Equal forms from several tables are merged by inverse variance.

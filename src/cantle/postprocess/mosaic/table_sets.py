@@ -1,6 +1,6 @@
-"""Candidate tables of a round and which of them survive a choice (mosaic.md 1, step 3).
+"""Candidate tables of a round, and which of them may still be chosen after a choice.
 
-Public: everything here depends on dice and choices only.
+Public: everything here depends only on dice and on earlier choices.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cantle.trusted.geometry.boxes import Ints
 RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8
 FEWEST_GROUPS = 3
 _OVERLAP = 0.1
-"""Part of a set's pairs that may be in sets chosen in the same round."""
+"""Largest part of a set's pairs that may be in sets chosen in the same round."""
 
 Grouped = tuple[tuple[int, ...], tuple[int, ...]]  # columns, and the number of groups of each
 

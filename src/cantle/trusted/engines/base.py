@@ -156,7 +156,7 @@ class SetsEngine(SplitEngine, Protocol):
         the first split."""
 
     def shorten(self, most: int) -> None:
-        """Cuts every record to at most so many items by a public rule (Claim 28); only before the first split."""
+        """Cuts every record to at most `most` items by a public rule (Claim 28); only before the first split."""
 
     def split(self, positions: Ints, kept: Kept, /) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Public shapes of the tables that `mosaic` counts: cells of columns, cross tables of grouped cells, partitions.
+"""Shapes of the tables that `mosaic` counts, all public: cells of columns, cross tables of grouped cells, label trees.
 
 *Cells* of a column are spans of codes, given by ascending `edges` from 0 to its number of codes. A *map* merges
 neighbouring cells into groups. Every record has one code in each column, so one cell and one group.
@@ -55,7 +55,7 @@ class ColumnCells:
         return tuple(len(edge) - 1 for edge in self.edges)
 
     def fits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether these are cells of columns of so many codes."""
+        """Whether these are cells of columns with these numbers of codes."""
         pairs = zip(self.edges, sizes, strict=False)
         known = type(self.edges) is tuple and len(self.edges) == len(sizes) > 0
         return known and all(are_edges(edge, size) and len(edge) <= MOST_CELLS + 1 for edge, size in pairs)
@@ -100,9 +100,9 @@ class CrossTable:
         return prod(self.shape)
 
     def fits(self, sizes: tuple[int, ...], known_maps: set[tuple[int, int]]) -> bool:
-        """Whether this is a table over columns of so many cells: each column once, maps ascending onto 0 .. g - 1.
+        """Whether this is a table over columns with these numbers of cells: each column once, each map onto 0 .. g - 1.
 
-        `known_maps` are those found to be maps of so many cells in the same question; tables share many of them.
+        `known_maps` lists maps that were checked already in the same question; tables share many of them.
         """
         if type(self.columns) is not tuple or type(self.maps) is not tuple or len(self.columns) != len(self.maps):
             return False
@@ -126,7 +126,7 @@ def _is_map(map_: object, cells: int) -> bool:
 
 
 def are_tables(tables: object, sizes: tuple[int, ...]) -> bool:
-    """Whether these are cross tables over columns of so many cells, not too large together."""
+    """Whether these are cross tables over columns with these numbers of cells, not too large together."""
     if type(tables) is not tuple or not tables:
         return False
     known_maps = set[tuple[int, int]]()
@@ -204,7 +204,7 @@ class HeapTable:
         return int(self.group.max()) + 1, len(self.classes.periods)
 
     def fits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether this is such a table of a column of so many codes."""
+        """Whether this is such a table, for columns with these numbers of codes."""
         if type(self.column) is not int or not 0 <= self.column < len(sizes):
             return False
         if not are_edges(self.edges, sizes[self.column]) or not is_int64_array(self.group, len(self.edges) - 1):

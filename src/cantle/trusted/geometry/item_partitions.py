@@ -187,7 +187,7 @@ class Partitions:
 
     @property
     def patterns(self) -> Ints:
-        """How many non-empty sets of children a record can touch, M of privacy.md 5.2."""
+        """How many non-empty sets of children a record can touch."""
         return number(self.fan, self.room)
 
     def children(self, rows: Ints, cells: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""How much of a long record counts: every item or pair of it equally, in whole parts.
+"""Parts of long records: every item or pair of a record counts equally, in whole parts of one count.
 
 A record that may count with `most` of its items counts with all of them, each with the part most / size, in units of
 1 / PARTS and rounded down. The L1 bound is that of a cut to `most` items, the expectation is that of a cut by dice, but
@@ -30,7 +30,7 @@ def item_parts(size: Ints, most: int) -> Ints:
 
 
 def pair_parts(top: Ints, most: int) -> Ints:
-    """The part with which each pair of records of so many top items counts.
+    """The part with which each pair of a record with this many top items counts.
 
     >>> pair_parts(np.array([1, 2, 4, 257]), 3).tolist()
     [5040, 5040, 2520, 0]

@@ -1,4 +1,4 @@
-"""Which records take part where scores use a subset: a public rule of a record's codes and copy number.
+"""The subset of records that scores use in large data: a public rule on a record's codes and copy number.
 
 Let j = 1, 2, ... number the records that have the same codes x. A record takes part iff H(seed, x, j) < share * PRIME.
 H is public; it uses whole numbers below 2^62 only, so that a database computes it as well as this process:
@@ -36,11 +36,11 @@ class Subset:
 
     @property
     def below(self) -> int:
-        """Hashes below it take part."""
+        """Records with a hash below this take part."""
         return self.share.numerator * PRIME // self.share.denominator
 
     def multipliers(self, columns: int) -> list[int]:
-        """The multipliers of the columns, of the copy number, and what is added."""
+        """The multipliers of the columns and of the copy number, and the number that is added."""
         words = scramble(
             np.uint64(self.seed) + np.arange(1, columns + 3, dtype=np.uint64) * np.uint64(0xD1B54A32D192ED03)
         )
@@ -61,7 +61,7 @@ class Subset:
 
 
 def copy_numbers(words: npt.NDArray[np.uint64]) -> Ints:
-    """Of each record the how-manieth it is, from 1, among those with the same words; shape (words, records).
+    """The number of each record, from 1, among the records with the same words; `words` has shape (words, records).
 
     Equal records are alike, so it does not matter which of them is called first.
     """

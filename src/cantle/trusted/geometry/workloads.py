@@ -47,7 +47,7 @@ class Questions:
         return Questions(self.starts.copy(), self.column.copy(), self.lo.copy(), self.hi.copy())
 
     def fits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether these are questions about columns of so many cells."""
+        """Whether these are questions about columns with these numbers of cells."""
         conditions = np.size(self.column)
         if not _are_starts(self.starts, conditions, 1):
             return False

@@ -19,6 +19,7 @@ import numpy as np
 from cantle.trusted.noise import exact
 from cantle.trusted.noise.base import Bools, Floats, Ints, Lanes, Noise, Rate, Runs, Words
 from cantle.trusted.noise.enclosure import SPREAD, exp_minus, minus_log_complement
+from cantle.trusted.noise.segment_arrays import passed, spell_out, starts_of, within
 
 # Uses of a lane's words: each use has its own rounds, so no word decides two things.
 _MAIN, _PICK, _PIECE, _PLACE, _EXCESS = (use << 32 for use in range(5))
@@ -118,7 +119,7 @@ class Sampler(Noise):
         if np.any(least < 1) or np.any(np.diff(starts) > total):
             raise ValueError("sparse noise needs at_least >= 1 and at most `total` cells in a segment")
         p, odds = _chances(rate, least)
-        sizes, cells, counts = _spell_out(p > _DENSE, starts, cells, counts, total)
+        sizes, cells, counts = spell_out(p > _DENSE, starts, cells, counts, total)
         owner = np.repeat(np.arange(segments), sizes)
         values = self.laplace(lanes.inner(owner, cells), counts, rate.repeat(sizes))
         keep = values >= least[owner]
@@ -126,10 +127,10 @@ class Sampler(Noise):
         empty = total - sizes
         numbers = self._binomials(lanes, empty, p, odds, rate, least)
         new_owner = np.repeat(np.arange(segments), numbers)
-        slots, rates = lanes.inner(new_owner, _within(numbers)), rate.repeat(numbers)
+        slots, rates = lanes.inner(new_owner, within(numbers)), rate.repeat(numbers)
         ranks = self._distinct(slots, new_owner, empty[new_owner])
         near = numbers[owner] > 0
-        new_cells = ranks + _passed(owner[near], (cells - _within(sizes))[near], new_owner, ranks)
+        new_cells = ranks + passed(owner[near], (cells - within(sizes))[near], new_owner, ranks)
         new_values = least[new_owner]
         for part in _blocks(len(slots)):
             new_values[part] += self._tails(slots.take(part), rates.take(part), _EXCESS, two_sided=False)[0]
@@ -138,7 +139,7 @@ class Sampler(Noise):
         where = np.concatenate([cells[keep], new_cells])
         order = np.lexsort((where, owners))  # by cell, never occupied ones first
         what = np.concatenate([values[keep], new_values])
-        return _starts(np.bincount(owners, minlength=segments)), where[order], what[order]
+        return starts_of(np.bincount(owners, minlength=segments)), where[order], what[order]
 
     def _uniform(self, lanes: Lanes, i: int, use: int, digits: int, bits: int = 64) -> exact.Uniform:
         """The uniform number of lane i, whose first digits were seen in round 0 of this use."""
@@ -160,7 +161,7 @@ class Sampler(Noise):
 
     def _permute_and_flip(self, lanes: Lanes, gaps: Words, heads: Ints, sizes: Ints, rate: Rate) -> Ints:
         """Flag each candidate with probability exp(-rate * gap), return a uniform one of the flagged."""
-        inner = lanes.inner(np.repeat(np.arange(len(sizes)), sizes), _within(sizes))
+        inner = lanes.inner(np.repeat(np.arange(len(sizes)), sizes), within(sizes))
         rates = rate.repeat(sizes)
         words = self.words(inner, _MAIN)
         draw, power = _fraction(words), exp_minus(gaps * rates.floats())
@@ -173,7 +174,7 @@ class Sampler(Noise):
             flags[i] = exact.flag(uniform, num * int(gaps[i]), den)
         numbers = np.add.reduceat(flags, heads, dtype=np.int64)
         picks = self._coin(lanes, numbers, _PICK)
-        return np.asarray(np.flatnonzero(flags)[_starts(numbers)[:-1] + picks] - heads)
+        return np.asarray(np.flatnonzero(flags)[starts_of(numbers)[:-1] + picks] - heads)
 
     def _exponential(
         self, lanes: Lanes, gaps: Words, heads: Ints, sizes: Ints, rate: Rate, inverse: Ints, many: Ints | None
@@ -259,7 +260,7 @@ class Sampler(Noise):
     def _binomials(self, lanes: Lanes, trials: Ints, p: Floats, odds: Floats, rate: Rate, least: Ints) -> Ints:
         """Binomial(trials, p), p = P[Z >= least], as sums of independent pieces of mean at most 17."""
         pieces = 1 + (trials * p / _PIECE_MEAN).astype(np.int64)
-        owner, number = np.repeat(np.arange(len(lanes)), pieces), _within(pieces)
+        owner, number = np.repeat(np.arange(len(lanes)), pieces), within(pieces)
         shares = trials[owner] // pieces[owner] + (number < (trials % pieces)[owner])
         slopes, odds = minus_log_complement(p)[owner], odds[owner]
         inner, rates = lanes.inner(owner, number), rate.repeat(pieces)
@@ -272,7 +273,7 @@ class Sampler(Noise):
                 uniform = self._uniform(inner, at, _PIECE, int(words[i]))
                 sizes[i] = exact.binomial(uniform, int(shares[at]), *rates.exact(at), int(least[owner[at]]))
             successes[part] = sizes
-        return np.add.reduceat(successes, _starts(pieces))[:-1]
+        return np.add.reduceat(successes, starts_of(pieces))[:-1]
 
 
 def _chances(rate: Rate, least: Ints) -> tuple[Floats, Floats]:
@@ -301,31 +302,6 @@ def _invert_binomial(draw: Floats, trials: Ints, slope: Floats, odds: Floats) ->
         total += term
         near |= np.abs(draw - total) <= _PIECE_MARGIN
     return sizes, ~near & (draw < total)
-
-
-def _spell_out(dense: Bools, starts: Ints, cells: Ints, counts: Ints, total: Ints) -> tuple[Ints, Ints, Ints]:
-    """Sizes, cells and counts of the segments, dense ones with all their cells: empty ones have count 0."""
-    given = np.diff(starts)
-    sizes = np.where(dense, total, given)
-    owner = np.repeat(np.arange(len(given)), given)
-    place = _starts(sizes)[owner] + np.where(dense[owner], cells, _within(given))
-    all_cells = _within(sizes)
-    all_counts = np.zeros_like(all_cells)
-    all_cells[place], all_counts[place] = cells, counts
-    return sizes, all_cells, all_counts
-
-
-def _passed(owner: Ints, shifted: Ints, new_owner: Ints, ranks: Ints) -> Ints:
-    """For the rank of an empty cell, the number of occupied cells before it.
-
-    The j-th occupied cell o of a segment (j = 0, 1, ...) has o - j empty cells before it, so it lies before
-    the empty cell of rank r exactly if o - j <= r; `shifted` is o - j.
-    """
-    occupied = np.arange(len(owner) + len(new_owner)) < len(owner)
-    order = np.lexsort((~occupied, np.concatenate([shifted, ranks]), np.concatenate([owner, new_owner])))
-    seen = np.empty(len(order), dtype=np.int64)
-    seen[order] = np.cumsum(occupied[order])
-    return np.asarray(seen[len(owner) :] - np.searchsorted(owner, new_owner))
 
 
 def _tails_plain(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints, Bools]:
@@ -386,15 +362,6 @@ def _powers(gaps: Words, sizes: Ints, rate: Rate) -> Floats:
     if most < len(gaps) and (speed == speed.flat[0]).all():
         return exp_minus(np.arange(most + 1, dtype=np.uint64) * speed.flat[0])[gaps.view(np.int64)]
     return exp_minus(gaps * rate.repeat(sizes).floats())
-
-
-def _starts(sizes: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
-
-
-def _within(sizes: Ints) -> Ints:
-    """0, 1, ..., size-1 for each size in turn."""
-    return np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _same_length(lanes: Lanes, values: Ints) -> None:
