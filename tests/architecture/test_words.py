@@ -66,7 +66,7 @@ def test_the_range_lemma_is_stated() -> None:
 
 
 def test_exact_numbers_are_named_so() -> None:
-    """style.md 3.10: what the engine's tally gives starts with exact_ wherever it is bound in the curator."""
+    """What the engine's tally gives starts with exact_ wherever it is bound in the curator."""
     loops = [node for node in ast.walk(modules()["trusted.curator"]) if isinstance(node, ast.For)]
     targets = [ast.unparse(loop.target) for loop in loops if ".tally(" in ast.unparse(loop.iter)]
     assert targets

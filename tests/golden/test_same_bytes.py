@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from cantle import _fast
+from cantle.methods.auto_sets import BySizes
+from cantle.methods.baskets import Baskets
 from cantle.postprocess.mosaic import generate, label
 from cantle.trusted.geometry import count_tables
 from tests.golden.same_bytes import HASHES, TABLES, all_hashes, table_hashes
@@ -20,6 +22,8 @@ def compile_from(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_fast, "FROM", records)
     for module in (generate, label, count_tables):
         monkeypatch.setattr(module, "COMPILED_FROM", records)
+    for method in (Baskets, BySizes):
+        monkeypatch.setattr(method, "kernels_from", records)
 
 
 def test_releases_are_those_of_the_last_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
