@@ -49,6 +49,7 @@ from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
 from cantle.trusted.queries import ChildSets, ItemSets
+from cantle.trusted.set_queries import ShorterSets
 
 MOST_LISTED = 10**7
 """Most empty cells that one question lists on average; the curator refuses more."""
@@ -166,7 +167,7 @@ class DiffPart:
     def _cut(self, curator: Curator, sizes: AskedSizes) -> Partitions:
         """Cuts records to as many items as their noisy sizes call for."""
         self.most = min(self.tree.size, items_kept(sizes.sizes))
-        return curator.shorten(curator.root(), self.most)
+        return curator.split(curator.root(), ShorterSets(self.most))
 
     # ---- one round ----------------------------------------------------------------------------------------
 

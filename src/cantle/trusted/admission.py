@@ -18,7 +18,7 @@ from cantle.trusted.geometry.item_partitions import Kept, Partitions
 from cantle.trusted.keys import TRUSTED_KEYS, Counted, finest
 from cantle.trusted.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.scores import CUT_QUALITIES, Score
-from cantle.trusted.set_queries import BASKET_KEYS, PairSupports
+from cantle.trusted.set_queries import BASKET_KEYS, PairSupports, ShorterSets
 from cantle.trusted.specialisations import SPECIALISATIONS
 from cantle.trusted.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
 from cantle.trusted.table_keys import CELL_KEYS
@@ -93,24 +93,21 @@ def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> TableEngi
     return table
 
 
-def admit_rule(rule: Rule[Nodes] | Projection, nodes: Nodes, engine: Engine, unit: Unit) -> None:
+def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engine: Engine, unit: Unit) -> None:
     """Refuses rules under which a record would not have exactly one child, or none by a public rule."""
-    require_trusted(rule, (Cuts, Kept, Projection))
+    require_trusted(rule, (Cuts, Kept, Projection, ShorterSets))
     if isinstance(rule, Projection):
         if len(nodes) != 1 or not rule.fits(engine, unit):
             raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
+    elif isinstance(rule, ShorterSets):
+        if engine.kind != "sets" or not isinstance(nodes, Partitions) or len(nodes) != 1 or nodes.depth:
+            raise ParameterError("only sets can be cut to fewer items, and only before the first split")
+        if not rule.fits(nodes):
+            raise ParameterError("the number of items of a record is a whole number, and cannot grow")
     elif engine.kind == "graphs" or type(rule) is not RULES[type(nodes)] or not rule.fits(nodes):
         raise ParameterError(
             "each region needs exactly one cut, strictly inside it; sub-partitions must be distinct and in order"
         )
-
-
-def admit_cut(most: int, nodes: Regions, engine: Engine) -> None:
-    """Refuses to cut records of tables or graphs, of split regions, or to more items than they may have."""
-    if engine.kind != "sets" or not isinstance(nodes, Partitions) or len(nodes) != 1 or nodes.depth:
-        raise ParameterError("only sets can be cut to fewer items, and only before the first split")
-    if type(most) is not int or not 1 <= most <= nodes.most:
-        raise ParameterError("the number of items of a record is a whole number, and cannot grow")
 
 
 def _require_kind(question: Question, nodes: Regions, engine: Engine) -> None:

@@ -19,7 +19,7 @@ from cantle.trusted.budget import NANO, Budget, Price, ReceiptFields, Unit, pric
 from cantle.trusted.cut_candidates import AnyScored, Candidates
 from cantle.trusted.degree_queries import Projection
 from cantle.trusted.draws import Draws
-from cantle.trusted.engines.base import Engine, GraphsEngine, Rule, SetsEngine, SplitEngine
+from cantle.trusted.engines.base import Engine, Rule, SplitEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
@@ -29,6 +29,7 @@ from cantle.trusted.own_error import WORKLOADS, OwnError
 from cantle.trusted.queries import Query, SparseQuery
 from cantle.trusted.scores import Score
 from cantle.trusted.segments import Segments
+from cantle.trusted.set_queries import ShorterSets
 from cantle.trusted.stop_test import PrivTree
 from cantle.trusted.tested_paths import TestedPaths
 from cantle.trusted.value_trees import ValueTrees
@@ -240,15 +241,16 @@ class Curator:
         self.__draws.number += 1
         return self.__draws.coin(ours.ids, faces)
 
-    def split(self, nodes: Nodes, rule: Rule[Nodes] | Projection) -> Nodes:
+    def split(self, nodes: Nodes, rule: Rule[Nodes] | Projection | ShorterSets) -> Nodes:
         """The children of these regions; all other open regions are closed, and their records dropped.
 
-        Free: records follow a public rule, and nothing about them is revealed.
+        Free: records follow a public rule, and nothing about them is revealed. A projection and a cut of all records
+        do not divide the root but replace its records.
         """
         ours, positions, engine, _ = self.__ask(nodes, 1)
         admission.admit_rule(rule, ours, engine, self.__unit)
-        if isinstance(rule, Projection):
-            return cast(Nodes, self.__project(cast(GraphsEngine, engine), rule))
+        if isinstance(rule, Projection | ShorterSets):
+            return cast(Nodes, self.__replace_records(engine, rule))
         times = rule.times(ours)
         ids = self.__budget.inherit(ours.ids, times)
         cast(SplitEngine, engine).split(positions, rule)
@@ -257,27 +259,12 @@ class Curator:
         self.__frontier = children
         return cast(Nodes, children.copy())  # the method gets a copy, so that it cannot change ours
 
-    def shorten(self, root: Partitions, most: int) -> Partitions:
-        """All records cut to at most `most` items, before the first split; free.
-
-        A public rule cuts each record by itself (Claim 28), and `most` is public: it follows from earlier answers. So
-        data sets that differ in one record still do, and every later question is one about the cut records.
-        """
-        ours, _, engine, _ = self.__ask(root, 1)
-        admission.admit_cut(most, ours, engine)
-        sets = cast(SetsEngine, engine)
-        sets.shorten(most)
-        shortened = cast(Partitions, sets.root())
-        self.__frontier = shortened
-        return shortened.copy()
-
-    def __project(self, graph: GraphsEngine, rule: Projection) -> Frontier:
-        """Makes the graph a table of projected degrees, with as many records per node as its unit (Claim 39)."""
+    def __replace_records(self, engine: Engine, rule: Projection | ShorterSets) -> Frontier | Partitions:
+        """Replaces the root's records by what the rule makes of them, and the unit by theirs (Claims 28, 39)."""
         self.__unit = rule.unit(self.__unit)
-        table = graph.as_table(rule.theta)
-        graph.close()
-        root = table.root()
-        self.__engine, self.__frontier = table, root
+        replaced = rule.apply(engine)
+        root = replaced.root()
+        self.__engine, self.__frontier = replaced, root
         return root.copy()
 
     def seal(self) -> ReceiptFields:

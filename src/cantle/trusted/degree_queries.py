@@ -265,6 +265,13 @@ class Projection:
         plain = type(self.theta) is int and engine.kind == "graphs" and unit.kind in ("node", "node-isolate")
         return plain and cast(GraphsEngine, engine).can_project(self.theta)
 
+    def apply(self, engine: Engine) -> Engine:
+        """The table of projected degrees; the graph is closed."""
+        graph = cast(GraphsEngine, engine)
+        table = graph.as_table(self.theta)
+        graph.close()
+        return table
+
     def unit(self, unit: Unit) -> Unit:
         """The number of records of the table that one node can change."""
         return Unit(2 * self.theta + (2 if unit.kind == "node-isolate" else 1), unit.kind)

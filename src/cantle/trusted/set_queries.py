@@ -10,12 +10,12 @@ checks every bound by brute force.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from cantle.trusted.budget import Unit
-from cantle.trusted.engines.base import SetsEngine
+from cantle.trusted.engines.base import Engine, SetsEngine
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
 from cantle.trusted.geometry.set_parts import PARTS
@@ -206,6 +206,30 @@ class SetApart:
         both, noisy = np.concatenate([old, self.always]), np.concatenate([values, listed])
         order = np.argsort(both, kind="stable")
         return both[order], noisy[order]
+
+
+@dataclass(frozen=True)
+class ShorterSets:
+    """All records cut to at most `most` items, before the first split; a rule for `Curator.split`.
+
+    A public rule cuts each record by itself (Claim 28), and `most` is public: it follows from earlier answers. So data
+    sets that differ in one record still do, and every later question is one about the cut records.
+    """
+
+    most: int
+
+    def fits(self, nodes: Partitions) -> bool:
+        """Whether no record may have more items than before."""
+        return type(self.most) is int and 1 <= self.most <= nodes.most
+
+    def unit(self, unit: Unit) -> Unit:
+        return unit
+
+    def apply(self, engine: Engine) -> Engine:
+        """The same engine, its records cut."""
+        sets = cast(SetsEngine, engine)
+        sets.shorten(self.most)
+        return sets
 
 
 BASKET_KEYS = (SetSizes, ItemSupports, HeadPatterns)

@@ -18,6 +18,7 @@ from cantle.trusted.engines.sets import SetEngine, _cut
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.keys import PatternTable, Sizes
 from cantle.trusted.noise import Seeded
+from cantle.trusted.set_queries import ShorterSets
 
 Sets = list[list[int]]
 
@@ -277,11 +278,11 @@ def test_records_shortened_later_are_those_cut_at_once(records: Sets, most: int)
 def test_only_unsplit_sets_are_shortened_and_never_lengthened() -> None:
     tree = ItemTree.of(4, 2, even=True)
     with Curator(engine([[0, 1], [2]], tree, 3), Budget(NANO, Unit()), Seeded(1)) as curator:
-        root = curator.shorten(curator.root(), 2)
+        root = curator.split(curator.root(), ShorterSets(2))
         assert root.most == curator.root().most == 2
         for most in (0, 3, True, 1.0, None):
             with pytest.raises(ParameterError, match="cannot grow"):
-                curator.shorten(root, most)  # type: ignore[arg-type]
+                curator.split(root, ShorterSets(most))  # type: ignore[arg-type]
         parts = curator.split(root, Kept(np.array([0]), np.array([1])))
         with pytest.raises(ParameterError, match="before the first split"):
-            curator.shorten(parts, 1)
+            curator.split(parts, ShorterSets(1))
