@@ -107,9 +107,9 @@ def row(**given: Any) -> dict[str, Any]:
 def bench(*rows: dict[str, Any]) -> Bench:
     names = ("cantle", "python", "numpy", "polars", "numba", "duckdb", "pyspark", "system", "cores", "load", "date")
     facts: dict[str, Any] = dict.fromkeys(names, "x") | {"tables": "generated", "numba": None}
-    facts |= {"help_seconds": 0.1, "load_seconds": 0.3, "kernels_seconds": 0.8}
+    seconds = {"help_seconds": 0.1, "load_seconds": 0.3, "kernels_seconds": 0.8}
     frame = pl.DataFrame(list(rows), schema=COLUMNS, orient="row")
-    return Bench(frame, [Skipped("engine spark", "no Java")], facts, 0.01)
+    return Bench(frame, [Skipped("engine spark", "no Java")], facts, seconds, 0.01)
 
 
 def test_the_best_repeat_counts() -> None:
