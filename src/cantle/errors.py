@@ -16,6 +16,8 @@ CantleError
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import TracebackType
 from typing import NoReturn
 
 CHARGE_NOTE = "the charge to data set"
@@ -81,3 +83,33 @@ def raise_alone(error: Exception) -> NoReturn:
     finally:
         error.__cause__ = error.__context__ = None
         error.__suppress_context__ = True
+
+
+class replacing:
+    """A block in which exceptions of some kinds are replaced by an error that carries no trace of them.
+
+    It is a class: the `__exit__` of a generator-based context manager would keep the library's exception in a variable
+    of its frame, which the traceback of our error passes. Errors of cantle itself leave the block as they are.
+    """
+
+    def __init__(
+        self, kinds: type[BaseException] | tuple[type[BaseException], ...], error: Callable[[BaseException], Exception]
+    ) -> None:
+        self._kinds, self._error = kinds, error
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ours = None
+        if isinstance(error, self._kinds) and not isinstance(error, CantleError):
+            ours = self._error(error)
+        del error, trace  # this frame is one of those that the traceback passes
+        self._leave()
+        if ours is not None:
+            raise_alone(ours)
+
+    def _leave(self) -> None:
+        """What is to be undone at the end of the block."""

@@ -21,6 +21,7 @@ from cantle.data.engine_choice import EngineChoice
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import Sizes
 from tests.laws.strategies import Table, tables
 from tests.release.people import SCHEMA
@@ -87,6 +88,19 @@ def test_grids_are_counted_like_in_memory(backend: Any) -> None:
         engine.close()
 
     check()
+
+
+def test_two_engines_share_a_connection(backend: Any) -> None:
+    """Their temporary tables have names of their own, whichever engine makes or drops one first."""
+    one, two = Table((4,), 1, ((0, 0), (1, 0), (3, 0))), Table((4,), 1, ((2, 0),))
+    engines = [opened(backend, one), opened(backend, two)]
+    cuts, root = Cuts(np.array([0]), np.array([2])), np.array([0])
+    for engine in engines:
+        engine.split(root, cuts)
+    sizes = [np.concatenate([part for *_, part in engine.tally(np.arange(2), Sizes())])[:, 0] for engine in engines]
+    assert [size.tolist() for size in sizes] == [[2, 1], [0, 1]]
+    for engine in engines:
+        engine.close()
 
 
 def test_rules_are_sent_in_several_statements(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
-from cantle.errors import CantleError, EngineError, raise_alone
+from cantle.errors import EngineError, replacing
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import numbers
 from cantle.trusted.geometry.boxes import Cuts, Ints
@@ -62,7 +62,7 @@ class DatabaseEngine(Tables):
 
         self.sizes, self.classes = sizes, class_count
         self._ibis, self._backend, self._own = ibis, codes.get_backend(), own
-        self._chunk_cells, self._tables = chunk_cells, 0
+        self._chunk_cells = chunk_cells
         self._all: Table | None = None
         self._grid: Grid | None = None
         self._placed: Table | None = None
@@ -296,8 +296,7 @@ class DatabaseEngine(Tables):
     @contextmanager
     def _ruled(self, positions: Ints, attribute: Ints, point: Ints) -> Iterator[Table]:
         """The records of these regions, each beside the rule of its region."""
-        self._tables += 1
-        name = f"cantle_rules{self._tables}"
+        name = self._ibis.util.gen_name("cantle_rules")  # other engines may use the same connection
         self._run(f"CREATE TEMPORARY TABLE {name} ({', '.join(f'{column} BIGINT' for column in RULES)})")
         rules = np.stack([positions, np.arange(len(positions)), attribute, point], axis=1).tolist()
         for first in range(0, len(rules), LINES):
@@ -309,8 +308,7 @@ class DatabaseEngine(Tables):
 
     def _keep(self, table: Table) -> Table:
         """The rows of an expression in a temporary table."""
-        self._tables += 1
-        name = f"cantle_part{self._tables}"
+        name = self._ibis.util.gen_name("cantle_part")
         self._run(f"CREATE TEMPORARY TABLE {name} AS {self._compiled(table)}")
         return self._ibis.table(table.schema(), name=name)
 
@@ -346,20 +344,13 @@ class DatabaseEngine(Tables):
         if cursor is not getattr(self._backend, "con", None) and hasattr(cursor, "close"):
             cursor.close()
 
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Replaces the database's errors by a fixed message, because they may quote values."""
-        try:
-            yield
-        except CantleError:
-            raise
-        except Exception:  # noqa: BLE001 - every backend has exceptions of its own
-            raise_alone(
-                EngineError(
-                    "the database failed: it is gone, out of room, or temporary tables are not allowed; "
-                    "look at its log and grant TEMPORARY"
-                )
-            )
+    def _guarded(self) -> replacing:
+        """Replaces the database's errors by a fixed message, because they may quote values.
+
+        Every backend has exceptions of its own.
+        """
+        why = "it is gone, out of room, or temporary tables are not allowed; look at its log and grant TEMPORARY"
+        return replacing(Exception, lambda _: EngineError(f"the database failed: {why}"))
 
 
 def _grouped(table: Table, cell: IntegerValue) -> Table:

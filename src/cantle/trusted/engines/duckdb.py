@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from cantle._arrays import Codes
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone, replacing
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
 from cantle.trusted.engines.table_counts import count_all_words, count_words
@@ -290,14 +290,11 @@ class DuckEngine(Tables):
         with self._guarded():
             self._base.execute(statement)
 
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _guarded(self) -> replacing:
         """Replaces DuckDB's errors by a fixed message, because they may quote values."""
-        try:
-            yield
-        except (self._error, self._arrow.ArrowException, OSError):
-            why = "the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
-            raise_alone(EngineError(f"the duckdb engine failed: {why}"))
+        why = "the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
+        kinds = (self._error, self._arrow.ArrowException, OSError)
+        return replacing(kinds, lambda _: EngineError(f"the duckdb engine failed: {why}"))
 
 
 def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator[Table | RecordBatch]:

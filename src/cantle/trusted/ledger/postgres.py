@@ -9,10 +9,10 @@ server that does not write through to its disk (fsync=off) is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from cantle.errors import LedgerError, MissingExtra, raise_alone
+from cantle.errors import LedgerError, MissingExtra, raise_alone, replacing
 from cantle.trusted.ledger.store import FORM, TABLES, Row, Sql, how_to_create
 
 if TYPE_CHECKING:
@@ -75,20 +75,24 @@ class PostgresStore:
         """One connection and one transaction, committed at the end and undone if anything raises."""
         import psycopg
 
-        try:
-            with psycopg.connect(self._url, autocommit=True, connect_timeout=30) as connection:
-                sql = _runner(connection)
-                sql(begin)
-                yield sql
-                sql("COMMIT")  # if this is not reached, closing the connection undoes the rest
-        except psycopg.Error as error:
-            # The library's message may quote the URL, which may hold a password.
-            kind = f"{type(error).__name__} {error.sqlstate or ''}".strip()
-            raise_alone(
-                LedgerError(
-                    f"cannot use the ledger in {self.where} ({kind}); check the URL, the server and its permissions"
-                )
-            )
+        with self._guarded():
+            connection = psycopg.connect(self._url, autocommit=True, connect_timeout=30)
+        with closing(connection):
+            sql = self._runner(connection)
+            sql(begin)
+            yield sql
+            sql("COMMIT")  # if this is not reached, closing the connection undoes the rest
+
+    def _guarded(self) -> replacing:
+        """Replaces the library's errors, whose message may quote the URL, which may hold a password."""
+        import psycopg
+
+        def ours(error: BaseException) -> LedgerError:
+            kind = f"{type(error).__name__} {getattr(error, 'sqlstate', None) or ''}".strip()
+            rule = f"cannot use the ledger in {self.where} ({kind})"
+            return LedgerError(f"{rule}; check the URL, the server and its permissions")
+
+        return replacing(psycopg.Error, ours)
 
     def _has_tables(self, sql: Sql) -> bool:
         if sql("SELECT to_regclass('cantle_ledger') IS NULL") == [(True,)]:
@@ -97,10 +101,10 @@ class PostgresStore:
             raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
         return True
 
+    def _runner(self, connection: Connection) -> Sql:
+        def sql(statement: str, *values: str | int | None) -> list[Row]:
+            with self._guarded():
+                cursor = connection.execute(statement.replace("?", "%s"), values)
+                return cursor.fetchall() if cursor.description else []
 
-def _runner(connection: Connection) -> Sql:
-    def sql(statement: str, *values: str | int | None) -> list[Row]:
-        cursor = connection.execute(statement.replace("?", "%s"), values)
-        return cursor.fetchall() if cursor.description else []
-
-    return sql
+        return sql

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from cantle.errors import LedgerError, raise_alone
+from cantle.errors import LedgerError, replacing
 from cantle.trusted.ledger.store import FORM, TABLES, Row, Sql, how_to_create
 
 PATIENCE = 120.0
@@ -45,16 +45,16 @@ class SqliteStore:
         if not create:
             self._require_file()
         with self._connected("rwc" if create else "rw") as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            sql = self._runner(connection)
+            sql("BEGIN IMMEDIATE")
             try:
-                sql = _runner(connection)
                 if not self._has_tables(sql):
                     if not create:
                         raise self._empty()
                     for statement in TABLES:
                         sql(statement)
                 yield sql
-                connection.execute("COMMIT")
+                sql("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     connection.execute("ROLLBACK")
@@ -64,8 +64,8 @@ class SqliteStore:
     def reading(self) -> Iterator[Sql]:
         self._require_file()
         with self._connected("rw") as connection:
-            connection.execute("BEGIN")
-            sql = _runner(connection)
+            sql = self._runner(connection)
+            sql("BEGIN")
             if not self._has_tables(sql):
                 raise self._empty()
             yield sql
@@ -82,15 +82,30 @@ class SqliteStore:
         if self._path.is_dir():
             raise LedgerError(f"{self.where} is a folder; a ledger is a file: name one in it")
         address = f"{self._path.absolute().as_uri()}?mode={mode}"
-        try:
-            with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
+        with self._guarded():
+            connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
+        with closing(connection):
+            with self._guarded():
                 self._log_ahead(connection)
                 connection.execute("PRAGMA synchronous=FULL")
-                yield connection
-        except sqlite3.Error as error:
+            yield connection
+
+    def _guarded(self) -> replacing:
+        """Replaces the library's errors."""
+
+        def ours(error: BaseException) -> LedgerError:
             kind = getattr(error, "sqlite_errorname", "") or type(error).__name__
             words = next((text for start, text in _WORDS.items() if kind.startswith(start)), "SQLite refused")
-            raise_alone(LedgerError(f"cannot use the ledger {self.where}: {words} ({kind})"))
+            return LedgerError(f"cannot use the ledger {self.where}: {words} ({kind})")
+
+        return replacing(sqlite3.Error, ours)
+
+    def _runner(self, connection: sqlite3.Connection) -> Sql:
+        def sql(statement: str, *values: str | int | None) -> list[Row]:
+            with self._guarded():
+                return connection.execute(statement, values).fetchall()
+
+        return sql
 
     def _log_ahead(self, connection: sqlite3.Connection) -> None:
         """Switches a new file to the write-ahead log; SQLite itself does not wait for this if the file is locked."""
@@ -118,10 +133,3 @@ class SqliteStore:
         if sql("SELECT form FROM cantle_ledger") != [(FORM,)]:
             raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
         return True
-
-
-def _runner(connection: sqlite3.Connection) -> Sql:
-    def sql(statement: str, *values: str | int | None) -> list[Row]:
-        return connection.execute(statement, values).fetchall()
-
-    return sql
