@@ -31,7 +31,7 @@ def compare_graph(path: Path, release: Release, nodes: Path | None = None) -> Co
     )  # fmt: skip
     edges, labels = degree_groups(max(raw.max(initial=0), released.max(initial=0)))
     counts = [np.diff(np.searchsorted(np.sort(one), edges)) for one in (raw, released)]
-    return Comparison("graph", facts, (Distribution("degrees", labels, counts[0], counts[1], numeric=True),))
+    return Comparison("graph", facts, (Distribution("degrees", labels, counts[0], counts[1], ticks=labels),))
 
 
 def degree_groups(most: int) -> tuple[list[int], tuple[str, ...]]:

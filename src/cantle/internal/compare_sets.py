@@ -59,7 +59,7 @@ def _sizes(private: Ints, released: Ints) -> Distribution:
     labels = (*map(str, range(1, most + 1)), f"{most + 1} or more")
     padded = [np.pad(one, (0, max(0, most + 2 - len(one)))) for one in (private, released)]
     counts = [np.append(one[1 : most + 1], one[most + 1 :].sum()) for one in padded]
-    return Distribution("sizes of sets", labels, counts[0], counts[1], numeric=True)
+    return Distribution("sizes of sets", labels, counts[0], counts[1], ticks=labels)
 
 
 def _matrices(released: SetView, top: Ints, patterns: tuple[Patterns, Patterns], raw: SetView) -> Matrices:

@@ -37,7 +37,7 @@ def compare_table(path: Path, release: Release) -> Comparison:
     columns = tuple(
         Distribution(
             one.name, grouping.labels, grouping.counts(private), grouping.counts(released),
-            _facts(one, private, released), grouping.numeric,
+            _facts(one, private, released), grouping.ticks if grouping.numeric else None,
         )
         for one, grouping, private, released in zip(view.attributes, view.shown, raw, view.codes, strict=True)
     )  # fmt: skip

@@ -33,7 +33,8 @@ class Distribution:
     private: Ints
     released: Ints
     facts: tuple[Fact, ...] = ()
-    numeric: bool = False
+    ticks: tuple[str, ...] | None = None
+    """What an axis writes below the groups, if they are numbers."""
 
     @property
     def distance(self) -> float:

@@ -12,6 +12,7 @@ from cantle.report.content import Figure, Section
 from cantle.report.matrix import heat_map
 from cantle.report.pairs import Floats
 from cantle.report.scatter import error_chart
+from cantle.report.svg import share_text
 
 _PARTS = {"table": "column", "sets": "item", "graph": "part"}
 
@@ -46,15 +47,18 @@ def _card(one: Distribution) -> Figure:
     whole = max(1, int(one.private.sum()))
     scale = whole / max(1, int(one.released.sum()))
     bars = [
-        Bar(label, released * scale, 0, 0, label.split(" to ")[0] if one.numeric else "", label == "missing", private)
-        for label, private, released in zip(one.labels, one.private.tolist(), one.released.tolist(), strict=True)
+        Bar(label, released * scale, 0, 0, tick, label == "missing", private)
+        for label, tick, private, released in zip(
+            one.labels, one.ticks or [""] * len(one.labels), one.private.tolist(), one.released.tolist(), strict=True
+        )
     ]
     label = f"{one.name}: private and released counts. All numbers are in the table below."
-    chart = (upright if one.numeric else lying)(bars, whole, label)
+    chart = (lying if one.ticks is None else upright)(bars, whole, label)
     facts = [("distance", f"{one.distance:.3f}")]
     for fact in one.facts:
         if fact.private is not None and fact.released is not None:
-            facts.append((fact.name, f"{plain(fact.private)}, released {plain(fact.released)}"))
+            words = share_text if fact.name == "missing" else plain
+            facts.append((fact.name, f"{words(fact.private)}, released {words(fact.released)}"))
     groups = zip(one.labels, one.private.tolist(), one.released.tolist(), strict=True)
     rows = [(name, f"{a:,}", f"{b:,}") for name, a, b in groups]
     return Figure(one.name, chart, facts, header=("", "private", "released"), rows=rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cantle.report.svg import Svg, picture, shortened, tag, text
+from cantle.report.svg import Svg, Value, picture, shortened, tag
 
 WIDTH, ROW = 1000.0, 26.0
 _LETTER = 6.2
@@ -39,21 +39,19 @@ def icicle(root: Node, label: str) -> Svg:
     whole, deepest = max(1, root.count), 0
     parts: list[Svg] = []
     for depth, left, node in root.walk():
-        if node.count / whole < _THINNEST or len(parts) >= MOST_NODES:
+        if node.count / whole < _THINNEST or len(parts) >= 2 * MOST_NODES:
             continue
         deepest = max(deepest, depth)
-        parts.append(_bar(depth, left / whole, node.count / whole, node, whole))
+        parts += _bar(depth, left / whole, node.count / whole, node, whole)
     return picture(WIDTH, (deepest + 1) * ROW + 2, label, *parts, cls="chart wide icicle")
 
 
-def _bar(depth: int, left: float, share: float, node: Node, whole: int) -> Svg:
-    letters = int((WIDTH * share - 8) / _LETTER)
+def _bar(depth: int, left: float, share: float, node: Node, whole: int) -> tuple[Svg, Svg]:
+    """A bar, and its label as an element of its own: a bar is a button whose name is its whole title."""
+    letters, x, y = int((WIDTH * share - 8) / _LETTER), WIDTH * left, depth * ROW
     said = f"{node.label}: {node.count:,} ({100 * node.count / whole:.1f} %)"
-    return tag(
-        "g",
-        tag("title", said),
-        tag("rect", x=WIDTH * left, y=depth * ROW, width=max(0.5, WIDTH * share - 1), height=ROW - 1.5, rx=2,
-            cls=f"d{depth % 3}"),
-        text(shortened(node.label, letters) if letters >= 4 else "", WIDTH * left + 5, depth * ROW + 16, cls="in"),
-        cls="region", data_d=depth, data_x=round(left, 5), data_w=round(share, 5), data_label=node.label,
-    )  # fmt: skip
+    rect = tag("rect", x=x, y=y, width=max(0.5, WIDTH * share - 1), height=ROW - 1.5, rx=2, cls=f"d{depth % 3}")
+    place: dict[str, Value] = {"data_d": depth, "data_x": round(left, 5), "data_w": round(share, 5)}
+    bar = tag("g", tag("title", said), rect, cls="region", **place, data_label=node.label)
+    shown = shortened(node.label, letters) if letters >= 4 else ""
+    return bar, tag("text", shown, x=x + 5, y=y + 16, cls="in", aria_hidden="true")

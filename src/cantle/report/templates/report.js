@@ -172,7 +172,7 @@
     const WIDTH = 1000, LETTER = 6.2;
     const regions = [...svg.querySelectorAll(".region")].map((node) => ({
       node, x: Number(node.dataset.x), w: Number(node.dataset.w), d: Number(node.dataset.d), label: node.dataset.label,
-      rect: node.querySelector("rect"), text: node.querySelector("text"),
+      rect: node.querySelector("rect"), text: node.nextElementSibling,
     }));
     if (!regions.length) return;
     svg.setAttribute("role", "group");
@@ -180,8 +180,7 @@
       for (const region of regions) {
         const left = Math.max(0, (region.x - target.x) / target.w), right = Math.min(1, (region.x + region.w - target.x) / target.w);
         const inside = right - left > 1e-9;
-        region.node.toggleAttribute("hidden", !inside);
-        region.node.style.display = inside ? "" : "none";
+        region.node.style.display = region.text.style.display = inside ? "" : "none";
         if (!inside) continue;
         const width = Math.max(0.5, WIDTH * (right - left) - 1), letters = Math.floor((width - 8) / LETTER);
         region.rect.setAttribute("x", WIDTH * left);
