@@ -16,7 +16,7 @@ from cantle.errors import ParameterError
 from cantle.methods.rps import RPS
 from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.from_degrees import Answers, degree_results
+from cantle.postprocess.from_degrees import FEW_EDGES, Answers, degree_results
 from cantle.postprocess.from_tree import summarise
 from cantle.postprocess.records import require_drawable
 from cantle.postprocess.results import Results
@@ -113,11 +113,13 @@ class DegreeSequence:
     def _ask_for_nodes(self, root: Frontier, curator: Curator) -> None:
         s, total = self.settings, int(curator.left(root)[0])
         listed = _domain(curator).listed and self.schema.unit == "node"
-        for_edges, for_nodes = portion(total, s.edges_share), portion(total, s.nodes_share)
+        unknown = not listed and self.schema.unit == "node" and self.schema.node_count is None and s.mode == "counts"
+        for_edges = portion(total, s.edges_share)
+        for_nodes = portion(total, s.nodes_share if listed else self._share_of_nodes(total)) if listed or unknown else 0
         for_bound = 0 if s.theta else portion(total, s.theta_share)
-        rest = total - for_edges - for_bound - (for_nodes if listed else 0)
+        rest = total - for_edges - for_bound - for_nodes
         theta = s.theta or self._choose(root, curator, for_bound, rest, listed)
-        self.answers.theta = theta
+        self.answers.theta, self.answers.listed = theta, listed
         if s.mode == "rps":
             self._partition(root, curator, theta)
             return
@@ -127,11 +129,22 @@ class DegreeSequence:
             self._keep("kept edges", curator.measure(root, key, for_edges, why="kept edges"), key.theta)
         if for_nodes and listed:
             self._keep("nodes", curator.measure(root, Nodes(), for_nodes, why="number of nodes"), 0)
+        elif for_nodes and theta > FEW_EDGES:
+            key_of_few = AtLeast(FEW_EDGES)
+            self._keep("nodes with edges", curator.measure(root, key_of_few, for_nodes, why="nodes with edges"), 1)
         left = int(curator.left(root)[0])
         if listed:
             self._keep("at most", curator.measure(root, AtMost(theta), left, why="degrees at most k"), 0)
         else:
             self._keep("at least", curator.measure(root, AtLeast(theta), left, why="degrees at least k"), 1)
+
+    def _share_of_nodes(self, total: int) -> Fraction:
+        """What the number of nodes that are not listed needs: so much that its noise has a deviation of 200 nodes, but
+        at most 1/10 of epsilon, and at least what the number of listed nodes gets."""
+        if not self.settings.nodes_share:
+            return Fraction(0)
+        needed = Fraction(2 * FEW_EDGES * NANO * 141, 100 * 200 * total)  # a deviation is 1.41 scales
+        return max(self.settings.nodes_share, min(needed, Fraction(1, 10)))
 
     def _choose(self, root: Frontier, curator: Curator, price: int, rest: int, listed: bool) -> int:
         """A bound among powers of two; its penalty is a share of the noise that counting under it adds, in edges.

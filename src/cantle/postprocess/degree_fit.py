@@ -56,10 +56,10 @@ def fit_at_most(noisy: Floats, nodes: int) -> Floats:
     return np.diff(below, prepend=0.0)
 
 
-def fit_at_least(noisy: Floats) -> Floats:
+def fit_at_least(noisy: Floats, weights: Floats | None = None) -> Floats:
     """Numbers of nodes of each degree 0 .. theta from noisy numbers of nodes of degree at least 1 .. theta; the number
     of nodes of degree 0 is 0."""
-    above = np.maximum(0.0, isotonic(noisy[::-1])[::-1])
+    above = np.maximum(0.0, isotonic(noisy[::-1], None if weights is None else weights[::-1])[::-1])
     return np.concatenate([[0.0], above - np.append(above[1:], 0.0)])
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.schema import Schema
+from cantle.schema.graph import GraphSchema
 from cantle.schema.table import TableSchema
 
 NONE = 200
@@ -30,7 +31,11 @@ MOST_FILLED_IN = 0.5
 def notes_of(schema: Schema, method: str, results: Results, epsilon: float, persons: int) -> tuple[str, ...]:
     """All notes; `persons` is the number of records per person, by which the noise grows."""
     if not isinstance(schema, TableSchema):
-        return (*_nothing(results.summary["records"]), *_filled_in(results.summary))
+        return (
+            *_nothing(results.summary["records"]),
+            *_filled_in(results.summary),
+            *_unlisted(schema, results.summary),
+        )
     strength = results.summary["records"] * epsilon / persons
     has_target = schema.domain().target is not None
     return (
@@ -55,6 +60,17 @@ def _filled_in(summary: dict[str, int]) -> Iterator[str]:
         yield (
             f"{100 * share:.0f} % of the records are filled in at random: the sets that they stand for are too rare "
             "to be counted at this epsilon. Method baskets keeps items, pairs and sizes of such data."
+        )
+
+
+def _unlisted(schema: Schema, summary: dict[str, int]) -> Iterator[str]:
+    """Whether a list of the nodes would help: without one their number is known through their edges alone."""
+    unknown = isinstance(schema, GraphSchema) and schema.unit == "node" and schema.node_count is None
+    if unknown and not summary.get("nodes_listed", 1):
+        error = f" It may be off by {summary['nodes_error']:,}." if "nodes_error" in summary else ""
+        yield (
+            f"The number of nodes was measured through their edges, which takes far more noise.{error} "
+            "If there is a list of the nodes, give it with --nodes (in Python: nodes=…)."
         )
 
 

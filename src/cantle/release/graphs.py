@@ -70,7 +70,28 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 def outcome(manifest: Manifest, regions: str) -> str:
     how = fitted(manifest) or "drawn inside these ranges at random"
     counts = f"A sequence of {manifest.summary['records']} degrees, from the noisy counts of {regions}"
-    return f"{counts}: {how}.\nNo edge is released."
+    return f"{counts}: {how}.\nNo edge is released.{_number_of_nodes(manifest)}{_guessed(manifest)}"
+
+
+def _number_of_nodes(manifest: Manifest) -> str:
+    """How far the released number of nodes may be off, where it was measured."""
+    error = manifest.summary.get("nodes_error", 0)
+    if not error:
+        return ""
+    said = (
+        f"The number of nodes, {manifest.summary['records']}, is noisy: about 19 of 20 such numbers are off by at most"
+    )
+    lost = "Nodes without edges, or whose edges were left out, do not count."
+    return f"\n{said} {error}." + ("" if manifest.summary["nodes_listed"] else f" {lost}")
+
+
+def _guessed(manifest: Manifest) -> str:
+    """Names the largest degrees a guess: degrees were counted up to the bound only."""
+    number, bound = manifest.summary.get("guessed", 0), manifest.summary["theta"]
+    if not number:
+        return ""
+    what = f"{number} degrees above {bound} are a guess" if number > 1 else f"The degree above {bound} is a guess"
+    return f"\n**{what}**: degrees were counted up to {bound}; of larger ones only the noisy number of edges is known."
 
 
 def fitted(manifest: Manifest) -> str:

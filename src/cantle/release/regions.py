@@ -40,7 +40,8 @@ def _baskets_in_short(s: Summary) -> str:
 
 def _degrees(s: Summary) -> str:
     bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
-    return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else bound
+    guessed = f"; {s['guessed']:,} larger ones are a guess" if s.get("guessed") else ""
+    return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else f"{bound}{guessed}"
 
 
 WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from cantle.postprocess.baskets.questions import PAID as BASKETS_PAID
 from cantle.postprocess.baskets.set_sizes import fit_sizes, size_edges
-from cantle.postprocess.from_degrees import PAID, Answers, degree_results
+from cantle.postprocess.from_degrees import FEW_EDGES, PAID, Answers, degree_results
 from cantle.postprocess.set_lengths import sizes_frame
 from cantle.release import Release
 from cantle.release.data_file import as_polars
@@ -203,6 +203,7 @@ def _sizes(manifest: Manifest) -> Iterator[tuple[str, int]]:
     yield from {
         "kept edges": 1,
         "nodes": 1,
+        "nodes with edges": FEW_EDGES,
         "at most": most + 1,
         "at least": most,
         "sorted": summary["records"],
@@ -222,6 +223,7 @@ def _answers(manifest: Manifest, groups: pl.DataFrame) -> Answers:
         rate = np.array([rows["rate_num"][0]], dtype=np.int64)
         noisy = Noisy(rows["noisy"].to_numpy().reshape(1, -1), rate, int(rows["rate_den"][0]))
         answers.add(question, noisy, int(rows["k"][0]))
+    answers.listed = answers.has("at most")
     if schema.unit == "edge":
         if not answers.has("sorted"):  # an empty list of degrees
             answers.add("sorted", Noisy(np.zeros((1, 0), np.int64), np.ones(1, np.int64), 1), 0)
