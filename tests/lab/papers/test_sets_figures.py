@@ -14,7 +14,8 @@ import pytest
 
 from cantle._publish import publish as real_publish
 from cantle.errors import ParameterError
-from cantle.lab.papers import diffpart_figures, figures, setreport, sets, setstages
+from cantle.lab.papers import basket_figures, diffpart_figures, figures, setreport, sets, setstages
+from cantle.lab.papers.setqueries import answers_of
 from tests.effort import slow
 
 NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-") and name != "diffpart-msnbc"]
@@ -116,13 +117,43 @@ def test_figure_3_has_baselines_and_says_what_was_refused(folder: Path, tmp_path
     }
 
 
+def test_baskets_are_compared_on_all_sets_and_a_copy_of_the_data_scores_best(folder: Path, tmp_path: Path) -> None:
+    paths, said, publish = run("baskets-sets", tmp_path, data_dir=folder)
+    assert {call["method"] for call in publish.calls} == {"diffpart", "baskets"}
+    summary = pl.read_csv(paths[1])
+    assert {panel.split(":")[0] for panel in summary["panel"]} == {"msnbc", "retail", "stand-in"}
+    assert said.count("skipped") == len(sets.FILES) - 2
+    copied = dict(of(summary, "baskets").filter(pl.col("panel").str.starts_with("retail"))["panel", "mean"].iter_rows())
+    for measure in ("supL1", "rec1", "rec2", "rec3", "lift", "lift median", "conf median", "sizeTV"):
+        assert copied[f"retail: {measure} by budget"] == 0
+    for measure in ("p100", "p500", "u100", "true mass"):
+        assert copied[f"retail: {measure} by budget"] == 1
+    empty = dict(of(summary, "empty")["panel", "mean"].iter_rows())
+    assert empty["retail: supL1 by budget"] == 1
+    assert empty["retail: u100 by budget"] == empty["retail: true mass by budget"] == 0
+    assert set(of(summary, "Basic")["panel"].str.split(":").list.first()) == {"msnbc"}
+
+
+def test_rules_by_hand() -> None:
+    """Four records: {0, 1} twice, {0}, {1}; the pair's lift is 2 * 4 / 9, its confidence 2/3 either way."""
+    data = sets.gather(np.array([0, 0, 1, 1, 2, 3]), np.array([0, 1, 0, 1, 0, 1]), 2)
+    assert basket_figures.frequent_pairs(data).tolist() == [[0, 1]]
+    rules = basket_figures.Rules.of(answers_of(data), np.array([[0, 1]], np.int32))
+    assert rules.lift.tolist() == pytest.approx([8 / 9])
+    assert rules.confidence.tolist() == [pytest.approx([2 / 3, 2 / 3])]
+    apart = sets.gather(np.arange(6), np.array([0, 0, 0, 1, 1, 1]), 2)
+    errors = rules.errors(answers_of(apart))
+    assert errors["conf median"] == pytest.approx(2 / 3)
+    assert errors["lift"] == pytest.approx(abs(np.log((0.5 * 6 / 9) / (8 / 9))))
+
+
 def test_missing_files_are_skipped_and_named(tmp_path: Path) -> None:
     paths, said, publish = run("diffpart-fig8", tmp_path / "out")
     assert "diffpart-fig8: MSNBC skipped; it needs --data DIR, the folder that contains msnbc/msnbc990928.seq" in said
     assert set(pl.read_csv(paths[1])["panel"]) == {"stand-in: top5 by budget"}
     assert {call["size"] for call in publish.calls} == {60}
     _, said, publish = run("diffpart-sets", tmp_path / "out", data_dir=tmp_path)
-    assert said.count("skipped") == len(sets.FILES)
+    assert said.count("skipped") == len(diffpart_figures.PUBLISHED)
     assert {call["size"] for call in publish.calls} == {60}
 
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from cantle.errors import ParameterError
 from cantle.lab.papers import (
+    basket_figures,
     degree_figures,
     diffgen_figures,
     diffpart_figures,
@@ -183,6 +184,7 @@ FIGURES: Mapping[str, Figure] = {
         setreport.across,
         setreport.write,
     ),
+    "baskets-sets": Figure(basket_figures.compare, (), "budget", setreport.across, setreport.write),
     "tables": Figure(table_figures.tables, (), table=table_figures.table, write=table_figures.files),
     "tables-more": Figure(table_figures.more, (), table=table_figures.table, write=table_figures.files),
     "intervals": Figure(interval_coverage.intervals, ()),

@@ -31,6 +31,8 @@ FILES = {
     "retail": "retail/retail.dat",
     "kosarak-5-25": "kosarak-5-25/kosarak-5-25.dat",
     "tags-math-sx": "tags-math-sx/tags-math-sx.dat",
+    "email-eu-sets": "email-eu-sets/email-eu-sets.dat",
+    "t10i4d100k": "t10i4d100k/T10I4D100K.dat",
 }
 
 # Table 2 of the paper: STM itself is not public.

@@ -1,0 +1,178 @@
+"""Baskets beside diffpart, Basic and the empty release: items, pairs, rules, sizes, whole sets, cost of publishing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import process_time
+
+import numpy as np
+import polars as pl
+
+from cantle.lab.papers import sets
+from cantle.lab.papers.basic import basic, clipped
+from cantle.lab.papers.coding import Floats
+from cantle.lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, stand_in_for
+from cantle.lab.papers.harness import Options, Row, Setting
+from cantle.lab.papers.itemsets import Frequent, top, utility
+from cantle.lab.papers.setmass import shared_cells, shared_records
+from cantle.lab.papers.setqueries import (
+    FEW_ITEMS,
+    SANITY,
+    Answers,
+    Cells,
+    Nothing,
+    Queries,
+    answers_of,
+    from_records,
+    relative_error,
+)
+from cantle.lab.papers.sets import Sets
+from cantle.postprocess.baskets.pair_plan import pair_places
+from cantle.trusted.engines.basket_counts import count_pairs
+
+FIGURE = "baskets-sets"
+BUDGETS = (0.1, 0.5, 1.0)
+METHODS: dict[str, Options] = {"diffpart": DEFAULT, "baskets": BASKETS}
+TOPS = (100, 500)
+PAIRS = 100
+"""True pairs, the most frequent ones, whose lift and confidence are compared."""
+
+_PAIRED = 3000  # items among which these are looked for
+
+
+def compare(setting: Setting) -> Iterator[Row]:
+    """Baskets beside diffpart, Basic (up to 20 items) and the empty release on every data set, at three budgets."""
+    for name, data in _data(setting):
+        about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
+        setting.echo(f"{FIGURE}: {name}, {about}")
+        yard = Yardstick(data, 200 if setting.quick else 2000)
+        yield from _rows(name, "empty release", 0, yard.scores(Nothing(data.size)))
+        for epsilon in setting.pick(BUDGETS, (1.0,)):
+            for repeat in range(setting.repeats):
+                yield from _of_one_budget(setting, name, yard, epsilon, repeat)
+
+
+def _of_one_budget(setting: Setting, name: str, yard: Yardstick, epsilon: float, repeat: int) -> Iterator[Row]:
+    if yard.data.size <= FEW_ITEMS:
+        rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+        released = clipped(basic(yard.data, epsilon, rng))
+        yield from _rows(name, f"Basic, B = {epsilon:g}", repeat, yard.scores(released))
+    for method, options in METHODS.items():
+        began = process_time()
+        release = setting.release(yard.data.frame, yard.data.schema(), epsilon, options, repeat)
+        cost = process_time() - began
+        made = sets.from_frame(pl.DataFrame(release.records), yard.data.size)
+        scores = yard.scores(answers_of(made), made) | {"CPU s": cost}
+        yield from _rows(name, f"{method}, B = {epsilon:g}", repeat, scores)
+
+
+def _rows(name: str, series: str, repeat: int, scores: dict[str, float]) -> Iterator[Row]:
+    for measure, value in scores.items():
+        yield Row(FIGURE, f"{name}: {measure} by budget", series, None, repeat, value)
+
+
+def _data(setting: Setting) -> Iterator[tuple[str, Sets]]:
+    for name, file in sets.FILES.items():
+        if sets.find(name, setting.data_dir) is None:
+            setting.echo(f"{FIGURE}: {name} skipped; it needs --data DIR, the folder that contains {file}")
+            continue
+        data = sets.load(name, setting.data_dir)
+        yield name, data.draw(2_000, np.random.default_rng(SEED)) if setting.quick else data
+    yield "stand-in", stand_in_for(setting)
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """A data set, what is asked of its releases, and the true answers.
+
+    supL1: sum of the errors of all items' supports over the sum of supports. rec1 to rec3: error of queries for one to
+    three items of a random record. p100, p500: share of the most frequent itemsets that are such in the release; u100:
+    the paper's utility of the first 100. lift: |ln(released lift / true lift)|, and conf: |confidence error|, of the
+    most frequent true pairs. sizeTV: total variation of the sizes. true mass: records in common, set by set.
+    """
+
+    data: Sets
+    number: int
+    asked: dict[int, Queries] = field(init=False, default_factory=dict)
+    truth: dict[int, Floats] = field(init=False, default_factory=dict)
+    frequent: Frequent = field(init=False, default_factory=dict)
+    rules: list[Rules] = field(init=False, default_factory=list)
+    cells: list[Cells] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        exact, rng = answers_of(self.data), np.random.default_rng(SEED)
+        able = [k for k in (1, 2, 3) if (self.data.lengths >= k).any()]
+        self.asked.update({k: from_records(self.data, k, self.number, rng) for k in able})
+        self.truth.update({k: exact.count(queries) for k, queries in self.asked.items()})
+        self.frequent.update(top(exact, max(TOPS)))
+        self.rules.append(Rules.of(exact, frequent_pairs(self.data)))
+        self.cells.extend([exact] if isinstance(exact, Cells) else [])
+
+    def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
+        """Every measure of one release that it has."""
+        supports = self.data.supports()
+        made = {"supL1": float(np.abs(answers.supports() - supports).sum() / max(1, supports.sum()))}
+        for k, queries in self.asked.items():
+            made[f"rec{k}"] = relative_error(self.truth[k], answers.count(queries), SANITY * len(self.data))
+        made |= self._tops(answers)
+        if answers.records > 0:
+            made |= self.rules[0].errors(answers)
+        return made | self._records(answers, released)
+
+    def _tops(self, answers: Answers) -> dict[str, float]:
+        mine, best = list(self.frequent), top(answers, max(TOPS))
+        theirs = list(best)
+        made = {f"p{k}": len(set(mine[:k]) & set(theirs[:k])) / max(1, len(mine[:k])) for k in TOPS}
+        first = {itemset: self.frequent[itemset] for itemset in mine[: TOPS[0]]}
+        return made | {f"u{TOPS[0]}": utility(first, {itemset: best[itemset] for itemset in theirs[: TOPS[0]]})}
+
+    def _records(self, answers: Answers, released: Sets | None) -> dict[str, float]:
+        if isinstance(answers, Cells) and self.cells:
+            mass = shared_cells(self.cells[0], answers)
+        else:
+            mass = 0.0 if released is None else shared_records(self.data, released)
+        made = {"true mass": mass / max(1, len(self.data))}
+        if released is None:
+            return made
+        longest = max(self.data.longest, released.longest) + 1
+        shares = [np.bincount(one.lengths, minlength=longest) / max(1, len(one)) for one in (self.data, released)]
+        return {"sizeTV": float(np.abs(shares[0] - shares[1]).sum() / 2)} | made
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Lift and confidence of pairs: how much more often items go together than alone, and given one of them."""
+
+    pairs: Queries
+    lift: Floats
+    confidence: Floats
+
+    @staticmethod
+    def of(answers: Answers, pairs: Queries) -> Rules:
+        """The rules of these pairs; a pair that never occurs counts as half a record, so that logarithms exist."""
+        together, support = answers.count(pairs), np.maximum(answers.supports()[pairs], 1.0)
+        lift = np.maximum(together, 0.5) * max(1.0, answers.records) / support.prod(axis=1)
+        return Rules(pairs, lift, together[:, None] / support)
+
+    def errors(self, answers: Answers) -> dict[str, float]:
+        """Mean and median error of the lift, and median error of the confidence, of a release."""
+        released = Rules.of(answers, self.pairs)
+        if not len(self.pairs):
+            return {}
+        lift = np.abs(np.log(released.lift / self.lift))
+        confidence = np.abs(released.confidence - self.confidence)
+        return {"lift": float(lift.mean()), "lift median": float(np.median(lift)),
+                "conf median": float(np.median(confidence))}  # fmt: skip
+
+
+def frequent_pairs(data: Sets) -> Queries:
+    """The most frequent pairs of items."""
+    items = np.sort(np.argsort(-data.supports(), kind="stable")[:_PAIRED])
+    if len(items) < 2:
+        return np.zeros((0, 2), np.int32)
+    cells, parts = count_pairs(
+        data.starts, data.items, data.size, items, 10**6
+    )  # so large that every pair counts in full
+    low, high = pair_places(cells[np.argsort(-parts, kind="stable")[:PAIRS]])
+    return np.stack([items[low], items[high]], axis=1).astype(np.int32)
