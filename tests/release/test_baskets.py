@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
 import cantle
 from cantle import _fast
@@ -168,3 +169,34 @@ def test_kernels_and_plain_paths_give_the_same_release(monkeypatch: pytest.Monke
         made.append(released.__wrapped__(epsilon=40))
     assert made[0].groups.equals(made[1].groups)
     assert made[0].records.equals(made[1].records)
+
+
+# ---- departments --------------------------------------------------------------------------------------------------
+
+
+def by_department(records: list[list[int]], departments: int, each: int) -> np.ndarray:
+    """How many items of each department the records hold."""
+    return np.bincount([(item - 1) // each for record in records for item in record], minlength=departments)
+
+
+def test_items_below_the_noise_are_drawn_within_their_department(tmp_path: Path) -> None:
+    """Items 1 to 2,000 in ten departments of 200; no item stands out, but departments differ by up to ten times."""
+    departments, each, number = 10, 200, 4000
+    dice = np.random.default_rng(4)
+    weight = np.repeat(np.arange(1.0, departments + 1), each)
+    items = 1 + dice.choice(departments * each, (number, 3), p=weight / weight.sum())
+    records = [sorted(set(row)) for row in items.tolist()]
+    plain = {"kind": "sets", "items": {"minimum": 1, "maximum": departments * each}}
+    catalogue = tmp_path / "catalogue.csv"
+    catalogue.write_text("".join(f"{i};d{(i - 1) // each};all\n" for i in range(1, departments * each + 1)))
+    path = tmp_path / "schema.yaml"
+    path.write_text(yaml.safe_dump(plain | {"hierarchy": "catalogue.csv"}))
+    truth, errors = by_department(records, departments, each), []
+    for schema in (plain, path):
+        release = cantle.publish(records, schema, epsilon=1, insecure_seed=3)
+        cantle.Release.load(release.save(tmp_path / str(len(errors)))).verify()
+        shown = by_department(list_frame(release.records, release.manifest)["items"].to_list(), departments, each)
+        errors.append(np.abs(shown - truth).sum() / truth.sum())
+    assert errors[1] < 0.6 * errors[0]
+    folder = next(path for path in tmp_path.iterdir() if path.name.endswith("1"))
+    assert len(cantle.Release.load(folder).sample(50, seed=1)) == 50

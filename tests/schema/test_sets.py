@@ -156,7 +156,9 @@ def test_lines_of_an_item_file(tmp_path: Path, lines: bytes, items: Any) -> None
         ({"column": ""}, "`column` must be the name of a column"),
         ({"colum": "a"}, "key 'colum' is not known; write 'column'"),
         ({"fields": []}, "`fields` is not for sets"),
-        ({"hierarchy": {"a": ["b"]}}, "`hierarchy` is not for sets"),
+        ({"hierarchy": {"a": ["b"]}}, "hierarchy"),
+        ({"hierarchy": 7}, "hierarchy"),
+        ({"hierarchy": "none.csv"}, "hierarchy"),
         ({"unit": {"person": "id"}}, "neither `record` nor a person"),
         ({"unit": {"person": "id", "max_records": 2}}, "column of ids or of items"),
         ({"unit": {"person": "who", "max_records": 0}}, "max_records"),
@@ -284,3 +286,19 @@ def test_items_with_a_space_are_not_for_fimi(bad: str) -> None:
     Universe(range(3)).check_fimi()
     with pytest.raises(ParameterError, match="FIMI"):
         Universe(("a", bad)).check_fimi()
+
+
+def test_departments_are_the_widest_groups_and_come_back(tmp_path: Path) -> None:
+    """Whatever the form of the hierarchy: nested lists, a rule, an ARX file; items keep their declared order."""
+    document: dict[str, Any] = {"kind": "sets", "items": ["a1", "b1", "a2", "c1"]}
+    nested = [{"A": ["a1", "a2"]}, ["b1", "c1"]]
+    (tmp_path / "tree.csv").write_text("a1;A;*\nb1;B;*\na2;A;*\nc1;B;*\n")
+    for hierarchy in (nested, {"all": nested}, "tree.csv"):
+        schema = SetSchema.from_dict(document | {"hierarchy": hierarchy}, tmp_path)
+        assert schema.departments == (0, 1, 0, 1)
+        assert schema.universe.items == ("a1", "b1", "a2", "c1")
+        assert SetSchema.from_dict(schema.to_dict()).departments == schema.departments
+        assert SetSchema.from_dict(schema.to_dict()).hash() == schema.hash()
+    assert SetSchema.from_dict(document | {"hierarchy": {"prefixes": [1]}}).departments == (0, 1, 0, 2)
+    assert SetSchema.from_dict(document).departments is None
+    assert SetSchema.from_dict({"kind": "sets", "items": ["a"], "hierarchy": ["a"]}).departments == (0,)

@@ -69,7 +69,7 @@ class Baskets:
             rule = f"baskets takes at most {MOST_RECORDS} records per person, the schema says {schema.protects[0]}"
             raise ParameterError(f"{rule}; lower `max_records`")
         self.preset, self.schema = preset, schema
-        self.terms = Terms(size, pairs=self.settings.pairs == "on")
+        self.terms = Terms.of(schema, pairs=self.settings.pairs == "on")
         # No question of ours looks at the taxonomy, and no record is cut.
         self.tree, self.most = ItemTree.of(size, MOST_CHILDREN, even=True), size
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=size)

@@ -22,7 +22,7 @@ from cantle.postprocess.counts import Dice, public_dice
 from cantle.postprocess.from_baskets import LONG, SHORT, basket_frame, basket_groups, summary_of
 from cantle.release import Release
 from cantle.release.data_file import as_polars
-from cantle.release.load import universe_of
+from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
 from cantle.release.sets import list_frame
 from cantle.schema.values import Codes
@@ -104,7 +104,7 @@ def answers_of(release: Release) -> tuple[Released, Answers, Measured]:
     """The answers and what is fitted to them, made again."""
     manifest = release.manifest
     released = Released(manifest, release.groups)
-    terms = Terms(universe_of(manifest).size, pairs=manifest.parameters["pairs"] == "on")
+    terms = Terms.of(set_schema_of(manifest), pairs=manifest.parameters["pairs"] == "on")
     return released, *ask_all(released, terms)
 
 

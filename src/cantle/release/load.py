@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
     from cantle.schema.graph import GraphSchema
     from cantle.schema.items import Universe
+    from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
 
 
@@ -87,6 +88,8 @@ def schema_of(manifest: Manifest) -> Schema:
     """The schema of a release. Hierarchies must be inline: a path would make cantle open a file the release chose."""
     fields = manifest.schema.get("fields")
     inline = manifest.schema.get("items"), manifest.schema.get("nodes")
+    if isinstance(manifest.schema.get("hierarchy"), str):
+        raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     if any(isinstance(one, str) for one in inline):
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
@@ -101,11 +104,16 @@ def table_schema_of(manifest: Manifest) -> TableSchema:
     return _of_kind(schema_of(manifest), TableSchema)
 
 
-def universe_of(manifest: Manifest) -> Universe:
-    """The items that could occur in a release of sets."""
+def set_schema_of(manifest: Manifest) -> SetSchema:
+    """The schema of a release of sets."""
     from cantle.schema.sets import SetSchema
 
-    return _of_kind(schema_of(manifest), SetSchema).universe
+    return _of_kind(schema_of(manifest), SetSchema)
+
+
+def universe_of(manifest: Manifest) -> Universe:
+    """The items that could occur in a release of sets."""
+    return set_schema_of(manifest).universe
 
 
 def graph_schema_of(manifest: Manifest) -> GraphSchema:

@@ -2,6 +2,7 @@
 
     kind: sets
     items: {minimum: 1, maximum: 17}     # the item universe: bounds, [bread, milk, …], or a file with one item per line
+    hierarchy: catalogue.csv             # optional: departments of items, in any form that tables take; for baskets
     form: long                           # fimi | long | list; by default recognised by the kind of file and its columns
     id: basket                           # long: the columns of the record (default `id`) and of the item
     item: product                        # (default `item`); without a header the first and the second
@@ -28,13 +29,14 @@ from cantle.schema.dialect import DIALECT_KEYS, parse_dialect
 from cantle.schema.documents import check_values, fail
 from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.records import RecordSchema, parse_unit
+from cantle.schema.taxonomy import Taxonomy
 
 FORMS = ("fimi", "long", "list")
 ITEMS = "items"
 """The column of lists of a frame of sets."""
 
 _NAMES = {"id": "long", "item": "long", "column": "list"}
-_OURS = {"kind", "items", "form", *_NAMES, "missingValues", "dialect", "unit", "guarantee", *DIALECT_KEYS}
+_OURS = {"kind", "items", "hierarchy", "form", *_NAMES, "missingValues", "dialect", "unit", "guarantee", *DIALECT_KEYS}
 _KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
 
 
@@ -63,6 +65,7 @@ class SetSchema(RecordSchema):
     """
 
     universe: Universe
+    hierarchy: Taxonomy | None = None
     form: str | None = None
     id: str | None = None
     item: str | None = None
@@ -79,7 +82,7 @@ class SetSchema(RecordSchema):
             fail("schema", "it does not say `kind: sets`", "add that line, or leave set-valued keys out for a table")
         if document.get("items") is None:
             fail("schema", "it has no `items`", DECLARE)
-        check_values({key: value for key, value in document.items() if key != "items"}, "schema")
+        check_values({key: value for key, value in document.items() if key not in ("items", "hierarchy")}, "schema")
         check_keys("schema", document, _KEYS)
         _refuse_what_is_not_for_sets(document)
         names = {key: _name(key, document[key]) for key in _NAMES if document.get(key) is not None}
@@ -87,8 +90,10 @@ class SetSchema(RecordSchema):
         form = _form(document.get("form"), names)
         if person is not None:
             _check_person(person, form, names)
+        universe = parse_items(document["items"], base_dir)
         return cls(
-            universe=parse_items(document["items"], base_dir),
+            universe=universe,
+            hierarchy=_hierarchy(document.get("hierarchy"), universe, base_dir),
             form="long" if person is not None else form,
             **names,
             person=person,
@@ -102,13 +107,39 @@ class SetSchema(RecordSchema):
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
         made: dict[str, JSON] = {**self.extra, "kind": self.kind, "items": self.universe.to_plain()}
+        if self.hierarchy is not None:
+            made["hierarchy"] = self.hierarchy.to_nested()
         named = {"form": self.form, "id": self.id, "item": self.item, "column": self.column}
         made |= {key: value for key, value in named.items() if value is not None}
         return made | self._common_keys()
 
+    @property
+    def departments(self) -> tuple[int, ...] | None:
+        """The number of each item's department, in the order of the items: the widest groups of the hierarchy.
+
+        >>> made = {"kind": "sets", "items": ["ale", "rye", "gin"], "hierarchy": [{"drinks": ["ale", "gin"]}, "rye"]}
+        >>> SetSchema.from_dict(made).departments
+        (0, 1, 0)
+        """
+        if self.hierarchy is None:
+            return None
+        spans = self.hierarchy.children(*self.hierarchy.root) or (self.hierarchy.root,)
+        of_leaf = [number for number, (lo, hi) in enumerate(spans) for _ in range(lo, hi)]
+        department = dict(zip(self.hierarchy.leaves, of_leaf, strict=True))
+        return tuple(department[item] for item in self.universe.items)
+
+
+def _hierarchy(declared: object, universe: Universe, base_dir: Folder) -> Taxonomy | None:
+    """The catalogue of the items, if one is declared: their groups, in the forms that tables take."""
+    if declared is None:
+        return None
+    from cantle.schema.hierarchy_files import load_hierarchy
+
+    return load_hierarchy(declared, tuple(universe.items), ITEMS, base_dir)
+
 
 def _refuse_what_is_not_for_sets(document: Mapping[str, object]) -> None:
-    for key in ("fields", "hierarchy", "taxonomy"):
+    for key in ("fields", "taxonomy"):
         if key in document:
             rule = f"`{key}` is not for sets"
             fail("schema", rule, "declare only `items`, similar ones next to each other, or drop `kind: sets`")

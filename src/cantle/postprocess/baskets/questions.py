@@ -30,6 +30,7 @@ from cantle.postprocess.baskets.pair_plan import (
 from cantle.postprocess.baskets.pool import HeadModel
 from cantle.postprocess.baskets.set_sizes import SizeModel, fit_sizes, size_edges
 from cantle.postprocess.baskets.synthesis import Measured
+from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
@@ -79,6 +80,13 @@ class Terms:
     universe: int
     pairs: bool = True
     departments: Ints | None = None
+
+    @staticmethod
+    def of(schema: SetSchema, *, pairs: bool) -> Terms:
+        """What the schema says."""
+        departments = schema.departments
+        numbers = None if departments is None else np.array(departments, dtype=np.int64)
+        return Terms(schema.universe.size, pairs=pairs, departments=numbers)
 
 
 @dataclass(frozen=True, eq=False)
