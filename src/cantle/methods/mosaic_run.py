@@ -198,7 +198,7 @@ class MosaicRun:
         """Chooses and buys the tables of one round against one draft of the records."""
         plan, dice, fitted = self.plan, self.dice, self.fitted
         in_use = self._learned("pools")
-        pool = DraftPool(fitted.draw_cells(POOL, in_use, dice["pools"]), fitted.total)
+        pool = DraftPool(fitted.draft_cells(POOL, in_use, dice["pools"]), fitted.total)
         taken = {table.columns for table in fitted.tables}
         found = candidates(self._sizes(), self.lead, plan.label > 0, plan.cap, taken, dice["sets"])
         if not found:

@@ -93,9 +93,13 @@ class Fitted:
         shares, within = learned
         return Model(one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead)
 
-    def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
-        """Cells of this many records, one array per column."""
+    def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
+        """Cells of this many drafted records, one array per column."""
         return generate(self.model(learned), records, dice)
+
+    def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
+        """Cells of this many records to release, one array per column."""
+        return generate(self.model(learned).to_release(), records, dice)
 
     def labels(self) -> Labels:
         """The model that draws the two-valued target, last of all columns."""

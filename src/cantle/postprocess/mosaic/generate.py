@@ -17,8 +17,11 @@ from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import SubTable, sub_tables
 from cantle.trusted.geometry.boxes import Ints
 
-FITTED = 5_000
-"""Records that a column's regression is fitted on."""
+FITTED, LAST_FITTED = 5_000, 20_000
+"""Records that a column's regression is fitted on: in drafts, and at most where the records are to be released."""
+
+WORK = 2_000_000
+"""Numbers that a regression may look at in each step, as far as it has more than the fewest records."""
 
 SWEEPS, LAST_SWEEPS = 1, 4
 STRONGEST = 3
@@ -44,9 +47,11 @@ class Model:
     lead: int | None = None
     mixture: Floats | None = None
     first: int | None = None  # the column to draw first after learned classes
+    fitted: int = FITTED  # records that regressions are fitted on, at most
 
-    def with_tables(self, tables: tuple[NoisyTable, ...]) -> Model:
-        return replace(self, tables=tables)
+    def to_release(self) -> Model:
+        """The same, its regressions fitted to more records: their errors do not average out in the release."""
+        return replace(self, fitted=LAST_FITTED)
 
 
 def kernels(records: int) -> Regression:
@@ -161,7 +166,7 @@ def _fit(
     distribution if classes were learned. Every level ends with it.
     """
     refined, anchor, by_lead = first.shape[1], len(tables), model.mixture is None
-    lead = lead[:FITTED]
+    lead = lead[: min(model.fitted, max(FITTED, WORK // (refined * (len(tables) + 1))))]
     index, groups = _places(model, column, tables, refined, drawn, lead if by_lead else np.zeros_like(lead))
     grouping = model.groupings[column].map(refined)
     goal = first if by_lead else np.bincount(grouping, model.one_way[column])[None, :]
@@ -193,7 +198,7 @@ def _places(
     index = np.empty((len(tables) + 1, len(anchor_rows)), dtype=np.uint16)
     groups = np.empty((len(tables) + 1, refined), dtype=np.uint16)
     for number, table in enumerate(tables):
-        index[number] = _rows_of(model, table, drawn, FITTED)
+        index[number] = _rows_of(model, table, drawn, len(anchor_rows))
         groups[number] = model.groupings[column].coarsen(refined, table.groups)
     index[-1], groups[-1] = anchor_rows, np.arange(refined)
     return index, groups
