@@ -99,7 +99,8 @@ def test_a_seeded_release_says_so(folder: Path) -> None:
 
 
 def test_sample_does_not_call_text_parquet(folder: Path) -> None:
-    assert cantle("demo", "-o", "out", cwd=folder).returncode == 0
+    arguments = ("--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o", "out")
+    assert cantle("publish", "people.csv", *arguments, cwd=folder).returncode == 0
     done = cantle("sample", "out", "-n", "3", "-o", "more.parquet", cwd=folder)
     assert done.returncode == 2
     assert "more.parquet" in done.stderr
