@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
-from cantle.errors import EngineError, raise_alone
+from cantle.errors import EngineError
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, merged, numbers
 from cantle.trusted.engines.spark import cluster, workers
@@ -175,15 +174,10 @@ class SparkEngine(Tables):
         self._older = []
         return answers
 
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _guarded(self) -> cluster.hushed:
         """Replaces Spark's errors by a fixed message, because they may quote values."""
-        try:
-            with cluster.hushed():
-                yield
-        except self._errors:
-            why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
-            raise_alone(EngineError(f"the Spark job failed: {why}"))
+        why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
+        return cluster.hushed(self._errors, lambda _: EngineError(f"the Spark job failed: {why}"))
 
 
 def _kept(parts: RDD[Part]) -> RDD[Part]:

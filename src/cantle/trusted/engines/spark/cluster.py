@@ -5,30 +5,28 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone, replacing
 
 if TYPE_CHECKING:
     from pyarrow import Table
     from pyspark.sql import DataFrame, SparkSession
 
 
-@contextmanager
-def hushed() -> Iterator[None]:
-    """Suppresses errors that PySpark prints before raising them, because they may quote a value."""
-    from pyspark.logger import PySparkLogger
+class hushed(replacing):
+    """Replaces errors, and suppresses what PySpark prints before raising them, because it may quote a value."""
 
-    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
-    before = [logger.disabled for logger in loggers]
-    try:
-        for logger in loggers:
+    def __enter__(self) -> None:
+        from pyspark.logger import PySparkLogger
+
+        self._loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
+        self._before = [logger.disabled for logger in self._loggers]
+        for logger in self._loggers:
             logger.disabled = True
-        yield
-    finally:
-        for logger, was in zip(loggers, before, strict=True):
+
+    def _leave(self) -> None:
+        for logger, was in zip(self._loggers, self._before, strict=True):
             logger.disabled = was
 
 
@@ -75,14 +73,10 @@ def session() -> SparkSession:
     return made
 
 
-@contextmanager
-def reading(name: str) -> Iterator[None]:
+def reading(name: str) -> hushed:
     """Replaces all of Spark's messages about a source by a fixed one."""
-    try:
-        with hushed():
-            yield
-    except errors():
-        raise_alone(DataError(f"Spark cannot read {name!r}; check the path, or the name of the table."))
+    rule = f"Spark cannot read {name!r}; check the path, or the name of the table."
+    return hushed(errors(), lambda _: DataError(rule))
 
 
 def select(frame: DataFrame, columns: list[str]) -> DataFrame:
