@@ -15,7 +15,7 @@ from cantle.methods import make_method
 from cantle.methods.base import ChecksBudget, Method
 from cantle.release import check_free, check_writable
 from cantle.release.data_file import require_storable
-from cantle.schema import Schema, load_schema
+from cantle.schema import Schema, as_schema
 from cantle.trusted.budget import Unit, nano_of
 from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger
@@ -100,13 +100,6 @@ def open_data(
 ) -> tuple[Form, Engine]:
     """The data behind an engine, and the form it came in; `nodes` is the private node list of a graph."""
     return OPENERS[schema.kind].open_engine(data, schema, method, choice, nodes)
-
-
-def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str]) -> Schema:
-    """The schema in a dictionary or a file; a schema is left as it is."""
-    if isinstance(schema, Schema):
-        return schema
-    return Schema.from_dict(schema) if isinstance(schema, Mapping) else load_schema(schema)
 
 
 def _check_seed(seed: int | None) -> None:

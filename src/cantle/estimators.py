@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import narwhals as nw
 import numpy as np
 
-from cantle._open import as_schema, preflight
+from cantle._open import preflight
 from cantle._publish import EngineName, MethodName, PresetName, carry_out
 from cantle.data.frames import as_frame
 from cantle.errors import ParameterError
 from cantle.release import Release
 from cantle.release.load import table_schema_of
-from cantle.schema import Schema
+from cantle.schema import Schema, as_schema
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:

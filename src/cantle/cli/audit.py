@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -132,11 +132,16 @@ def _words(loss: float) -> str:
     return "infinite" if math.isinf(loss) else f"{loss:.4f}".rstrip("0").rstrip(".")
 
 
-def _facts(row: Row) -> dict[str, Any]:
+def _facts(row: Row) -> dict[str, object]:
     """A row for JSON, which has no number for infinity."""
 
     def number(loss: float) -> float | str:
         return "infinite" if math.isinf(loss) else loss
 
-    facts = {"name": row.name, "claimed": number(row.claimed), "measured": number(row.measured), "ok": row.ok}
+    facts: dict[str, object] = {
+        "name": row.name,
+        "claimed": number(row.claimed),
+        "measured": number(row.measured),
+        "ok": row.ok,
+    }
     return facts | ({"note": row.note} if row.note else {})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ def speak_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-def print_result(as_json: bool, facts: dict[str, Any], text: Callable[[], None]) -> None:
+def print_result(as_json: bool, facts: Mapping[str, object], text: Callable[[], None]) -> None:
     """Prints facts as JSON, or runs the printer for people."""
     try:
         if as_json:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cantle.cli.output import Json, print_result, table
-from cantle.cli.settings import settings_of
+from cantle.cli.settings import Scalar, settings_of
 from cantle.errors import ParameterError
 
 if TYPE_CHECKING:
-    from cantle.planning.outline import Plan
+    from cantle.planning.outline import Part, Plan
 
 Records = Annotated[
     int | None,
@@ -57,7 +57,7 @@ def plan_command(
 
 
 def make_plans(
-    schema: Path, records: int, epsilons: Sequence[str], want: str | None, method: str, parameters: dict[str, Any]
+    schema: Path, records: int, epsilons: Sequence[str], want: str | None, method: str, parameters: dict[str, Scalar]
 ) -> list[Plan]:
     """One plan per epsilon, or the one that meets a want."""
     from cantle.planning import plan, solve, want_of
@@ -65,7 +65,7 @@ def make_plans(
 
     public, preset = load_schema(schema), str(parameters.pop("preset", "default"))
 
-    def made_with(epsilon: Any) -> Plan:
+    def made_with(epsilon: float | str) -> Plan:
         return plan(public, epsilon=epsilon, records=records, method=method, preset=preset, **parameters)
 
     return [made_with(one) for one in epsilons] if want is None else [solve(want_of(want, records), made_with)]
@@ -117,7 +117,7 @@ def _errors(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _part(part: Any, epsilon: float) -> tuple[str, ...]:
+def _part(part: Part, epsilon: float) -> tuple[str, ...]:
     noise = "" if part.noise is None else f"{part.noise:,.1f}"
     return part.question, f"{100 * part.share:.1f} %", f"{part.share * epsilon:.3g}", noise
 

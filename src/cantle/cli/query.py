@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -58,7 +58,7 @@ def query_command(
     release = Release.load(folder)
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
-    facts: dict[str, Any] = {"question": question, "mean": mean, "confidence": confidence}
+    facts: dict[str, object] = {"question": question, "mean": mean, "confidence": confidence}
     if by:
         rows = release.table(by, question, mean=mean, confidence=confidence)
         answer = facts | {"by": by, "rows": _plain(rows)}
@@ -83,7 +83,7 @@ def _frame(one: Estimate) -> pl.DataFrame:
     return pl.DataFrame({name: [getattr(one, name)] for name in ("value", "low", "high", "covers")})
 
 
-def _plain(rows: pl.DataFrame) -> list[dict[str, Any]]:
+def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
     """Rows as JSON has them: dates as text, numbers that are not finite as null."""
     import polars as pl
     import polars.selectors as cs

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cantle.errors import ParameterError, raise_alone
 
+Scalar = str | int | float | bool | None
 
-def settings_of(pairs: list[str]) -> dict[str, Any]:
+
+def settings_of(pairs: list[str]) -> dict[str, Scalar]:
     """key=value pairs, the value read as a YAML scalar."""
     import yaml
 
-    settings = {}
+    settings: dict[str, Scalar] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.isidentifier():
             raise ParameterError(f"--set takes key=value, got {pair!r}; for example --set depth=6")
         try:
-            settings[key] = yaml.safe_load(value)
+            made = yaml.safe_load(value)
         except yaml.YAMLError:
             raise_alone(ParameterError(f"--set {key}: the value is not a YAML scalar"))
-        if isinstance(settings[key], (dict, list)):
+        if isinstance(made, dict | list):
             raise ParameterError(f"--set {key}: the value is not a YAML scalar")
+        settings[key] = made
     return settings

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cantle._arrays import Codes
 from cantle.data.fimi import token_texts
 from cantle.data.sets import as_long_table, read_baskets, set_column
 from cantle.data.tables import as_ids, read_batches
@@ -24,7 +23,7 @@ class _Part:
     """Some occurrences of items: their texts and codes (-1: not declared); records begun; rows without an id."""
 
     texts: pl.Series
-    codes: NDArray[Any]
+    codes: Codes
     records: int = 0
     ids: pl.Series | None = None
 

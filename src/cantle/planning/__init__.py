@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, log
-from typing import Any
 
 from cantle.errors import ParameterError
 from cantle.methods import make_method
 from cantle.planning import sets_and_graphs, tables
 from cantle.planning.outline import Plan
-from cantle.schema import Schema, load_schema
+from cantle.schema import Schema, as_schema
 from cantle.trusted.budget import NANO, Unit, nano_of
 
 MOST_RECORDS = 10**12
@@ -23,7 +22,7 @@ _LEAST, _MOST, _STEPS = 1e-4, 1e2, 60
 
 
 def plan(
-    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    schema: Schema | Mapping[str, object] | str | os.PathLike[str],
     *,
     epsilon: float | str | Fraction,
     records: int,
@@ -58,17 +57,11 @@ def plan(
     """
     if isinstance(records, bool) or not isinstance(records, int) or not 1 <= records <= MOST_RECORDS:
         raise ParameterError(f"records must be a whole number from 1 to 1e12, got {records!r}")
-    public = _schema(schema)
+    public = as_schema(schema)
     made = make_method(public, method, preset, parameters)
     exact, unit = nano_of(epsilon) / NANO, Unit(*public.protects)
     outline = _PLANNERS[made.name](made, exact, records, unit.max_records)
     return Plan.of(exact, records, unit.describe(), outline)
-
-
-def _schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
-    if isinstance(schema, Schema):
-        return schema
-    return Schema.from_dict(schema) if isinstance(schema, Mapping) else load_schema(schema)
 
 
 @dataclass(frozen=True)

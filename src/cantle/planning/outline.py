@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
-from typing import Any
 
 from cantle.planning.words import EpsilonInWords
 
@@ -114,7 +113,7 @@ class Plan:
         """Epsilon in words."""
         return EpsilonInWords.of(self.epsilon)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything as JSON has it."""
         made = vars(self) | vars(self.outline) | {"words": self.words.lines()}
         made["budget"] = [dict(vars(part)) for part in self.outline.budget]

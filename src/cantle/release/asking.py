@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle._arrays import Bools, Codes, Floats, Ints
 from cantle.errors import ParameterError, raise_alone
 from cantle.release.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.release.data_file import as_polars
@@ -49,7 +50,7 @@ class Groups:
 
     column: str
     labels: pl.Series
-    edges: Any
+    edges: Ints
 
 
 class Asker:
@@ -58,7 +59,7 @@ class Asker:
     def __init__(self, release: Release) -> None:
         if release.manifest.parameters.get("values") == "set":
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
-        self._release, self._kept = release, dict[Key, Any]()
+        self._release, self._kept = release, dict[Key, Codes]()
         self.vocabulary: Vocabulary = vocabulary_of(release.schema)
 
     # ---- the release --------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ class Asker:
         return as_polars(self._release.records, self._release.manifest)
 
     @cached_property
-    def _read(self) -> Callable[[Key], Any]:
+    def _read(self) -> Callable[[Key], Codes]:
         manifest = self._release.manifest
         if manifest.kind == "sets":
             return SetCodes(list_frame(self._frame, manifest)["items"], universe_of(manifest))
@@ -91,13 +92,13 @@ class Asker:
     def _tables(self) -> Tables:
         return tables_of(self._release)
 
-    def codes(self, key: Key) -> Any:
+    def codes(self, key: Key) -> Codes:
         """The codes of the released records in one column."""
         if key not in self._kept:
             self._kept[key] = self._read(key)
         return self._kept[key]
 
-    def inside(self, question: Question) -> Any:
+    def inside(self, question: Question) -> Bools:
         """For each released record whether the question holds."""
         return np.broadcast_to(holds(question, self.codes), self.records)
 
@@ -157,7 +158,7 @@ class Asker:
         asked = join(True, (question, OneColumn(column, there)))
         return self._mean(attribute, asked, self.inside(asked), confidence)
 
-    def _mean(self, attribute: Attribute, asked: Question, inside: Any, confidence: float) -> Estimate:
+    def _mean(self, attribute: Attribute, asked: Question, inside: Bools, confidence: float) -> Estimate:
         covers = MEASURED
         error = self.measured_error(len(columns_of(asked)), confidence)
         if error is None:
@@ -233,7 +234,7 @@ class Asker:
         words = [None if first >= attribute.grid else attribute.describe(first, end) for first, end in spans]
         return Groups(name, pl.Series(words, dtype=pl.String), edges[:-1])
 
-    def _ranges(self, attribute: Attribute) -> Any:
+    def _ranges(self, attribute: Attribute) -> Ints:
         cells = self._release.manifest.structure.get("cells", {})
         if self._release.manifest.method == "mosaic" and attribute.name in cells:
             return np.array(cells[attribute.name], dtype=np.int64)
@@ -246,7 +247,7 @@ def _group(groups: Groups, at: int, size: int) -> OneColumn:
     return OneColumn(groups.column, CodeSet.span(int(groups.edges[at]), end, size))
 
 
-def numbers_of(attribute: Attribute, codes: Any) -> Any:
+def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     """The numbers that codes stand for; null is not one of them."""
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+
+from cantle._arrays import Bools, Codes, Ints
 
 Key = str | int
 """A column by its name; of sets, an item by its code (with the codes 0, absent, and 1, present)."""
@@ -69,12 +70,12 @@ class CodeSet:
     def __len__(self) -> int:
         return sum(end - first for first, end in self.spans())
 
-    def holds(self, codes: Any) -> Any:
+    def holds(self, codes: Codes) -> Bools:
         """For each code whether it belongs to the set."""
         return np.searchsorted(self._edges, codes, side="right") % 2 == 1
 
     @cached_property
-    def _edges(self) -> Any:
+    def _edges(self) -> Ints:
         return np.array(self.edges, dtype=np.int64)
 
 
@@ -129,11 +130,11 @@ def columns_of(question: Question) -> list[Key]:
     return list(dict.fromkeys(key for part in question.parts for key in columns_of(part)))
 
 
-def holds(question: Question, codes: Callable[[Key], Any]) -> Any:
+def holds(question: Question, codes: Callable[[Key], Codes]) -> Bools:
     """For each record whether the question holds, given the codes of its columns (arrays that broadcast)."""
     if isinstance(question, OneColumn):
         return question.codes.holds(codes(question.key))
-    made: Any = np.bool_(question.every)
+    made: Bools = np.array(question.every)
     for part in question.parts:
         made = made & holds(part, codes) if question.every else made | holds(part, codes)
     return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import NormalDist
-from typing import Any
 
 MEASURED = "measured"
 NOISE = "noise"
@@ -46,7 +45,7 @@ class Estimate:
         value, low, high = (in_words(number, self.high - self.low) for number in (self.value, self.low, self.high))
         return f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, float | str | None]:
         """Its fields; numbers that are not finite, which JSON does not have, are null."""
         return {name: None if value != value else value for name, value in vars(self).items()}
 

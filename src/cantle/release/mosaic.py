@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle._arrays import Codes
 from cantle.errors import VerifyError, raise_alone
 from cantle.postprocess.counts import STREAMS, Dice, public_streams
 from cantle.postprocess.mosaic.column_cells import column_of
@@ -20,6 +21,7 @@ from cantle.postprocess.mosaic.fitted import DOUBT, Fitted, first_tables
 from cantle.postprocess.mosaic.frames import drawn_codes
 from cantle.postprocess.mosaic.label import DRAFT
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance
+from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.schema.domain import Domain
 from cantle.trusted.budget import NANO
@@ -38,7 +40,7 @@ class Answer:
     """One noisy table: what it is about, its numbers, and the rate of its noise."""
 
     why: str
-    about: dict[str, Any]
+    about: Document
     noisy: Ints
     price: float
     sensitivity: int
@@ -79,7 +81,7 @@ class ReleasedTables:
             cells = [part[picked] for part in cells]
         return self.fitted.draw_values(cells, n, dice)
 
-    def _draw(self, records: int, classes: Dice, dice: Dice) -> list[Any]:
+    def _draw(self, records: int, classes: Dice, dice: Dice) -> list[Codes]:
         learned = self.fitted.learned_classes(classes) if self._uses_classes else None
         cells = self.fitted.draw_cells(records, learned, dice)
         for answer in self._about("leaves by class"):
@@ -129,7 +131,7 @@ class ReleasedTables:
                 raise VerifyError(f"{answer.why} has other groups of {self._names[column]} than the first tables make")
         return NoisyTable(columns, groups, answer.noisy.reshape(groups).astype(np.float64), answer.variance)
 
-    def _label_tree(self, nodes: Sequence[dict[str, Any]]) -> LabelTree:
+    def _label_tree(self, nodes: Sequence[Document]) -> LabelTree:
         sizes = tuple(len(edges) - 1 for edges in self.edges)
         column = [-1 if "leaf" in node else self._names.index(node["column"]) for node in nodes]
         goes_left = []
@@ -145,14 +147,14 @@ class ReleasedTables:
         return tree
 
 
-def _spread_evenly(cells: Sequence[Any], n: int, dice: Dice) -> Ints:
+def _spread_evenly(cells: Sequence[Codes], n: int, dice: Dice) -> Ints:
     """Places of n records, in random order: evenly spaced along the sorted ones, so that shares are kept."""
     order = np.lexsort(cells)
     ticks = ((np.arange(n) + dice.random()) * (len(order) / max(1, n))).astype(np.int64)
     return dice.permutation(order[ticks])
 
 
-def _answers(asked: Sequence[dict[str, Any]], tables: pl.DataFrame) -> list[Answer]:
+def _answers(asked: Sequence[Document], tables: pl.DataFrame) -> list[Answer]:
     """The noisy tables in order, each with its numbers and rate."""
     number = tables["table"].to_numpy()
     noisy, num, den = (tables[name].to_numpy() for name in ("noisy", "rate_num", "rate_den"))

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle._arrays import Codes, Floats, Ints
 from cantle.postprocess.counts import variance
 from cantle.postprocess.from_baskets import LONG, SHORT
 from cantle.postprocess.group_frames import column_of, leaves_from
@@ -20,6 +21,7 @@ from cantle.release.code_sets import CodeSet, Key, Question, columns_of, holds, 
 from cantle.release.estimates import Noise
 from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, universe_of
 from cantle.release.noisy_tables import tables_of
+from cantle.schema.domain import Attribute
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,9 +53,9 @@ class Regions:
     """Boxes of codes with a noisy count each: spans first .. end per column, and the variance of the noise."""
 
     columns: Sequence[str]
-    first: Any
-    end: Any
-    variance: Any
+    first: Codes
+    end: Codes
+    variance: Floats
 
     def noise(self, question: Question) -> Noise:
         """Each count weighs as much as the part of its box that the question holds for."""
@@ -66,7 +68,7 @@ class Regions:
         return Noise(float(spread.sum()), float(3 * (spread**2).sum()))
 
 
-def _overlap(first: Any, end: Any, codes: CodeSet) -> Any:
+def _overlap(first: Codes, end: Codes, codes: CodeSet) -> Floats:
     """Which part of each span is in the set of codes."""
     inside = np.zeros(len(first))
     for low, high in codes.spans():
@@ -91,7 +93,7 @@ def _rps_regions(release: Release) -> Regions:
     return Regions([*names, domain.target.name], *joined, np.repeat(spread, classes))
 
 
-def _fine(attribute: Any, codes: Any) -> Any:
+def _fine(attribute: Attribute, codes: Ints) -> Ints:
     """The first code of the schema in each bin; null stays the last one."""
     return np.where(codes > attribute.bins, attribute.grid + 1, np.minimum(codes * attribute.width, attribute.grid))
 
@@ -109,7 +111,7 @@ def _diffgen_regions(release: Release) -> Regions:
     return Regions(names, first, end, _variances(release.groups))
 
 
-def _variances(groups: pl.DataFrame) -> Any:
+def _variances(groups: pl.DataFrame) -> Floats:
     return variance(groups["rate_num"].to_numpy() / groups["rate_den"].to_numpy())
 
 
@@ -125,7 +127,7 @@ class SetCodes:
         self._owner = np.repeat(np.arange(len(sizes)), sizes)
         self._items = universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
 
-    def __call__(self, key: Key) -> Any:
+    def __call__(self, key: Key) -> Ints:
         if key == "size":
             return self._sizes
         held = np.zeros(len(self._sizes), dtype=np.int64)
@@ -133,7 +135,7 @@ class SetCodes:
         return held
 
     @cached_property
-    def supports(self) -> Any:
+    def supports(self) -> Ints:
         """How many sets hold each item, by its code."""
         return np.bincount(self._items)
 

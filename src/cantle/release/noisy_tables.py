@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle._arrays import Bools, Floats, Ints
 from cantle.postprocess.counts import variance
 from cantle.release.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull
 from cantle.release.estimates import Noise
@@ -23,8 +24,8 @@ class NoisyTable:
     """A table of noisy counts. The cells of a column are spans of its codes, given by their edges."""
 
     columns: tuple[str, ...]
-    edges: tuple[Any, ...]
-    counts: Any
+    edges: tuple[Ints, ...]
+    counts: Ints | Floats
     variance: float
 
     def answers(self, question: Question) -> bool:
@@ -34,12 +35,12 @@ class NoisyTable:
             edges_of(question, key) <= self._edge_sets[self.columns.index(str(key))] for key in asked
         )
 
-    def cells(self, question: Question) -> Any:
+    def cells(self, question: Question) -> Bools:
         """For each cell whether it lies inside the question."""
         inside = holds(question, self._first_codes)
         return np.broadcast_to(inside, self.counts.shape)
 
-    def _first_codes(self, key: Key) -> Any:
+    def _first_codes(self, key: Key) -> Ints:
         """The first code of each cell, along the axis of the column."""
         axis = self.columns.index(str(key))
         shape = [1] * len(self.columns)
@@ -97,7 +98,7 @@ class Tables:
 
     @staticmethod
     def _asks_all(question: Question) -> bool:
-        return bool(holds(question, lambda _: 0))
+        return bool(holds(question, lambda _: np.array(0)))
 
     def noise_behind(self, question: Question, share: Callable[[dict[Key, CodeSet]], float]) -> Noise:
         """The noise in the tables that the records of a question were drawn from.

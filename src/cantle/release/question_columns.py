@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, Protocol
+from typing import Protocol
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.graph import GraphSchema
 from cantle.schema.items import Universe
+from cantle.schema.outlines import Label
 from cantle.schema.scales import EPOCH, Labels, Steps
 from cantle.schema.sets import SetSchema
 from cantle.schema.table import TableSchema
@@ -135,7 +136,7 @@ def _compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
 class Categories:
     """Categories and truth values. Only an ordered list, or one of integers, has smaller and larger ones."""
 
-    def __init__(self, attribute: Attribute, order: Sequence[Any] | None) -> None:
+    def __init__(self, attribute: Attribute, order: Sequence[Label] | None) -> None:
         """`order` lists the categories from the smallest on, if they have an order."""
         assert isinstance(attribute.scale, Labels)
         self.name = self.key = attribute.name
@@ -193,10 +194,11 @@ class Categories:
         if number is None:
             raise Misfit(f"the categories of {self.name} are integers, and {value.text!r} is none")
         labels = enumerate(self._labels.labels)
-        return CodeSet.of((k for k, label in labels if _holds(sign, label, number)), self.size)
+        kept = (k for k, label in labels if isinstance(label, int) and _holds(sign, label, number))
+        return CodeSet.of(kept, self.size)
 
 
-def _holds(sign: str, left: Any, right: Any) -> bool:
+def _holds(sign: str, left: Fraction | int, right: Fraction | int) -> bool:
     return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign])
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,7 @@ def _drawn_again(release: Release) -> TableWorkload | SetWorkload:
     if manifest.kind == "table":
         domain = domain_of(manifest)
         columns, classes = domain.encode_columns(frame)
-        codes: list[Any] = [*columns, classes][: len(columns_of(domain))]
+        codes = [*columns, classes][: len(columns_of(domain))]
         return table_workload(columns_of(domain), codes, dice)
     sets, universe = list_frame(frame, manifest)["items"], universe_of(manifest)
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])

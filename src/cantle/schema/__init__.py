@@ -37,6 +37,13 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
     return Schema.from_dict(document if isinstance(document, Mapping) else {}, base_dir=Path(path).parent)
 
 
+def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str]) -> Schema:
+    """The schema in a dictionary or a file; a schema is left as it is."""
+    if isinstance(schema, Schema):
+        return schema
+    return Schema.from_dict(schema) if isinstance(schema, Mapping) else load_schema(schema)
+
+
 def class_for(document: object) -> type[Schema]:
     """The class of schemas that a document declares; without `kind` it describes a table."""
     kind, known = DEFAULT, kinds()

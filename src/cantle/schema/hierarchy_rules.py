@@ -64,11 +64,11 @@ def _numbers(value: object, rule: str, where: str) -> list[int]:
     """The numbers of a rule, smallest first."""
     least = 2 if rule == "bands" else 1
     listed = list(value) if isinstance(value, list | tuple) else [value]
-    numbers = {one for one in listed if type(one) is int and least <= one < 2**63}
-    if not listed or len(listed) >= MAX_DEPTH or not all(type(one) is int and one in numbers for one in listed):
+    numbers = [one for one in listed if type(one) is int and least <= one < 2**63]
+    if not 0 < len(listed) < MAX_DEPTH or len(numbers) < len(listed):
         example = "`bands: [5, 20]`" if rule == "bands" else "`prefixes: [1, 3]`"
         refuse(where, f"{rule} {quote(value)} is not a list of whole numbers from {least} on", f"write {example}")
-    return sorted(numbers)
+    return sorted(set(numbers))
 
 
 def _prefixes(lengths: list[int], categories: tuple[Label, ...], where: str) -> Taxonomy:
