@@ -74,7 +74,7 @@ def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
     manifest = release.manifest
     if manifest.software.get("numpy") != np.__version__:
         return
-    workload = _drawn_again(release)
+    workload = workload_again(release)
     asked = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
     stated = {name: one.q for name, one in asked.items() if one is not None}
     if accuracy.pairs is not None:
@@ -83,7 +83,8 @@ def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
         yield "the questions of the accuracy are not those that the stated seed draws for these records"
 
 
-def _drawn_again(release: Release) -> TableWorkload | SetWorkload:
+def workload_again(release: Release) -> TableWorkload | SetWorkload:
+    """The questions that the stated seed draws for the released records."""
     manifest = release.manifest
     frame, dice = as_polars(release.records, manifest), workload_dice(manifest.postprocessing["seed"])
     if manifest.kind == "table":

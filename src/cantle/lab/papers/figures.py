@@ -16,6 +16,7 @@ import polars as pl
 
 from cantle.errors import ParameterError
 from cantle.lab.papers import (
+    accuracy_figures,
     basket_figures,
     degree_figures,
     diffgen_figures,
@@ -189,6 +190,7 @@ FIGURES: Mapping[str, Figure] = {
     "tables-more": Figure(table_figures.more, (), table=table_figures.table, write=table_figures.files),
     "intervals": Figure(interval_coverage.intervals, ()),
     "plan": Figure(plan_check.predictions, ()),
+    "accuracy": Figure(accuracy_figures.accuracy, ()),
 }
 
 

@@ -1,0 +1,29 @@
+"""The figure that sets measured accuracy beside the truth, on a small table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import cantle
+from cantle.lab.papers.accuracy_figures import beside_the_truth, true_numbers
+from cantle.lab.papers.table_sets import TableSet
+from tests.release.people import SCHEMA, people
+
+
+def test_measured_numbers_are_the_true_ones_with_noise() -> None:
+    """At epsilon 400 the noise of three numbers has a scale of 3/16 of a record."""
+    table = TableSet("people", people(2000), SCHEMA)
+    for method in ("mosaic", "rps", "diffgen"):
+        release = cantle.publish(table.frame, SCHEMA, epsilon=400, method=method)
+        assert release.accuracy is not None
+        measured = [one.records for one in release.accuracy.numbers()]
+        assert np.abs(np.array(measured) - true_numbers(release, table)).max() <= 8
+        rows = list(beside_the_truth(release, table, method, 400, 0))
+        assert [row.value for row in rows[::2]] == measured
+        assert len(rows) == 6
+
+
+def test_nothing_is_shown_where_nothing_was_measured() -> None:
+    table = TableSet("people", people(200), SCHEMA)
+    release = cantle.publish(table.frame, SCHEMA, epsilon=1)
+    assert list(beside_the_truth(release, table, "mosaic", 1, 0)) == []
