@@ -14,9 +14,10 @@ from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffpart import DiffPart
 from cantle.methods.own_accuracy import SIZE_SHARE
 from cantle.planning.outline import MEAN_ERROR, Outline, Part
-from cantle.planning.tables import asked, bought_accuracy, noise_of, own_error
+from cantle.planning.tables import noise_of
 from cantle.postprocess.baskets.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
 from cantle.postprocess.baskets.set_sizes import SizeModel
+from cantle.trusted.budget import NANO
 
 ITEMS_PER_SET = 5
 """Assumed mean number of items of a set."""
@@ -29,14 +30,14 @@ def plan_baskets(method: Baskets, epsilon: float, records: int, persons: int) ->
     """The shares of baskets, for sets of a few items each."""
     universe, rate = method.terms.universe, epsilon / persons
     sizes = _sizes(records, universe)
-    accuracy = bought_accuracy(method, epsilon, records, persons)
+    accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
     plan = plan_items(sizes, universe, rate, accuracy, method.terms.pairs)
     rest = 1 - float(SIZES_SHARE) - float(accuracy)
     items = float(plan.share) if plan.pairs else rest
     enlarged = sizes.occurrences / sizes.counted(plan.most)
     noise = noise_of(items * rate / plan.most) * enlarged * sqrt(1 + plan.strata)
     budget = [Part("sizes of sets", float(SIZES_SHARE), noise_of(float(SIZES_SHARE) * rate))]
-    budget += [own_error(accuracy), Part("items", items, noise)]
+    budget += [Part("own error of the release", float(accuracy)), Part("items", items, noise)]
     remarks = [f"assumes {ITEMS_PER_SET} items per set on average; at most {plan.most} items of a set count"]
     if plan.pairs:
         pairs = rest - items - float(HEAD_SHARE)
@@ -55,45 +56,62 @@ def _sizes(records: int, universe: int) -> SizeModel:
 
 def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) -> Outline:
     """All sets at once, or a tree of groups of items."""
-    rate, universe = epsilon / persons, method.tree.size
-    accuracy = bought_accuracy(method, epsilon, records, persons)
-    budget = [*_sizes_first(method), own_error(accuracy)]
-    rest = 1 - sum(part.share for part in budget)
+    accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
+    by_size = method.cuts_by_size
+    first = Part("sizes of sets", float(SIZES_SHARE)) if by_size else _counted(method)
+    return _diffpart(method, [first, Part("own error of the release", float(accuracy))], epsilon / persons, records)
+
+
+def _counted(method: DiffPart) -> Part:
+    """The number of records, without which nobody knows whether the error can be measured."""
+    return Part("number of records", float(SIZE_SHARE) if method.own_accuracy.share else 0.0)
+
+
+def _diffpart(method: DiffPart, before: list[Part], rate: float, records: int) -> Outline:
+    universe, rest = method.tree.size, 1 - sum(part.share for part in before)
     if method.all_at_once:
         each = noise_of(rest * rate)
-        budget.append(Part(f"all {2**universe - 1:,} sets", rest, each))
+        budget = [*before, Part(f"all {2**universe - 1:,} sets", rest, each)]
         return _of_items("diffpart", budget, each * sqrt(2 ** (universe - 1)), records, universe, [])
     leaves = rest * float(method.settings.leaf_share)
-    budget += [Part("groups of items", rest - leaves), Part("sets", leaves, noise_of(leaves * rate))]
+    noise = noise_of(leaves * rate)
+    budget = [*before, Part("groups of items", rest - leaves), Part("sets", leaves, noise)]
     remarks = ["sets that are rarer than the noise of one count are dropped, and filled in at random"]
-    return _of_items("diffpart", budget, noise_of(leaves * rate), records, universe, remarks)
-
-
-def _sizes_first(method: DiffPart) -> list[Part]:
-    """What diffpart pays for the number of records, by size where sizes decide how records are cut."""
-    if method.cuts_by_size:
-        return [Part("sizes of sets", float(SIZES_SHARE))]
-    return [Part("number of records", float(SIZE_SHARE) if method.own_accuracy.share else 0.0)]
+    return _of_items("diffpart", budget, noise, records, universe, remarks)
 
 
 def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -> Outline:
     """From 13 to 20 items the sizes decide: diffpart for as many records as there are sets, otherwise baskets."""
-    if 2**method.schema.universe.size <= records * epsilon / persons:
-        return plan_diffpart(DiffPart(method.schema, cells="all"), epsilon * 0.96, records, persons)
-    return plan_baskets(Baskets(method.schema), epsilon, records, persons)
+    if 2**method.schema.universe.size > records * epsilon / persons:
+        return plan_baskets(Baskets(method.schema), epsilon, records, persons)
+    accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
+    before = [Part("sizes of sets", float(SIZES_SHARE)), Part("own error of the release", float(accuracy))]
+    return _diffpart(DiffPart(method.schema, cells="all"), before, epsilon / persons, records)
 
 
 def _of_items(name: str, budget: list[Part], noise: float, records: int, universe: int, remarks: list[str]) -> Outline:
+    start, per_set, least, bytes_per_set = _COSTS["compiled" if name == "baskets" and records >= COMPILED else name]
     return Outline(
         method=name,
-        budget=asked(budget),
+        budget=tuple(part for part in budget if part.share > 0),
         value_noise=noise,
         one_way=min(MEAN_ERROR * noise, ITEMS_PER_SET * records / universe),
         cells=1.0,
         remarks=tuple(remarks),
-        seconds=0.2 + 4e-6 * records,
-        megabytes=100 + records * 4e-4,
+        seconds=start + per_set * records,
+        megabytes=least + bytes_per_set * records / 1e6,
     )
+
+
+COMPILED = 200_000
+"""Records from which on kernels are compiled, if numba is there."""
+
+_COSTS: Mapping[str, tuple[float, float, float, float]] = {
+    "baskets": (0.5, 1.4e-4, 290, 400),
+    "compiled": (1.0, 7e-6, 290, 400),
+    "diffpart": (0.3, 6e-6, 200, 500),
+}
+"""Seconds to start and per set, megabytes to start, bytes per set: as single runs had them."""
 
 
 def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: int) -> Outline:  # noqa: ARG001
@@ -105,14 +123,14 @@ def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: 
             budget, noise_of(epsilon / 4), ["one edge is protected, which promises much less than a node"]
         )
     bound = s.theta or min(BOUND, method.schema.max_degree or BOUND)
-    first = [
+    asked = [
         Part("bound on degrees", 0.0 if s.theta else float(s.theta_share)),
         Part("number of edges", float(s.edges_share)),
         Part("number of nodes", float(s.nodes_share) if unit == "node" else 0.0),
     ]
-    rest = 1 - sum(part.share for part in first)
+    rest = 1 - sum(part.share for part in asked)
     noise = noise_of(rest * epsilon / ((bound + 1) if unit == "node" else 2 * bound))
-    budget = [*(part for part in first if part.share), Part("nodes by degree", rest, noise)]
+    budget = [*(part for part in asked if part.share), Part("nodes by degree", rest, noise)]
     given = "as given" if s.theta else "assumed; the run chooses it"
     return _of_degrees(budget, noise, [f"with a bound of {bound} on degrees ({given}); the noise grows with the bound"])
 

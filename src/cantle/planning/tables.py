@@ -4,20 +4,17 @@ one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from math import sqrt
 from typing import Any
 
 from cantle.methods import mosaic_plan as rules
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.mosaic import Mosaic
-from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.rps import RPS
 from cantle.planning.outline import MEAN_ERROR, Outline, Part, too_fine
 from cantle.postprocess.counts import variance
 from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
 from cantle.schema.domain import Attribute
-from cantle.trusted.budget import NANO
 
 SMOOTHED = 0.6
 """How much of the noise is left in the cells of wide columns of numbers, most of which hold few records: their counts
@@ -33,21 +30,6 @@ def noise_of(rate: float) -> float:
     return float(sqrt(float(variance(rate))))
 
 
-def bought_accuracy(method: MeasuresItself, epsilon: float, records: int, persons: int) -> Fraction:
-    """The share of epsilon that buys the release's own error, if there are enough records for it."""
-    return method.own_accuracy.expected(round(epsilon * NANO), records, persons)
-
-
-def own_error(share: Fraction) -> Part:
-    """The line of the budget for it."""
-    return Part("own error of the release", float(share))
-
-
-def asked(budget: Sequence[Part]) -> tuple[Part, ...]:
-    """The questions that are asked."""
-    return tuple(part for part in budget if part.share > 0)
-
-
 def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> Outline:
     """The shares of mosaic, and the noise in its first tables."""
     columns, rate = method.columns, epsilon / persons
@@ -55,7 +37,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     others = [column for number, column in enumerate(columns) if number != target]
     wide = [column for column in others if column.wide]
     round_values = any(len(column.classes.periods) > 1 for column in wide)
-    accuracy = bought_accuracy(method, epsilon, records, persons)
+    accuracy = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
     start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), accuracy)
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
     few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
@@ -69,7 +51,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("cells and frequent values of wide columns", float(start.shape)),
-        own_error(accuracy),
+        Part("own error of the release", float(start.accuracy)),
         Part("hub column", float(shares.hub)),
         Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), first),
         Part("choice of tables", float(shares.selection)),
@@ -80,7 +62,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     errors = [_column_error(column, size, records, noise) for column, size, noise in parts]
     return Outline(
         method="mosaic",
-        budget=asked(budget),
+        budget=_whole(budget),
         value_noise=value_noise,
         one_way=sum(errors) / len(errors),
         cells=sum(cells) / len(cells),
@@ -154,15 +136,15 @@ def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> t
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:
     """The shares of rps; with one-way tables, their noise is what counts of one column have."""
     s, rate = method.settings, epsilon / persons
-    accuracy = bought_accuracy(method, epsilon, records, persons)
-    rest = 1 - float(s.oneway_share) - float(s.count_share) - float(accuracy)
+    accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
+    rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
     leaves = rest * float(s.leaf_share)
     tables, leaf_noise = max(1, len(method.sizes)), noise_of(leaves * rate)
     noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
     budget = [
         Part("number of records", float(s.count_share), _each(s.count_share, 1, rate)),
         Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        own_error(accuracy),
+        Part("own error of the release", accuracy),
         Part("cuts and tests", rest - leaves),
         Part("leaves", leaves, leaf_noise),
     ]
@@ -173,13 +155,13 @@ def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) ->
     """The shares of diffgen; cuts and counts of cells share what its rules decide in the run."""
     s, rate = method.settings, epsilon / persons
     columns = max(1, len(method.domain.attributes))
-    accuracy = bought_accuracy(method, epsilon, records, persons)
-    rest = 1 - float(s.oneway_share) - float(s.count_share) - float(accuracy)
+    accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
+    rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
     noise = noise_of(float(s.oneway_share) * rate / columns) if s.oneway_share else noise_of(rest / 2 * rate)
     budget = [
         Part("number of records per class", float(s.count_share), _each(s.count_share, 1, rate)),
         Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        own_error(accuracy),
+        Part("own error of the release", accuracy),
         Part("cuts, and counts of cells by class", rest),
     ]
     return _by_columns("diffgen", method.domain.attributes, budget, noise, records)
@@ -193,7 +175,7 @@ def _by_columns(
     fine = [text for one in attributes for text in too_fine(one.name, one.bins, records, noise)]
     return Outline(
         method=name,
-        budget=asked(budget),
+        budget=_whole(budget),
         value_noise=noise,
         one_way=sum(errors) / max(1, len(errors)),
         cells=sum(sizes) / max(1, len(sizes)),
@@ -202,19 +184,25 @@ def _by_columns(
     )
 
 
+def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
+    """The questions that are asked."""
+    return tuple(part for part in budget if part.share > 0)
+
+
 def _cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
-    """Core-seconds and megabytes, by the runs in docs/performance.md on two cores; good to a factor of two or three."""
-    start, per_value, per_table = _SECONDS[method]
+    """Core-seconds and megabytes, as single runs on two cores had them (`cantle reproduce plan`, `cantle bench`): good
+    to a factor of two or so."""
+    start, per_value, per_table, least, bytes_per_value = _COSTS[method]
     seconds = start + per_value * records * columns + per_table * tables
-    return {"seconds": seconds, "megabytes": 120 + records * columns * _BYTES / 1e6}
+    return {"seconds": seconds, "megabytes": least + records * columns * bytes_per_value / 1e6}
 
 
-_SECONDS: Mapping[str, tuple[float, float, float]] = {
-    "mosaic": (0.5, 2e-6, 0.08),
-    "rps": (0.2, 1.2e-7, 0.0),
-    "diffgen": (0.2, 1.2e-7, 0.0),
+_COSTS: Mapping[str, tuple[float, float, float, float, float]] = {
+    "mosaic": (0.5, 2e-6, 0.08, 220, 50),
+    "rps": (0.2, 1.2e-7, 0.0, 120, 16),
+    "diffgen": (0.2, 1.2e-7, 0.0, 120, 16),
 }
-_BYTES = 16
+"""Seconds to start, per value and per chosen table; megabytes to start, and bytes per value."""
 
 PLANNERS: Mapping[str, Callable[[Any, float, int, int], Outline]] = {
     "mosaic": plan_mosaic,

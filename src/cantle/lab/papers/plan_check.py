@@ -6,6 +6,7 @@ Nothing here is private: it compares with the raw records.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,12 @@ def predictions(setting: Setting) -> Iterator[Row]:
     for table in found:
         for epsilon in setting.pick((0.3, 1, 3), (1,)):
             for repeat in range(setting.repeats):
+                before = process_time()
                 release = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
+                spent = process_time() - before
+                yield Row(FIGURE, f"{table.name}: core-seconds", "measured", epsilon, repeat, spent)
+                outline = plan(table.schema, epsilon=epsilon, records=len(table.frame)).outline
+                yield Row(FIGURE, f"{table.name}: core-seconds", "predicted", epsilon, repeat, outline.seconds or 0.0)
                 for name, (predicted, measured) in compared(release, table, epsilon, seed=repeat).items():
                     yield Row(FIGURE, f"{table.name}: predicted error in records", name, epsilon, repeat, predicted)
                     yield Row(FIGURE, f"{table.name}: measured error in records", name, epsilon, repeat, measured)
