@@ -21,7 +21,9 @@ from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.keys import CodeTable
 from cantle.trusted.noise import Seeded
 from cantle.trusted.queries import Cells
+from tests.laws import tables_of_cells
 from tests.laws.hostile import CLASSES, DATA, GRID_MOVES, MOVES, SIZES, SPECIALISATIONS, TOP, Game
+from tests.laws.hostile_tables import RECORDS, TABLE_MOVES, TableGame
 from tests.laws.strategies import Table
 
 pytestmark = pytest.mark.filterwarnings(
@@ -127,6 +129,24 @@ def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(name: str, reques
     def check(data: Any) -> None:
         unit = Unit(data.draw(st.integers(1, 2)))
         Game(data.draw, opened(DATA), unit).play(moves)
+
+    check()
+
+
+TABLE = Table(tables_of_cells.SIZES, 1, tuple((*record, 0) for record in RECORDS))
+WITH_TABLES = {name: (opener, games) for name, (opener, _, games) in ENGINES.items() if "rows" not in name}
+
+
+@pytest.mark.parametrize("name", WITH_TABLES)
+def test_nor_does_one_that_asks_for_tables_of_columns(name: str, request: pytest.FixtureRequest) -> None:
+    """Mosaic's questions; where regions can be split, tables of all records are refused afterwards."""
+    opener, games = WITH_TABLES[name]
+    opened, moves = opener(request), [*TABLE_MOVES, *(["split"] if name in BOTH else [])]
+
+    @settings(max_examples=games)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        TableGame(data.draw, opened(TABLE), Unit(data.draw(st.integers(1, 2)))).play(moves)
 
     check()
 

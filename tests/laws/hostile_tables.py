@@ -1,0 +1,178 @@
+"""The game of hostile.py with `mosaic`'s questions: tables, leaves, round and frequent values, choices, trees.
+
+All of them look at every record, so only the unsplit root may be asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cantle.errors import CantleError
+from cantle.trusted.budget import NANO
+from cantle.trusted.geometry.boxes import Frontier
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable
+from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.stop_test import PrivTree
+from cantle.trusted.table_candidates import Dependence, Distance, Heaviest, HeavyValues, Hubs, TableRound, TableSets
+from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.value_trees import ValueTrees
+from tests.laws.hostile import EPSILON, STOP, Game, lifetime
+from tests.laws.tables_of_cells import ALL, ONE, PAIR, SIZES, TABLES, WITHIN, table, tree
+
+RECORDS = ((0, 0, 0), (1, 0, 1), (1, 2, 1), (2, 1, 0), (2, 3, 1))
+CLASSES = ValueClasses(0, (1, 2))
+HEAPS = tuple(HeapTable(c, WITHIN.edges[c], np.array(g), CLASSES) for c, g in ((0, [0, 1]), (1, [0, -1, 1])))
+SEARCHES = (ValueSearch(0, 3, CLASSES), ValueSearch(1, 3, CLASSES, (1,)))  # the last code of column 1 is null
+MODELS = tuple(np.full(one.cells, 1) for one in TABLES)
+ROUND = TableRound(WITHIN, TABLES)
+SETS = TableSets(ROUND, MODELS, np.zeros(len(TABLES), np.int64), np.arange(len(TABLES)))
+HALF = replace(SETS, round=TableRound(WITHIN, TABLES, Fraction(1, 2), 7))
+
+
+@cache
+def tests_within(price: int, records: int) -> PrivTree:
+    return PrivTree.within(price, 0, 2, records)
+
+
+class MyTables(CrossTables):
+    """Says that it is about one table, whatever their number."""
+
+    def sensitivity(self, unit: Any) -> int:
+        return int(unit.max_records)
+
+
+class MyDistance(Distance):
+    """A range of its own, and a look at the counts."""
+
+    range = 1
+
+    def scores(self, counted: Any, models: Any, penalties: Any) -> np.ndarray:  # noqa: ARG002
+        raise AssertionError("an unproved score saw exact counts")
+
+
+def edges(*numbers: Any) -> Any:
+    return np.array(numbers)
+
+
+# Questions with what one record can move, written down here; None: there is no such question.
+COUNTED: list[tuple[Any, int | None]] = [
+    (CrossTables(WITHIN, (ONE,)), 1),
+    (CrossTables(WITHIN, TABLES), 4),
+    (CrossTables(WITHIN, (PAIR, PAIR, ALL)), 3),  # the same table twice is measured twice
+    (LabelCounts(WITHIN, tree(), 2), 1),
+    (HeapTables(HEAPS, SIZES), 2),
+    (HeapTables(HEAPS[:1], SIZES), 1),
+    (MyTables(WITHIN, TABLES), None),
+    (CrossTables(WITHIN, ()), None),
+    (CrossTables(WITHIN, [ONE]), None),  # type: ignore[arg-type]
+    (CrossTables(WITHIN, (table((1, (0, 1, 1)), (1, (0, 0, 1))),)), None),
+    (CrossTables(WITHIN, (table((3, (0, 1))),)), None),
+    (CrossTables(WITHIN, (CrossTable((1,), (np.array([0, 2, 1], np.uint8),)),)), None),
+    (CrossTables(WITHIN, (CrossTable((1,), (np.array([0.0, 1.0, 2.0]),)),)), None),
+    (CrossTables(ColumnCells((edges(0, 1, 3), edges(0, 4), edges(0, 3))), (ONE,)), None),
+    (CrossTables(ColumnCells((edges(0, 2, 1, 3), edges(0, 4), edges(0, 2))), (ONE,)), None),
+    (LabelCounts(WITHIN, replace(tree(), leaf=np.array([-1, 0, -1, 1, 1])), 2), None),
+    (LabelCounts(WITHIN, replace(tree(), left=np.array([0, 0, 3, 0, 0])), 2), None),
+    (LabelCounts(WITHIN, tree(), 3), None),
+    (HeapTables((), SIZES), None),
+    (HeapTables(HEAPS, (3, 4)), None),
+]
+CHOSEN: list[tuple[Any, Any, int | None]] = [
+    (SETS, Distance(), 2),
+    (replace(SETS, left=np.array([0, 2])), Distance(), 2),
+    (HALF, Distance(), 2),
+    (HeavyValues(SEARCHES, SIZES, 3), Heaviest(), 1),
+    (Hubs(WITHIN, (0, 1, 2)), Dependence(), 4096),
+    (SETS, MyDistance(), None),
+    (SETS, Heaviest(), None),
+    (SETS, Dependence(), None),
+    (HeavyValues(SEARCHES, SIZES, 3), Distance(), None),
+    (Hubs(WITHIN, (0, 0)), Dependence(), None),
+    (Hubs(WITHIN, (7,)), Dependence(), None),
+    (replace(SETS, models=MODELS[:2]), Distance(), None),
+    (replace(SETS, models=(MODELS[1], *MODELS[1:])), Distance(), None),
+    (replace(SETS, models=tuple(-model for model in MODELS)), Distance(), None),
+    (replace(SETS, penalties=np.full(len(TABLES), 2**62)), Distance(), None),
+    (replace(SETS, left=np.array([2, 0])), Distance(), None),
+    (replace(SETS, left=np.array([0, 9])), Distance(), None),
+    (replace(HALF, round=TableRound(WITHIN, TABLES, Fraction(3, 2), 7)), Distance(), None),
+    (replace(HALF, round=TableRound(WITHIN, TABLES, 0.5, 7)), Distance(), None),  # type: ignore[arg-type]
+]
+SOUGHT: list[tuple[Any, int | None]] = [
+    (Spikes(SEARCHES, SIZES), 2),
+    (Spikes(SEARCHES[1:], SIZES), 1),
+    (Spikes((SEARCHES[0], SEARCHES[0]), SIZES), None),
+    (Spikes((ValueSearch(0, 99, CLASSES),), SIZES), None),
+    (Spikes(SEARCHES, (3, 3, 2)), None),
+]
+TREES = {
+    1: ValueTrees((1,), (edges(0, 2, 3),), SIZES),
+    2: ValueTrees((0, 1), (edges(0, 3), edges(0, 4)), SIZES),
+}
+
+
+class TableGame(Game):
+    """The moves of a method that asks for tables of columns."""
+
+    def whole(self, nodes: Frontier, fine: bool) -> bool:
+        return fine and nodes.ids.tolist() == [0]
+
+    def measure_tables(self) -> None:
+        nodes, fine = self.regions()
+        price, costs = self.price(len(nodes))
+        query, moves = self.draw(st.sampled_from(COUNTED))
+        noisy = self.ask(
+            lambda: self.curator.measure(nodes, query, price, why="t"),
+            nodes, self.whole(nodes, fine) and moves is not None, costs, moves or 0,
+        )  # fmt: skip
+        if noisy is not None:
+            assert noisy.value.shape == (1, query.key.cells)
+
+    def choose_table(self) -> None:
+        nodes, fine = self.regions()
+        price, costs = self.price(len(nodes))
+        candidates, quality, rho = self.draw(st.sampled_from(CHOSEN))
+        self.ask(
+            lambda: self.curator.choose(nodes, candidates, quality, price, why="c"),
+            nodes, self.whole(nodes, fine) and rho is not None, costs, rho or 0,
+        )  # fmt: skip
+
+    def search(self) -> None:
+        nodes, fine = self.regions()
+        price, costs = self.price(len(nodes))
+        query, moves = self.draw(st.sampled_from(SOUGHT))
+        self.ask(
+            lambda: self.curator.measure(nodes, query, price, at_least=self.draw(st.integers(1, 9)), why="s"),
+            nodes, self.whole(nodes, fine) and moves is not None, costs, moves or 0,
+        )  # fmt: skip
+
+    def grow(self) -> None:
+        """All tests of a path together lose at most the lifetime bound; it is paid for each tree before any test."""
+        nodes, fine = self.regions()
+        number, k = self.draw(st.sampled_from([1, 2])), self.unit.max_records
+        stop = self.draw(st.sampled_from([STOP, tests_within(300_000, k)]))
+        cost, before = number * stop.lifetime(k), len(self.witness.tests)
+        fine = self.whole(nodes, fine) and self.nodes[0].spent + cost <= EPSILON
+        try:
+            grown = self.curator.grow(nodes, TREES[number], stop, why="g")
+        except CantleError:
+            assert self.sealed or not fine
+            assert len(self.witness.tests) == before
+            return
+        assert fine
+        assert not self.sealed
+        assert {rate for _, rate in self.witness.tests[before:]} <= {Fraction(stop.epsilon_nano, NANO * k)}
+        assert len(grown) == number
+        loss = number * k * lifetime(stop.epsilon_nano / NANO / k, stop.delta)
+        assert loss * NANO <= cost * (1 + 1e-9)
+        self.nodes[0].spent += cost
+        self.nodes[0].losses.append(Fraction(loss))
+
+
+TABLE_MOVES = ["measure_tables", "measure_tables", "choose_table", "choose_table", "search", "grow", "seal"]
