@@ -35,7 +35,7 @@ def test_a_table(table: Path) -> None:
     assert found.facts[0].private == len(people())
     assert {one.name for one in found.distributions} == {field["name"] for field in SCHEMA["fields"]} - {"id"}
     assert all(one.private.sum() == len(people()) for one in found.distributions)
-    assert max(one.distance for one in found.distributions) < 0.05
+    assert max(one.distance for one in found.distributions) < 0.15  # 400 records in 16 groups
     assert len(found.asked) > QUESTIONS // 2
     truth = people()
     mean = next(f for one in found.distributions if one.name == "age" for f in one.facts if f.name == "mean")

@@ -19,7 +19,7 @@ MOST_CARDS = 120
 
 BASIS = {
     MEASURED: "error as measured: 95 % intervals from the error that this release measured privately on itself.",
-    NOISE: "noise of the count: 95 % intervals of the noise in the counts that answer it, which is all error.",
+    NOISE: "noise of the count: 95 % intervals of the noise in the counts that answer it, their only error.",
     NOISE_ONLY: "noise only: 95 % intervals of the noise in the counts that records were drawn from. What drawing adds "
     "to the error was not measured.",
 }

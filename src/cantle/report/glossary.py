@@ -1,4 +1,4 @@
-"""The words of the report; the same as in docs/glossary.md, which is not part of the installed package."""
+"""The words of the report: those of docs/glossary.md, which is not installed with the package. A test compares both."""
 
 GLOSSARY = (
     ("release", "the folder that is published: synthetic records, noisy counts, a statement and a receipt"),
@@ -18,5 +18,7 @@ GLOSSARY = (
         "curator",
         "the person who holds the data; in the code, the one object that sees records, budget and noise together",
     ),
+    ("accuracy", "how far the released records are off, measured privately with a share of the budget"),
+    ("workload", "the random counting questions of that measurement; public, drawn after the records"),
     ("preset", "a set of parameters: `default`, or `paper` for a method as it was published"),
 )

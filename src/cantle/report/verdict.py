@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cantle.postprocess.accuracy import Accuracy, QuestionError
 from cantle.release import Release
+from cantle.release.asking import DOUBT
 from cantle.release.statement import odds, protected
 from cantle.release.words import percent
 from cantle.trusted.budget import words_of
@@ -95,11 +96,15 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
     about = f"two or three {part}s" if several else f"one {part}"
     words = f"95 % of random counting questions about {about} are off by fewer records than that"
     if several and accuracy.one_column is not None:
-        words += f", about one {part} by fewer than {max(0, accuracy.one_column.records):,}"
-    doubt = f"measured privately, give or take {2 * error.sd:,.0f}"
-    return Tile(
-        "accuracy", f"±{max(0, error.records):,} ({percent(max(0, error.records), records)})", f"{words} ({doubt})."
-    )
+        words += f", about one {part} by fewer than {bound_of(accuracy.one_column):,}"
+    measured = f"measured privately: {max(0, error.records):,}, give or take {2 * error.sd:,.0f}; the doubt is added"
+    bound = bound_of(error)
+    return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", f"{words} ({measured}).")
+
+
+def bound_of(error: QuestionError) -> int:
+    """A measured error with the doubt about it added, as in all intervals: it is larger in one case of ten."""
+    return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
 
 
 def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
@@ -120,7 +125,7 @@ def _uses(release: Release) -> tuple[list[str], list[str]]:
     good = [f"shares, totals and tables of one, two or three {_PARTS[m.kind]}s over all {noun}"]
     bad = [f"looking up or matching single {noun}: they are made up"]
     if error is not None:
-        small = max(1, error.records)
+        small = max(1, bound_of(error))
         good.append(f"counts of groups of {_round(small / KNOWN_TO):,} {noun} and more: known to about 10 %")
         bad.append(f"counts of groups below {_round(small):,} {noun}: they cannot be told from the error")
     if m.kind == "table":

@@ -9,10 +9,12 @@
   };
   const whole = (number) => Math.round(number).toLocaleString("en-US");
 
+  let fields = 0;
   const labelled = (words, field) => {
-    const label = make("label", {}, words);
-    label.append(field);
-    return label;
+    field.id = `field-${++fields}`;
+    const box = make("div", { class: "field" });
+    box.append(make("label", { for: field.id }, words), field);
+    return box;
   };
   const choice = (labels, chosen, more = {}) => {
     const field = make("select", more);

@@ -1,0 +1,193 @@
+"""Reports in a real browser: nothing is loaded, the console stays silent, the box answers, and everybody can read it.
+
+Needs playwright and Chromium (`apt-get install chromium`); with axe-core (`npm install --prefix build/axe axe-core`) it
+also looks for what axe finds. Elsewhere these tests are skipped and say why.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cantle as library
+from cantle.internal import WARNING
+from cantle.internal.evaluate import evaluate
+from cantle.internal.report_sections import internal_sections
+from cantle.report.page import render
+from tests.release.people import people
+from tests.report.test_report import RELEASES, hostile, made
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as play:
+        made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A report of every method, one of hostile names, and an internal one."""
+    folder = tmp_path_factory.mktemp("pages")
+    people().write_csv(folder / "people.csv")
+    release = made("mosaic")
+    sections = internal_sections(evaluate(folder / "people.csv", release))
+    texts = {name: render(make()) for name, make in RELEASES.items()}
+    texts |= {"hostile": render(hostile()), "internal": render(release, internal=sections, warning=WARNING)}
+    files = {name: folder / f"{name.replace(', ', '-')}.html" for name in texts}
+    for name, text in texts.items():
+        files[name].write_text(text, encoding="utf-8")
+    return files
+
+
+NAMES = [*RELEASES, "hostile", "internal"]
+
+
+class Opened:
+    """A page, with all that it printed and asked for."""
+
+    def __init__(self, browser: Any, path: Path, **context: Any) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self._context = browser.new_context(**context)
+        self.page = self._context.new_page()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(f"dialog {dialog.message}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+        if self.page.locator("#ask").count():
+            self.page.locator("#answer strong").wait_for()
+
+    def close(self) -> None:
+        self._context.close()
+
+
+_BASICS = """() => {
+  const found = [];
+  const name = (node) => node.getAttribute('aria-label') || node.getAttribute('aria-labelledby')
+    || (node.labels && node.labels.length ? 'label' : '') || node.textContent.trim();
+  for (const node of document.querySelectorAll('svg[role=img], [role=region], select, input, button, a, summary'))
+    if (!name(node)) found.push('no name: ' + node.outerHTML.slice(0, 80));
+  let last = 1;
+  for (const head of document.querySelectorAll('h1, h2, h3, h4')) {
+    const level = Number(head.tagName[1]);
+    if (level > last + 1) found.push('heading skips a level: ' + head.textContent);
+    last = level;
+  }
+  for (const node of document.querySelectorAll('[tabindex]'))
+    if (Number(node.getAttribute('tabindex')) > 0) found.push('tabindex above 0');
+  const light = (text) => {
+    const parts = text.match(/[\\d.]+/g).map(Number).slice(0, 3).map((c) => c / 255)
+      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  for (const node of document.querySelectorAll('p, li, dt, dd, th, td, h1, h2, h3, summary, label, a')) {
+    let ground = node;
+    while (ground && getComputedStyle(ground).backgroundColor.endsWith(', 0)')) ground = ground.parentElement;
+    if (!ground || !node.textContent.trim()) continue;
+    const [one, two] = [light(getComputedStyle(node).color), light(getComputedStyle(ground).backgroundColor)];
+    const contrast = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+    if (contrast < 4.5) found.push('contrast ' + contrast.toFixed(1) + ': ' + node.textContent.slice(0, 40));
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page(browser: Any, pages: dict[str, Path], name: str) -> None:
+    """It is silent, loads nothing, can be read in light and dark, and fits a narrow screen."""
+    one = Opened(browser, pages[name])
+    for scheme in ("light", "dark"):
+        one.page.emulate_media(color_scheme=scheme)
+        assert one.page.evaluate(_BASICS) == []
+    one.page.set_viewport_size({"width": 320, "height": 700})
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert one.said == []
+    assert one.asked == [pages[name].as_uri()]
+    one.close()
+
+
+def test_the_box_counts_the_released_records(browser: Any, pages: dict[str, Path]) -> None:
+    release = made("diffgen")
+    one = Opened(browser, pages["diffgen"])
+    box = one.page.locator(".condition")
+    box.get_by_label("column", exact=True).select_option(label="grade")
+    box.get_by_label("from", exact=True).select_option(label="mid")
+    box.get_by_label("to", exact=True).select_option(label="high")
+    wanted = int(release.records["grade"].is_in(["mid", "high"]).sum())
+    assert one.page.locator("#answer strong").inner_text() == f"{wanted:,}"
+    one.page.get_by_role("button", name="Add a condition").click()
+    second = one.page.locator(".condition").nth(1)
+    second.get_by_label("column", exact=True).select_option(label="member")
+    second.get_by_label("from", exact=True).select_option(label="true")
+    second.get_by_label("to", exact=True).select_option(label="true")
+    both = release.records.filter(release.records["grade"].is_in(["mid", "high"]) & release.records["member"])
+    assert one.page.locator("#answer strong").inner_text() == f"{len(both):,}"
+    second.get_by_role("button", name="Remove").click()
+    assert one.page.locator("#answer strong").inner_text() == f"{wanted:,}"
+    one.close()
+
+
+def test_a_region_is_enlarged_with_the_mouse_and_with_the_keyboard(browser: Any, pages: dict[str, Path]) -> None:
+    one = Opened(browser, pages["rps"])
+    regions = one.page.locator(".region")
+    second = regions.nth(1)
+    before = float(second.locator("rect").get_attribute("width"))
+    second.click()
+    assert float(second.locator("rect").get_attribute("width")) > max(before, 990)
+    one.page.keyboard.press("Escape")
+    assert float(second.locator("rect").get_attribute("width")) == pytest.approx(before, abs=1)
+    one.page.keyboard.press("ArrowDown")
+    one.page.keyboard.press("Enter")
+    assert float(second.locator("rect").get_attribute("width")) > 990
+    one.close()
+
+
+def test_the_check_of_contrast_finds_pale_text(browser: Any, tmp_path: Path) -> None:
+    """A check of the check."""
+    (tmp_path / "pale.html").write_text(
+        '<body bgcolor="white"><h1>x</h1><h3>y</h3><p style="color:#ccc">pale</p><button></button>'
+    )
+    one = Opened(browser, tmp_path / "pale.html")
+    found = one.page.evaluate(_BASICS)
+    assert [line.split(":")[0].split(" ")[0] for line in found] == ["no", "heading", "contrast"]
+    one.close()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="no axe-core: npm install --prefix build/axe axe-core")
+@pytest.mark.parametrize("name", ["mosaic", "rps", "baskets", "degrees", "internal"])
+def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str) -> None:
+    one = Opened(browser, pages[name], bypass_csp=True)
+    one.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = one.page.evaluate("axe.run(document).then((result) => result.violations.map((one) => one.id))")
+    assert found == []
+    one.close()
+
+
+def test_a_page_prints_on_a_few_sheets(browser: Any, pages: dict[str, Path]) -> None:
+    one = Opened(browser, pages["mosaic"])
+    printed = one.page.pdf(format="A4", print_background=True)
+    assert 3 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 9
+    one.close()
+
+
+def test_releases_are_those_of_the_library() -> None:
+    """A check of the fixtures: every method has a page."""
+    from cantle.methods import METHODS
+
+    assert set(METHODS) <= {name.split(",")[0] for name in RELEASES} | {"auto"}
+    assert isinstance(made("diffgen"), library.Release)
