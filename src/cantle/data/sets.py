@@ -29,6 +29,7 @@ from cantle.data.fimi import Ints, read_tokens
 from cantle.data.frames import frame_or_series
 from cantle.data.objects import column_of
 from cantle.data.pandas_columns import is_declared
+from cantle.data.set_form import check_pair, list_column
 from cantle.data.tables import (
     _ANYTHING,
     CSV,
@@ -52,8 +53,6 @@ from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.mixing import scramble
 
 if TYPE_CHECKING:
-    import narwhals as nw
-
     from cantle.data.frames import Frame, Series
 
 ENGINES = IN_MEMORY_ONLY
@@ -170,7 +169,7 @@ def _from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetFo
     if form == "fimi":
         return SetForm(form="fimi"), read_tokens(path, schema.dialect.encoding, schema.universe)
     if schema.dialect.header and ending in CSV:
-        _check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
+        check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
     return _from_long(path, schema)
 
 
@@ -199,7 +198,7 @@ def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
     import narwhals as nw
 
     where, types = f"{path.name!r}", column_types(path)
-    column = _list_column(where, nw.from_native(pl.DataFrame(schema=types)).schema, schema)
+    column = list_column(where, nw.from_native(pl.DataFrame(schema=types)).schema, schema)
     if column is None:
         return None
     _check_columns(where, types, [column])
@@ -207,48 +206,6 @@ def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
         return pl.read_parquet(path, columns=[column], glob=False)[column]
     except _ANYTHING:
         raise_alone(DataError(f"{where} is not a readable Parquet file, or is truncated; write it again."))
-
-
-# ---------------------------------------------------------------------------------------------------- form
-
-
-def _list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSchema) -> str | None:
-    """The column of lists to read, or None for a long table; chosen by names and types of columns only."""
-    import narwhals as nw
-
-    if schema.form == "fimi":
-        raise DataError(f"{where} is not text; write `form: long` or `form: list` in the schema, or leave it out.")
-    if schema.form == "long":
-        _check_pair(where, types, schema)
-        return None
-    if schema.column is not None:
-        return schema.column
-    lists = [name for name, kind in types.items() if isinstance(kind, nw.List | nw.Array)]
-    objects = [name for name, kind in types.items() if isinstance(kind, nw.Object)]
-    anything = [name for name, kind in types.items() if isinstance(kind, nw.Unknown)]  # may hold lists, or any values
-    pair = schema.form is None and {"id", "item"} <= set(types) and "item" not in lists
-    if pair and (lists or "item" in objects):  # objects may be texts, or lists
-        raise DataError(f"{where} may be a long table or hold lists; write `form: long` or `form: list` in the schema.")
-    if pair:
-        return None
-    found = lists or objects or anything
-    if len(found) == 1 or ITEMS in found:
-        return ITEMS if ITEMS in found else found[0]
-    if found:
-        raise DataError(f"{where} has several columns that may hold lists; write in the schema which: `column: …`.")
-    fix = "write `id: …` and `item: …` in the schema (a long table), or `column: …` (lists)"
-    raise DataError(f"{where} has neither columns 'id' and 'item' nor a column of lists; {fix}.")
-
-
-def _check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
-    named = {"id": schema.id or "id", "item": schema.item or "item"}
-    if schema.person is not None:
-        named["person"] = schema.person
-    missing = [key for key, name in named.items() if name not in set(given)]
-    if missing:
-        listed = " and ".join(f"{named[key]!r}" for key in missing)
-        fix = " and ".join(f"`{key}: …`" for key in missing)
-        raise DataError(f"{where} has no column {listed}; write in the schema what it is called: {fix}.")
 
 
 # ------------------------------------------------------------------------------------------ tables, frames
@@ -336,7 +293,7 @@ def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
             types |= {name: nw.Unknown() for name in types if _is_undeclared(frame[name])}
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
-    column = _list_column(where, types, schema)
+    column = list_column(where, types, schema)
     if column is None:
         return _from_long(frame.to_native(), schema)
     _check_columns(where, _frame_columns(frame.to_native()), [column])

@@ -1,0 +1,52 @@
+"""The form of tables and frames of sets, long or a column of lists: chosen by the names and types of columns only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from cantle.errors import DataError
+from cantle.schema.sets import ITEMS, SetSchema
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+
+def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSchema) -> str | None:
+    """The column of lists to read, or None for a long table; chosen by names and types of columns only."""
+    import narwhals as nw
+
+    if schema.form == "fimi":
+        raise DataError(f"{where} is not text; write `form: long` or `form: list` in the schema, or leave it out.")
+    if schema.form == "long":
+        check_pair(where, types, schema)
+        return None
+    if schema.column is not None:
+        return schema.column
+    lists = [name for name, kind in types.items() if isinstance(kind, nw.List | nw.Array)]
+    objects = [name for name, kind in types.items() if isinstance(kind, nw.Object)]
+    anything = [name for name, kind in types.items() if isinstance(kind, nw.Unknown)]  # may hold lists, or any values
+    pair = schema.form is None and {"id", "item"} <= set(types) and "item" not in lists
+    if pair and (lists or "item" in objects):  # objects may be texts, or lists
+        raise DataError(f"{where} may be a long table or hold lists; write `form: long` or `form: list` in the schema.")
+    if pair:
+        return None
+    found = lists or objects or anything
+    if len(found) == 1 or ITEMS in found:
+        return ITEMS if ITEMS in found else found[0]
+    if found:
+        raise DataError(f"{where} has several columns that may hold lists; write in the schema which: `column: …`.")
+    fix = "write `id: …` and `item: …` in the schema (a long table), or `column: …` (lists)"
+    raise DataError(f"{where} has neither columns 'id' and 'item' nor a column of lists; {fix}.")
+
+
+def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
+    """Refuses a long table without its columns of ids, of items, and of persons if there are any."""
+    named = {"id": schema.id or "id", "item": schema.item or "item"}
+    if schema.person is not None:
+        named["person"] = schema.person
+    missing = [key for key, name in named.items() if name not in set(given)]
+    if missing:
+        listed = " and ".join(f"{named[key]!r}" for key in missing)
+        fix = " and ".join(f"`{key}: …`" for key in missing)
+        raise DataError(f"{where} has no column {listed}; write in the schema what it is called: {fix}.")
