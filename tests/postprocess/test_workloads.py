@@ -11,7 +11,7 @@ from cantle.postprocess import set_workload, table_workload
 from cantle.postprocess.counts import workload_dice
 from cantle.postprocess.table_workload import Column, coded
 from cantle.schema.domain import Attribute, Labels, Steps
-from cantle.trusted.geometry.workloads import count_questions, count_sets, fingerprint
+from cantle.trusted.geometry.workloads import count_questions, count_sets, count_table, fingerprint
 
 AGE = Attribute("age", Steps(type="integer", first=0, step=1, grid=100), nullable=True)
 TOWN = Attribute("town", Labels(type="string", labels=tuple("abcdefghijklmnopqrst")), nullable=False)
@@ -30,7 +30,9 @@ ATTRIBUTES = [AGE, TOWN, SEX, ONE]
 
 def made(released: Any = None, attributes: Any = None, seed: int = 5) -> Any:
     released = records() if released is None else released
-    return table_workload.table_workload(attributes or ATTRIBUTES, released, workload_dice(seed))
+    workload, counts = table_workload.table_workload(attributes or ATTRIBUTES, released, workload_dice(seed))
+    assert np.array_equal(counts, count_table(workload, released))
+    return workload
 
 
 def test_questions_have_fair_shares_and_up_to_three_columns() -> None:

@@ -33,7 +33,6 @@ from cantle.trusted.geometry.workloads import (
     SetWorkload,
     TableWorkload,
     count_sets,
-    count_table,
     fingerprint,
 )
 from cantle.trusted.queries import Size
@@ -116,8 +115,7 @@ class OwnAccuracy:
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
-            about = table_workload(columns_of(self._domain), codes, dice)
-            return about, count_table(about, codes)
+            return table_workload(columns_of(self._domain), codes, dice)
         assert results.sets is not None
         sets = set_workload(self._universe, results.sets, dice)
         return sets, count_sets(sets, *results.sets)

@@ -21,7 +21,7 @@ from cantle.postprocess.records import Drawn
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.workloads import Questions, TableWorkload, count_questions
+from cantle.trusted.geometry.workloads import Questions, TableWorkload, count_table
 
 Conditions = list[tuple[int, int, int]]
 """A question: columns, each with the codes from `lo` to before `hi`."""
@@ -75,8 +75,10 @@ def coded(attribute: Attribute, fine: Codes) -> Codes:
     return np.where(fine == attribute.grid, attribute.bins, fine // attribute.width)
 
 
-def table_workload(attributes: Sequence[Attribute], released: Sequence[Codes], dice: Dice) -> TableWorkload:
-    """The workload for these released records."""
+def table_workload(
+    attributes: Sequence[Attribute], released: Sequence[Codes], dice: Dice
+) -> tuple[TableWorkload, Ints]:
+    """The workload for these released records, and its counts of them."""
     columns = [Column.of(attribute) for attribute in attributes]
     usable = [number for number, column in enumerate(columns) if column.codes > 1]
     one = _Draft(columns, released, dice).questions(usable, (1,))
@@ -95,14 +97,17 @@ def table_workload(attributes: Sequence[Attribute], released: Sequence[Codes], d
     return _kept(TableWorkload(within, one.on(edges), more.on(edges), pairs), released)
 
 
-def _kept(workload: TableWorkload, released: Sequence[Codes]) -> TableWorkload:
-    """The workload without questions whose share of all released records is outside the bounds."""
-    cells = workload.within.locate(released)
-    families = []
+def _kept(workload: TableWorkload, released: Sequence[Codes]) -> tuple[TableWorkload, Ints]:
+    """The workload without questions whose share of all released records is outside the bounds, and its counts."""
+    families, first = list[Questions](), 0
+    counts = count_table(workload, released)
+    kept = np.ones(len(counts), dtype=np.bool_)
     for family in (workload.one_column, workload.more_columns):
-        good = _within_bounds(count_questions(cells, family), len(released[0]))
-        families.append(_chosen(family, np.flatnonzero(good)))
-    return TableWorkload(workload.within, families[0], families[1], workload.pairs)
+        here = slice(first, first + len(family))
+        kept[here] = _within_bounds(counts[here], len(released[0]))
+        families.append(_chosen(family, np.flatnonzero(kept[here])))
+        first += len(family)
+    return TableWorkload(workload.within, families[0], families[1], workload.pairs), counts[kept]
 
 
 def _within_bounds(counts: Ints, records: int) -> Bools:

@@ -91,7 +91,7 @@ def workload_again(release: Release) -> TableWorkload | SetWorkload:
         domain = domain_of(manifest)
         columns, classes = domain.encode_columns(frame)
         codes = [*columns, classes][: len(columns_of(domain))]
-        return table_workload(columns_of(domain), codes, dice)
+        return table_workload(columns_of(domain), codes, dice)[0]
     sets, universe = list_frame(frame, manifest)["items"], universe_of(manifest)
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
     codes_of_items = universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
