@@ -77,7 +77,7 @@ def publish(
         What is public about the data; written without looking at it.
     epsilon : float, str or Fraction
         The whole privacy budget of this release. Text and fractions are exact: "0.1", Fraction(1, 3).
-    method : {"auto", "mosaic", "rps", "diffgen", "diffpart", "degrees"}
+    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"}
         How to publish; "auto" chooses by the kind of data.
     preset : {"default", "paper"}
         The method as improved here, or as it was published.

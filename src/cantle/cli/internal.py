@@ -31,8 +31,9 @@ def check_command(
 ) -> None:
     """Show what a schema does to your data, before you publish. INTERNAL: it shows private facts.
 
-    For each column: missing values, undeclared categories, values out of bounds or unreadable; and the records that
-    would be dropped. It reads the file as publish would, spends nothing, and writes nothing unless you ask for it.
+    For each column it counts missing values, undeclared categories, and values out of bounds or unreadable. It also
+    counts the records that would be dropped. It reads the file as publish would, spends nothing, and writes nothing
+    unless you ask for it.
 
     Example: cantle check adult.csv --schema schema.yaml --limit 2%
     """
@@ -70,8 +71,9 @@ def evaluate_command(
 ) -> None:
     """Compare a release with the data it was made from. INTERNAL: do not publish what it prints.
 
-    Columns, pairs of columns, the error of 200 random counting questions beside the error that the release predicts,
-    and, for a table with a target, a classifier trained on the release and tested on private records.
+    It compares columns and pairs of columns, and sets the error of 200 random counting questions beside the error that
+    the release predicts. For a table with a target, it trains a classifier on the release and tests it on private
+    records.
 
     Example: cantle evaluate adult.csv release
     """

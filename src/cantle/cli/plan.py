@@ -41,7 +41,7 @@ def plan_command(
 ) -> None:
     """Say what a release would be like before anything is spent. This reads no data.
 
-    The budget by question, errors to expect, columns that are too fine, time and memory, and epsilon in words.
+    It shows the budget by question, errors to expect, columns that are too fine, time and memory, and epsilon in words.
 
     Example: cantle plan --schema schema.yaml --records 50000 --epsilon 0.5 1 2
 

@@ -41,7 +41,8 @@ def query_command(
 ) -> None:
     """Count records, or take means, with error bars. This reads the release alone and uses no privacy budget.
 
-    Comparisons (==, !=, <, <=, >, >=), in, between, is null, and, or, not; texts and odd names in quotes.
+    A question joins comparisons (==, !=, <, <=, >, >=, in, between, is null) by and, or and not. Put texts, and names
+    with blanks, in quotes.
 
     Example: cantle query release "age >= 65 and diabetes == 'yes'"
 

@@ -22,7 +22,7 @@ def show_command(
     depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """Show the main facts, where the budget went, the columns as bars, and the tree of regions.
+    """Show the main facts, where the budget went, the columns as bars, and the regions or noisy tables.
 
     Example: cantle show release
     """
@@ -71,8 +71,8 @@ def sample_command(
 ) -> None:
     """Draw more synthetic records from a release. This uses no privacy budget.
 
-    rps and diffgen draw new records from the noisy counts. Other releases have no such counts of regions: the released
-    records (mosaic), sets or degrees are drawn again, each as often as chance has it.
+    mosaic, rps, diffgen and baskets draw new records from the noisy counts. From a release by diffpart or degrees, the
+    released sets or degrees are drawn again, with replacement.
 
     Example: cantle sample release -n 1000 -o more.csv
     """
