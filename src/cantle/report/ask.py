@@ -20,6 +20,9 @@ GROUPS = 60
 MOST_BYTES = 500_000
 """Size of the embedded records; of more, an even sample is embedded."""
 
+MOST_UNPACKED = 4_000_000
+"""The same before compression: so that a large release is not compressed in vain."""
+
 MOST_COLUMNS = 60
 MOST_PATTERNS = 30_000
 CONFIDENCE = 0.95
@@ -29,9 +32,9 @@ def ask_table(view: TableView, asker: Asker) -> dict[str, Any]:
     """Columns in groups, and the group of each record: bytes by column, compressed, in base 64."""
     groupings = view.groups(GROUPS)[:MOST_COLUMNS]
     columns = [grouping.of(codes).astype(np.uint8) for grouping, codes in zip(groupings, view.codes, strict=False)]
-    step, packed = 1, b""
+    step, packed = max(1, -(-view.records * len(columns) // MOST_UNPACKED)), b""
     while columns:
-        packed = zlib.compress(b"".join(column[::step].tobytes() for column in columns), 9)
+        packed = zlib.compress(b"".join(column[::step].tobytes() for column in columns), 6)
         if len(packed) * 4 // 3 <= MOST_BYTES:
             break
         step = max(step + 1, -(-step * len(packed) * 4 // 3 // MOST_BYTES))
