@@ -162,15 +162,15 @@ def _batches(
         elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif path.suffix.lower() in PARQUET:
-            found = _parquet(path, _wanted(schema))
+            found = parquet_batches(path, _wanted(schema))
         else:
             yield from read_codes(path, schema, domain, "columns")
             continue
         for batch in found:
-            yield from read_codes(_polars(batch), schema, domain, "columns")
+            yield from read_codes(polars_of(batch), schema, domain, "columns")
 
 
-def _parquet(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.RecordBatch]:
+def parquet_batches(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.RecordBatch]:
     """The columns of a Parquet file in Arrow batches."""
     import pyarrow
     import pyarrow.parquet
@@ -189,7 +189,7 @@ def _parquet(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.
         raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
 
 
-def _polars(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
+def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
     """An Arrow batch as polars; unsupported columns are recognised by their type, never by a value."""
     made = None
     with suppress(Exception, pl.exceptions.PanicException):
@@ -209,7 +209,7 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
     frame = cast("DataFrame", data) if given else _spark_frame(spark.session(), data, schema)
     try:
         frame = spark.select(frame, _wanted(schema))
-        list(read_codes(_polars(spark.nothing_of(frame)), schema, method.domain, "columns"))  # judges the types
+        list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain, "columns"))  # judges the types
         encode = _encoder(method.domain)
         return POLARS, spark.SparkEngine(frame, encode, sizes=method.sizes, class_count=method.classes, own=own)
     except BaseException:
@@ -219,7 +219,7 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
 
 
 def _encoder(domain: Domain) -> Callable[[pyarrow.RecordBatch], tuple[list[Codes], Codes]]:
-    return lambda batch: domain.encode_columns(_polars(batch))
+    return lambda batch: domain.encode_columns(polars_of(batch))
 
 
 def _spark_frame(session: SparkSession, data: object, schema: TableSchema) -> DataFrame:

@@ -32,7 +32,7 @@ OPENERS: dict[str, Opener[Any, Any]] = {"table": engines_for_tables, "sets": set
 
 def choose_engine(schema: Schema, engine: str, memory: str | int | None, table: str | None) -> EngineChoice:
     """The engine by name, if it holds this kind of data."""
-    others = {name for opener in OPENERS.values() for name in opener.ENGINES} - {*OPENERS[schema.kind].ENGINES}
-    if engine in others:
-        raise ParameterError(f"engine {engine} is for tables; data of kind {schema.kind} is held in memory")
+    able = OPENERS[schema.kind].ENGINES
+    if engine in {name for opener in OPENERS.values() for name in opener.ENGINES} - {*able}:
+        raise ParameterError(f"engine {engine} is for tables; data of kind {schema.kind} takes {' or '.join(able)}")
     return EngineChoice.of(engine, memory, table)

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from cantle import _fast
-from cantle.data.engine_choice import IN_MEMORY_ONLY, EngineChoice, Opened, refuse_nodes
+from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.fimi import Ints, read_tokens
 from cantle.data.frames import frame_or_series
 from cantle.data.objects import column_of
@@ -42,7 +42,7 @@ from cantle.data.tables import (
     header,
     read_batches,
 )
-from cantle.errors import DataError, raise_alone
+from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
@@ -55,7 +55,7 @@ from cantle.trusted.mixing import scramble
 if TYPE_CHECKING:
     from cantle.data.frames import Frame, Series
 
-ENGINES = IN_MEMORY_ONLY
+ENGINES = ("memory", "duckdb")
 FIMI = (".dat", ".txt")
 _PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
@@ -102,9 +102,12 @@ class AsksSets(Protocol):
         """Records from which on its compiled kernels pay off; None: it has none."""
 
 
-def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
-    """Refuses FIMI lines that cannot hold the declared items, and a list of nodes."""
+def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:
+    """Refuses FIMI lines that cannot hold the declared items, persons where they cannot be bounded, and a list of
+    nodes."""
     refuse_nodes(nodes)
+    if schema.person is not None and choice.engine != "memory":
+        raise ParameterError(f"engine {choice.engine} cannot bound the records of a person yet; use engine memory")
     if isinstance(data, str | os.PathLike):
         lines = schema.form is None and Path(data).suffix.lower() in FIMI
         if schema.form == "fimi" or lines:
@@ -113,6 +116,10 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 
 def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """The sets behind an engine, and the form they came in."""
+    if choice.engine == "duckdb":
+        from cantle.data.filed_sets import open_filed
+
+        return open_filed(data, schema, method, choice)
     baskets = read_baskets(data, schema)
     least = method.kernels_from
     compiled = least is not None and _fast.worth_loading(len(baskets.starts) - 1, least)
@@ -128,18 +135,18 @@ def read_baskets(data: object, schema: SetSchema) -> Baskets:
     ([0, 2, 3], [0, 2, 1])
     """
     if isinstance(data, str | os.PathLike):
-        form, parts = _from_file(data, schema)
+        form, parts = from_file(data, schema)
     elif (frame := _as_frame(data)) is not None:
         form, parts = _from_frame(frame, schema)
     else:
         form, parts = _from_python(data, schema)
-    packed = [_pack(*part, schema.universe.size) for part in parts]
+    packed = [pack(*part, schema.universe.size) for part in parts]
     lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(counts for counts, _ in packed)])
     items = np.concatenate([np.zeros(0, dtype=np.int32), *(codes for _, codes in packed)])
     return Baskets(np.cumsum(lengths), items, form)
 
 
-def _pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
+def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
     """The number of items of each record that has any, and the items, ascending in each and without repeats."""
     known, bits = codes >= 0, size.bit_length()
     keys = (records[known] << bits) | codes[known]
@@ -153,9 +160,9 @@ def _pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
 # --------------------------------------------------------------------------------------------------- files
 
 
-def _from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     path, ending = Path(source), Path(source).suffix.lower()
-    _check_file(path)
+    check_file(path)
     if ending in PARQUET:
         return _from_parquet(path, schema)
     form = schema.form or ("fimi" if ending in FIMI else "long" if ending in CSV else None)
@@ -173,7 +180,7 @@ def _from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetFo
     return _from_long(path, schema)
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError):
@@ -190,18 +197,25 @@ def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
     series = set_column(path, schema)
     if series is None:
         return _from_long(path, schema)
-    return SetForm(form="list", column=series.name), [_lists(f"{path.name!r}", series, schema.universe)]
+    return SetForm(form="list", column=series.name), [lists_of(f"{path.name!r}", series, schema.universe)]
 
 
-def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
-    """The column of lists in a Parquet file; None if it holds a long table."""
+def list_column_of(path: Path, schema: SetSchema) -> str | None:
+    """The name of the column of lists in a Parquet file; None if it holds a long table."""
     import narwhals as nw
 
     where, types = f"{path.name!r}", column_types(path)
     column = list_column(where, nw.from_native(pl.DataFrame(schema=types)).schema, schema)
+    if column is not None:
+        _check_columns(where, types, [column])
+    return column
+
+
+def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
+    """The column of lists in a Parquet file; None if it holds a long table."""
+    where, column = f"{path.name!r}", list_column_of(path, schema)
     if column is None:
         return None
-    _check_columns(where, types, [column])
     try:
         return pl.read_parquet(path, columns=[column], glob=False)[column]
     except _ANYTHING:
@@ -219,7 +233,7 @@ def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Set
     codes, frame = [], "polars"
     for raw in read_batches(source, table, ids=named):
         code, frame = schema.universe.encode(raw.frame[what]), raw.kind
-        found = [_ids(raw.frame[name], schema.missing_values) for name in named]
+        found = [ids_of(raw.frame[name], schema.missing_values) for name in named]
         known = pl.Series(code >= 0)
         for key in found:
             known &= key.is_not_null()
@@ -256,7 +270,7 @@ def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
     return record[used], codes[used]
 
 
-def _ids(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
+def ids_of(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
     """The ids, null if missing; integers may stay integers, because distinct integers have distinct texts."""
     return series if series.dtype.is_integer() and not set(marks) - {""} else as_ids(series, marks)
 
@@ -305,7 +319,7 @@ def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
         raise_alone(DataError(_UNREADABLE))
     form = SetForm(form="list", frame=library if library in ("pandas", "pyarrow") else "polars", column=column)
     if isinstance(series, pl.Series):
-        return form, [_lists(where, series, schema.universe)]
+        return form, [lists_of(where, series, schema.universe)]
     return form, [_objects(series, schema.universe)]
 
 
@@ -324,7 +338,7 @@ def _is_undeclared(series: Series) -> bool:
     return bool(series.implementation.is_pandas_like()) and not is_declared(series.to_pandas().dtype)
 
 
-def _lists(where: str, series: pl.Series, universe: Universe) -> Sets:
+def lists_of(where: str, series: pl.Series, universe: Universe) -> Sets:
     """The occurrences in a column of lists; the column's type declares what the lists hold."""
     if isinstance(series.dtype, pl.Array):
         series = series.arr.to_list()

@@ -84,7 +84,7 @@ class DuckEngine(Tables):
         self._finish = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._error = duckdb.Error
         with self._guarded():
-            self._base = _connect(duckdb, Path(self._folder), memory)
+            self._base = connect(duckdb, Path(self._folder), memory)
         self._tables = 0
         self._all: str | None = None
         self._grid: Grid | None = None
@@ -347,7 +347,8 @@ def load() -> tuple[ModuleType, ModuleType]:
     return duckdb, pyarrow
 
 
-def _connect(duckdb: ModuleType, folder: Path, memory: int) -> DuckDBPyConnection:
+def connect(duckdb: ModuleType, folder: Path, memory: int) -> DuckDBPyConnection:
+    """A private database in a folder; half of the memory is for DuckDB's own buffers."""
     settings = {
         "memory_limit": f"{memory // 2}B",
         "temp_directory": str(folder / "spill"),

@@ -82,7 +82,7 @@ class SetEngine:
 
     def tally(self, positions: Ints, key: Key | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if isinstance(key, SetSizes | ItemSupports | HeadPatterns):
-            yield 0, 1, self._count(key).reshape(1, -1)
+            yield 0, 1, count_key(key, *self._rows, self._tree.size, compiled=self.compiled).reshape(1, -1)
         elif isinstance(key, PatternTable):
             counts = np.zeros((1, key.cells), dtype=np.int64)
             _, mask, number = self.touched(positions)
@@ -91,16 +91,6 @@ class SetEngine:
         elif isinstance(key, Sizes):
             sizes = self._starts[positions + 1] - self._starts[positions]
             yield 0, len(positions), sizes.reshape(-1, 1)
-
-    def _count(self, key: SetSizes | ItemSupports | HeadPatterns) -> Ints:
-        starts, items = self._rows
-        match key:
-            case SetSizes():
-                return count_sizes(starts, np.array(key.edges))
-            case ItemSupports():
-                return count_items(starts, items, key.items, key.most, key.strata, compiled=self.compiled)
-            case HeadPatterns():
-                return count_patterns(starts, items, self._tree.size, np.array(key.items))
 
     def shorten(self, most: int) -> None:
         """Cuts all records to `most` items (Claim 28); only before the first split."""
@@ -169,6 +159,19 @@ class SetEngine:
             offset = offsets[height - 1][records[where]] + np.repeat(taken[rows], np.diff(spans))
             mask[where] = masks[height - 1][offset]
         return mask
+
+
+def count_key(
+    key: SetSizes | ItemSupports | HeadPatterns, starts: Ints, items: Codes, size: int, *, compiled: bool = False
+) -> Ints:
+    """The counts of a question of `baskets` over ragged rows."""
+    match key:
+        case SetSizes():
+            return count_sizes(starts, np.array(key.edges))
+        case ItemSupports():
+            return count_items(starts, items, key.items, key.most, key.strata, compiled=compiled)
+        case HeadPatterns():
+            return count_patterns(starts, items, size, np.array(key.items))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,125 @@
+"""Sets larger than memory: long tables, columns of lists and FIMI lines read in batches, for engine duckdb.
+
+What a record is, is defined in cantle.data.sets; here files are read some rows at a time, and rows of a long table are
+brought together by DuckDB (cantle.trusted.engines.filed_sets). A long table may be several files: a record may have
+rows in all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from cantle import _fast
+from cantle.data import sets
+from cantle.data.engine_choice import EngineChoice, Opened, Paths, files
+from cantle.data.engines_for_tables import parquet_batches, polars_of
+from cantle.data.set_form import check_pair
+from cantle.data.sets import AsksSets
+from cantle.data.tables import CSV, PARQUET, Raw, column_types, header, read_batches
+from cantle.errors import DataError, ParameterError
+from cantle.schema.sets import SetForm, SetSchema
+from cantle.trusted.engines import duckdb
+from cantle.trusted.engines.filed_sets import FiledSetEngine, Packed, SetFiles, sort_rows
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+
+def open_filed(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice) -> Opened:
+    """The sets in files of a private folder, and the form they came in."""
+    made = SetFiles()
+    try:
+        form = _write(data, schema, choice, made)
+        least = method.kernels_from
+        compiled = least is not None and _fast.worth_loading(len(made.starts) - 1, least)
+        return asdict(form), FiledSetEngine(made, tree=method.tree, most=method.most, compiled=compiled)
+    except BaseException:
+        made.close()
+        raise
+
+
+def _write(data: object, schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+    if choice.table is not None:
+        raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
+    if not isinstance(data, str | os.PathLike):
+        if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
+            return _write_files(files(list(data)), schema, choice, made)
+        baskets = sets.read_baskets(data, schema)
+        made.write([(baskets.starts[1:] - baskets.starts[:-1], baskets.items)])
+        return baskets.form
+    folder_or_pattern: Paths = data
+    return _write_files(files(folder_or_pattern), schema, choice, made)
+
+
+def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+    """Files of one form: that of the first."""
+    for path in paths:
+        sets.check_file(path)
+    endings = {path.suffix.lower() in PARQUET for path in paths}
+    if len(endings) > 1:
+        raise DataError("the files are of several kinds; give Parquet files only, or text files only.")
+    if not endings.pop():
+        return _write_text(paths, schema, choice, made)
+    column = sets.list_column_of(paths[0], schema)
+    if column is None:
+        return _write_long(paths, schema, choice, made)
+    for path in paths:
+        made.write(_lists(path, column, schema))
+    return SetForm(form="list", column=column)
+
+
+def _write_text(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+    ending = paths[0].suffix.lower()
+    if schema.form == "long" or (schema.form is None and ending in CSV):
+        return _write_long(paths, schema, choice, made)
+    for path in paths:
+        form, parts = sets.from_file(path, schema)
+        made.write(sets.pack(*part, schema.universe.size) for part in parts)
+    return form
+
+
+def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+    _, of, what = sets.as_long_table(schema)
+    for path in paths:
+        if path.suffix.lower() in PARQUET:
+            check_pair(f"{path.name!r}", column_types(path), schema)
+        elif schema.dialect.header and path.suffix.lower() in CSV:
+            check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
+    sort_rows(_rows(paths, schema), made, duckdb.MEMORY if choice.memory is None else choice.memory)
+    return SetForm(form="long", id=of, item=what)
+
+
+def _rows(paths: list[Path], schema: SetSchema) -> Iterator[Table]:
+    """Rows of known items and ids, the ids of one type."""
+    kind: pl.DataType | None = None
+    _, of, what = sets.as_long_table(schema)
+    for raw in _long_batches(paths, schema):
+        code = schema.universe.encode(raw.frame[what])
+        ids = sets.ids_of(raw.frame[of], schema.missing_values)
+        kind = ids.dtype if kind is None else kind
+        if ids.dtype != kind:
+            raise DataError(f"column {of!r} has different types in the files; write them with one type.")
+        rows = pl.DataFrame({"id": ids, "item": code})
+        yield rows.filter((pl.col("item") >= 0) & pl.col("id").is_not_null()).to_arrow()
+
+
+def _long_batches(paths: Iterable[Path], schema: SetSchema) -> Iterator[Raw]:
+    table, of, what = sets.as_long_table(schema)
+    for path in paths:
+        if path.suffix.lower() in PARQUET:
+            for batch in parquet_batches(path, [of, what]):
+                yield from read_batches(polars_of(batch), table, ids=(of,))
+        else:
+            yield from read_batches(path, table, ids=(of,))
+
+
+def _lists(path: Path, column: str, schema: SetSchema) -> Iterator[Packed]:
+    for batch in parquet_batches(path, [column]):
+        part = sets.lists_of(f"{path.name!r}", polars_of(batch)[column], schema.universe)
+        yield sets.pack(*part, schema.universe.size)

@@ -1,0 +1,245 @@
+"""The engine of sets in files: records larger than memory, sorted by DuckDB and counted in batches. Needs `duckdb`.
+
+A long table has one row per basket and item, in any order. DuckDB sorts the rows by basket, on disk where they do not
+fit; the items of each record, ascending and each once, are then written to one file, 4 bytes each. The questions of
+`baskets` are sums over records, so they are counted some records at a time. Partitions of diffpart need all records at
+once: for these the file is read into memory, once, and the engine in memory takes over.
+
+The folder holds private codes. Only its owner can enter it, and it is deleted when the engine is closed or
+garbage-collected, also after a failure.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NoReturn
+
+import numpy as np
+
+from cantle._arrays import Bools, Codes
+from cantle.errors import EngineError, ParameterError, raise_alone
+from cantle.trusted.engines import duckdb
+from cantle.trusted.engines.base import Chunk
+from cantle.trusted.engines.basket_counts import count_pairs
+from cantle.trusted.engines.sets import SetEngine, count_key
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.geometry.workloads import SetWorkload, count_sets
+from cantle.trusted.keys import SET_KEYS, Key
+from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
+
+if TYPE_CHECKING:
+    from pyarrow import Array, ChunkedArray, Table
+
+BATCH = 1 << 22
+"""Items counted together."""
+
+Packed = tuple[Ints, Codes]
+"""How many items each of some records has, and these items, ascending in each."""
+
+
+class SetFiles:
+    """A private folder with the records: where each begins, and a file of their items."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="cantle-private-")  # mode 0700
+        self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._lengths: list[Ints] = [np.zeros(1, np.int64)]
+
+    def __repr__(self) -> str:
+        return "SetFiles()"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("files of private records cannot be pickled")
+
+    def write(self, packs: Iterable[Packed]) -> SetFiles:
+        """Adds records."""
+        try:
+            with (Path(self._folder) / "items").open("ab") as file:
+                for lengths, items in packs:
+                    self._lengths.append(lengths)
+                    items.astype(np.int32).tofile(file)
+        except OSError:
+            raise_alone(EngineError("the records cannot be written to the temporary folder; free space there"))
+        self._lengths = [np.concatenate(self._lengths)]
+        return self
+
+    @property
+    def starts(self) -> Ints:
+        """Where each record begins, and the end."""
+        return np.cumsum(self._lengths[0])
+
+    def batches(self, most: int = BATCH) -> Iterator[tuple[Ints, Codes]]:
+        """All records as ragged rows, about so many items at a time."""
+        starts, first = self.starts, 0
+        while first < len(starts) - 1:
+            last = max(first + 1, int(np.searchsorted(starts, starts[first] + most, side="right")) - 1)
+            span = starts[first : last + 1]
+            items = np.fromfile(
+                Path(self._folder) / "items", np.int32, int(span[-1] - span[0]), offset=4 * int(span[0])
+            )
+            yield span - span[0], items
+            first = last
+
+
+def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int) -> SetFiles:
+    """Writes the records of a long table: tables of columns `id` and `item` (a code), the first of them may be empty.
+
+    `memory` limits the total, half of it for DuckDB's own buffers.
+    """
+    module, arrow = duckdb.load()
+    folder = tempfile.mkdtemp(prefix="cantle-private-")
+    try:
+        base = duckdb.connect(module, Path(folder), memory)
+        base.execute("SET preserve_insertion_order = true")  # what is sorted must arrive sorted
+        try:
+            made = False
+            for table in rows:
+                base.register("batch", table)
+                base.execute("INSERT INTO pairs FROM batch" if made else "CREATE TABLE pairs AS FROM batch")
+                base.unregister("batch")
+                made = True
+            found = base.sql("SELECT id, item FROM pairs ORDER BY id, item").to_arrow_reader(duckdb.BATCH)
+            return files.write(_packs(arrow.Table.from_batches([batch]) for batch in found))
+        finally:
+            base.close()
+    except module.Error:
+        raise_alone(EngineError("DuckDB cannot sort the rows; raise memory, or free space in the temporary folder"))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _packs(sorted_rows: Iterable[Table]) -> Iterator[Packed]:
+    """Records of rows that are sorted by id and item, in batches that may end inside a record: its rows wait."""
+    import pyarrow as pa
+
+    held: Table | None = None
+    for table in sorted_rows:
+        table = table if held is None else pa.concat_tables([held, table])
+        _require_sorted(table["id"])
+        new = _changes(table["id"])
+        last = int(np.flatnonzero(new)[-1]) if len(new) else 0
+        held = table.slice(last).combine_chunks()
+        if last:
+            yield _pack(new[:last], table["item"].slice(0, last))
+    if held is not None and held.num_rows:
+        yield _pack(_changes(held["id"]), held["item"])
+
+
+def _require_sorted(ids: ChunkedArray) -> None:
+    """Stops if rows do not arrive by id: a record in two pieces would count as two records, and break every bound."""
+    import pyarrow.compute as pc
+
+    if len(ids) > 1 and not pc.all(pc.less_equal(ids.slice(0, len(ids) - 1), ids.slice(1))).as_py():
+        raise EngineError("DuckDB did not sort the rows; use engine memory, and report this")
+
+
+def _changes(ids: Array | ChunkedArray) -> Bools:
+    """Where a record begins."""
+    import pyarrow.compute as pc
+
+    new = np.ones(len(ids), dtype=np.bool_)
+    if len(ids) > 1:
+        new[1:] = pc.not_equal(ids.slice(1), ids.slice(0, len(ids) - 1)).to_numpy(zero_copy_only=False)
+    return new
+
+
+def _pack(new: Bools, items: ChunkedArray) -> Packed:
+    codes = items.to_numpy()
+    once = new.copy()
+    once[1:] |= codes[1:] != codes[:-1]
+    record = np.cumsum(new[once]) - 1
+    return np.bincount(record), codes[once].astype(np.int32)
+
+
+class FiledSetEngine:
+    """Counts over records in files; nothing is cut unless partitions are asked for."""
+
+    kind: ClassVar[str] = "sets"
+    keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
+
+    def __init__(self, files: SetFiles, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
+        if not tree.is_sound() or not 1 <= most <= tree.size:
+            raise ParameterError("the taxonomy or the bound on items of a record is not sound")
+        self._files, self._tree, self._most, self.compiled = files, tree.copy(), most, compiled
+        self._inner: SetEngine | None = None
+        if most < tree.size:  # every question is about cut records
+            self._in_memory()
+
+    def __repr__(self) -> str:
+        return "FiledSetEngine()"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an engine holds private records and cannot be pickled")
+
+    def close(self) -> None:
+        self._files.close()
+        if self._inner is not None:
+            with suppress(AttributeError):
+                self._inner.close()
+        self._inner = None
+
+    def keep_all(self) -> None:
+        """Files keep all records until the engine is closed."""
+
+    def count_all(self, workload: SetWorkload) -> Ints:
+        return self._sum(count_sets(workload, *rows) for rows in self._files.batches())
+
+    @property
+    def domain(self) -> ItemTree:
+        """A copy of the taxonomy, because a method may hold it."""
+        return self._tree.copy()
+
+    def root(self) -> Partitions:
+        return Partitions.root(self._tree, self._most)
+
+    def tally(self, positions: Ints, key: Key | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
+        if self._inner is None and isinstance(key, SetSizes | ItemSupports | HeadPatterns):
+            counted = (count_key(key, *rows, self._tree.size, compiled=self.compiled) for rows in self._files.batches())
+            nothing = count_key(key, np.zeros(1, np.int64), np.zeros(0, np.int32), self._tree.size)
+            yield 0, 1, (nothing + self._sum(counted)).reshape(1, -1)
+        else:
+            yield from self._in_memory().tally(positions, key)
+
+    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
+        if self._inner is not None:
+            return self._inner.pairs(items, most)
+        counts = np.zeros(len(items) * (len(items) - 1) // 2, dtype=np.int64)
+        for rows in self._files.batches():
+            cells, parts = count_pairs(*rows, self._tree.size, np.array(items), most, compiled=self.compiled)
+            counts[cells] += parts
+        cells = np.flatnonzero(counts)
+        return cells, counts[cells]
+
+    def shorten(self, most: int) -> None:
+        self._most = most
+        self._in_memory().shorten(most)
+
+    def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
+        return self._in_memory().touched(positions)
+
+    def split(self, positions: Ints, kept: Kept) -> None:
+        self._in_memory().split(positions, kept)
+
+    def _in_memory(self) -> SetEngine:
+        """The engine in memory, over all records."""
+        if self._inner is None:
+            items = np.concatenate([np.zeros(0, np.int32), *(items for _, items in self._files.batches())])
+            self._inner = SetEngine(
+                self._files.starts, items, tree=self._tree, most=self._tree.size, compiled=self.compiled
+            )
+            if self._most < self._tree.size:
+                self._inner.shorten(self._most)
+        return self._inner
+
+    @staticmethod
+    def _sum(counts: Iterable[Ints]) -> Ints:
+        total: Ints = np.zeros(1, dtype=np.int64)
+        for some in counts:
+            total = total + some
+        return total
