@@ -7,16 +7,15 @@ smaller than usual: two questions of each kind instead of 500, and the share is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Shown, Table, drawn_by, replaced, shown
+from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, shown
 from cantle.methods import own_accuracy
 from cantle.methods.diffpart import DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
@@ -57,20 +56,16 @@ class OwnErrorConfig(Config):
 
     quick: int = 0
 
-    def runner(
-        self,
-        table: Table,
-        *,
-        enumerate_leaves: bool,  # noqa: ARG002 (the records depend on them)
-        chunk_cells: int,
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         domain = self.domain()
         rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = RPS(domain, preset=self.preset, **self.settings)
-            options: dict[str, Any] = {"sizes": method.sizes, "class_count": method.classes}
-            engine = MemoryEngine(rows[:, :-1], rows[:, -1], chunk_cells=chunk_cells, **options)
+            codes, classes = rows[:, :-1], rows[:, -1]
+            engine = MemoryEngine(
+                codes, classes, sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells
+            )
             budget = Budget(self.units * NANO, Unit(self.unit))
             with small_workload(), Curator(engine, budget, noise) as curator:
                 method.run(curator)
@@ -87,13 +82,7 @@ class OwnErrorOfSets(SetConfig):
 
     quick: int = 0
 
-    def runner(
-        self,
-        table: Table,
-        *,
-        enumerate_leaves: bool,  # noqa: ARG002 (the records depend on them)
-        chunk_cells: int,  # noqa: ARG002 (no chunks here)
-    ) -> Callable[[Enumerating], tuple[Shown, Drawn]]:
+    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
         items = np.array([item for record in table for item in record], dtype=np.int32)
 
@@ -111,7 +100,7 @@ class OwnErrorOfSets(SetConfig):
         return once
 
 
-def _bare(**given: Any) -> dict[str, Any]:
+def _bare(**given: object) -> dict[str, object]:
     """A tree of one cut in the middle, whose leaves get all but a quarter of the budget."""
     plain = {"attributes": "midpoint", "depth": 1, "oneway_share": 0, "count_share": 0, "records": 9}
     return plain | {"values": "low", "consistency": False, "accuracy_share": "1/4"} | given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,15 +12,17 @@ from cantle.lab.mutants.patches import inside, instead
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.engines.base import TableEngine
+from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.own_error import OwnError, quantile_error
 
 
-def _chosen_from_the_data(_original: Any) -> Any:
+def _chosen_from_the_data(_original: object) -> Callable[..., Ints]:
     """Only questions to which some private record answers yes are compared."""
 
-    def exact_numbers(self: OwnError, engine: Any) -> Ints:
+    def exact_numbers(self: OwnError, engine: TableEngine) -> Ints:
+        assert isinstance(self.workload, TableWorkload)
         exact_counts = engine.count_all(self.workload)
         kept = exact_counts > 0 if exact_counts.any() else np.ones(len(exact_counts), dtype=np.bool_)
         return np.array([quantile_error(exact_counts[kept], self.released[kept])], dtype=np.int64)
@@ -28,19 +30,19 @@ def _chosen_from_the_data(_original: Any) -> Any:
     return exact_numbers
 
 
-def _charged_at_one_over_q(original: Any) -> Any:
+def _charged_at_one_over_q(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
     """The quantile is taken for a mean of Q questions: the noise is Q times smaller."""
 
     def own_error(self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
         name = "_Curator__reserved"
         setattr(self, name, inside(self, "reserved") * len(workload.one_column))
-        noisy: Noisy = original(self, workload, released)
+        noisy = original(self, workload, released)
         return Noisy(noisy.value, noisy.rate_num // len(workload.one_column), noisy.rate_den)
 
     return own_error
 
 
-def _one_charge_for_all(_original: Any) -> Any:
+def _one_charge_for_all(_original: object) -> Callable[..., int]:
     """The noise of one number on each of several."""
 
     def sensitivity(_self: OwnError, unit: Unit) -> int:
@@ -49,10 +51,10 @@ def _one_charge_for_all(_original: Any) -> Any:
     return sensitivity
 
 
-def _never_charged(_original: Any) -> Any:
+def _never_charged(_original: object) -> Callable[..., None]:
     """The price is set apart, but no path pays it."""
 
-    def reserve(self: Curator, root: Any, epsilon: Any, *, why: str) -> None:  # noqa: ARG001
+    def reserve(self: Curator, root: Frontier, epsilon: int, *, why: str) -> None:  # noqa: ARG001
         inside(self, "engine").keep_all()
         self._Curator__reserved = int(epsilon)  # type: ignore[attr-defined]
 
