@@ -23,6 +23,7 @@ from cantle.release.verify import verify_folder
 from tests.release.people import SCHEMA, people
 
 KINDS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
+    "mosaic": (people(40), SCHEMA, {"epsilon": 2000}),
     "rps": (people(40), SCHEMA, {"depth": 3}),
     "diffgen": (people(40), SCHEMA, {"rounds": 2}),
     "diffpart": ([[1, 2], [2], [2, 3]] * 9, {"kind": "sets", "items": {"minimum": 1, "maximum": 9}}, {}),
@@ -31,7 +32,8 @@ KINDS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
 """Data, schema and settings by method."""
 
 PARTS = (
-    ("rps", "groups.parquet"), ("rps", "tree.parquet"), ("diffgen", "groups.parquet"), ("diffpart", "groups.parquet"),
+    ("mosaic", "groups.parquet"), ("mosaic", "tables.parquet"), ("rps", "groups.parquet"), ("rps", "tree.parquet"),
+    ("rps", "marginals.parquet"), ("diffgen", "groups.parquet"), ("diffpart", "groups.parquet"),
     ("diffpart", "data.parquet"), ("degrees", "groups.parquet"),
 )  # fmt: skip
 MANIFEST = f"{MARK}release.json"
@@ -42,7 +44,7 @@ def saved(method: str) -> dict[str, bytes]:
     """The files of a release, the same ones every time."""
     data, schema, options = KINDS[method]
     with tempfile.TemporaryDirectory() as place:
-        release = cantle.publish(data, schema, epsilon=9, method=method, insecure_seed=1, **options)
+        release = cantle.publish(data, schema, method=method, insecure_seed=1, **{"epsilon": 9} | options)
         folder = release.save(Path(place) / "out")
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -72,12 +74,14 @@ def use_manifest(path: Path, _dice: Random) -> None:
 
 
 def look(folder: Path, files: dict[str, bytes]) -> None:
-    """Writes a release with its hashes made anew, verifies and loads it."""
+    """Writes a release with its hashes made anew, verifies and loads it; draws from it, if it is by mosaic."""
     folder.mkdir()
     for name, content in (files | {MANIFEST: _rehashed(files)}).items():
         (folder / name).write_bytes(content)
     assert all(isinstance(problem, str) for problem in verify_folder(folder))
-    cantle.Release.load(folder)
+    release = cantle.Release.load(folder)
+    if release.manifest.method == "mosaic":
+        release.sample(3, seed=1)
 
 
 def _rehashed(files: dict[str, bytes]) -> bytes:

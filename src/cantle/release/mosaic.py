@@ -66,12 +66,16 @@ class ReleasedTables:
         self.edges = [np.array(cells[name], dtype=np.int64) for name in self._names]
         self.fitted = self._fit()
 
+    @property
+    def number(self) -> int:
+        """How many records the run drew."""
+        return max(0, round(self.fitted.noisy_total))
+
     def records(self, seed: int) -> list[Ints]:
         """Codes of the records that the run drew with this seed."""
         streams = public_streams(seed, STREAMS)
-        records = max(0, round(self.fitted.noisy_total))
-        cells = self._draw(max(1, records), streams["classes"], streams["records"])
-        return self.fitted.draw_values(cells, records, streams["records"])
+        cells = self._draw(max(1, self.number), streams["classes"], streams["records"])
+        return self.fitted.draw_values(cells, self.number, streams["records"])
 
     def sample(self, n: int, dice: Dice) -> list[Ints]:
         """Codes of n new records. Models are fitted to drafted records, so a few records come from a larger draft."""
@@ -116,6 +120,9 @@ class ReleasedTables:
             about, column = answer.about, self._names.index(answer.about["column"])
             edges, group = (np.array(about[name], dtype=np.int64) for name in ("edges", "group"))
             table = HeapTable(column, edges, group, ValueClasses(about["origin"], tuple(about["periods"])))
+            sizes = tuple(attribute.size for attribute in self.domain.attributes)
+            if not table.fits(sizes) or table.classes != fitted.columns[column].classes:
+                raise VerifyError("the round values are not those of groups of cells and classes of values")
             scale = self._persons * len(rounded) / answer.price
             fitted.heaps[column] = heaps(table, answer.noisy, fitted.masses(column), scale)
 
@@ -170,7 +177,7 @@ def released_tables(release: Release) -> ReleasedTables:
     """What follows from the noisy tables of a release; raises VerifyError where nothing does."""
     try:
         return ReleasedTables(release)
-    except VerifyError:
+    except (VerifyError, MemoryError):
         raise
     except Exception as error:
         raise_alone(VerifyError(f"the noisy tables are not of the expected form ({type(error).__name__})"))
@@ -181,7 +188,7 @@ def sample_mosaic(release: Release, n: int, dice: Dice) -> pl.DataFrame:
     released = released_tables(release)
     try:
         return drawn_codes(released.domain, released.sample(n, dice)).frame()
-    except VerifyError:
+    except (VerifyError, MemoryError):
         raise
     except Exception as error:
         raise_alone(VerifyError(f"the noisy tables are not of the expected form ({type(error).__name__})"))
