@@ -75,6 +75,9 @@ def run(folder: Path, *arguments: object) -> Told:
 WITHOUT_DATA = {"demo", "reproduce", "bench", "audit"}
 """Commands that are given no private file."""
 
+SHOWS_VALUES = {"check"}
+"""Commands whose purpose is to show the curator private values; they warn, and write only where they are told to."""
+
 
 def write_files(folder: Path) -> set[str]:
     """Private files with canaries, schemas, and the names of the private ones."""
@@ -124,6 +127,11 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (("sample", "a", "-n", 9), GOOD), (("sample", "a", "-n", 9, "-o", "more.csv"), GOOD),
     (("graph", "a", "-o", "x.txt"), BAD), (("apply", "b", "t.csv", "-o", "x.internal.csv"), GOOD),
     (("apply", "a", "t.csv", "-o", "y.internal.csv"), BAD), (("apply", "b", "none.csv", "-o", "z.internal.csv"), BAD),
+    (("evaluate", "t.csv", "a"), GOOD), (("evaluate", "t.csv", "c", "--json"), GOOD),
+    (("evaluate", "none.csv", "a"), BAD), (("report", "a"), GOOD), (("report", "c", "-o", "c.html"), GOOD),
+    (("report", "a", "--against", "t.csv"), GOOD), (("report", "a", "--against", "t.csv", "-o", "x.html"), BAD),
+    (("query", "c", "age >= 40 and town == 'Ash'"), GOOD), (("query", "c", "height > 2"), BAD),
+    (("plan", "--schema", "table.yaml", "--epsilon", "1", "--records", "500"), GOOD),
     (("ledger", "show", "--ledger", "l.db"), GOOD),
     (("ledger", "history", "--ledger", "l.db", "--dataset", "people"), GOOD),
     (("ledger", "cap", "1.5", "--ledger", "l.db", "--dataset", "people", "--json"), GOOD),
@@ -131,6 +139,8 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (publish("s.dat", "sets", "g"), GOOD), (publish("long.csv", "long", "h", "--json"), GOOD),
     (publish("s.parquet", "sets", "i"), GOOD),
     (publish("s.dat", "sets", "j", "--set", "preset=paper", "--set", "fanout=2"), GOOD), (("show", "g"), GOOD),
+    (("report", "g", "--against", "s.dat", "-o", "g.internal.html"), GOOD),
+    (("evaluate", "s.dat", "g"), GOOD),
     (("verify", "g"), GOOD), (("sample", "g", "-n", 3), GOOD), (publish("g.txt", "graph", "k"), GOOD),
     (publish("g.mtx", "mtx", "l"), GOOD), (publish("d.txt", "degrees", "m"), GOOD),
     (publish("g.txt", "graph", "n", "--nodes", "n.txt"), GOOD), (("show", "k"), GOOD), (("verify", "k"), GOOD),
@@ -171,7 +181,21 @@ def test_every_command_is_looked_at() -> None:
     names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
     names |= {str(group.name) for group in app.registered_groups}
     used = {str(arguments[0]) for arguments, _ in CALLS}
-    assert names <= used | WITHOUT_DATA, "give the new command a call above"
+    assert names <= used | WITHOUT_DATA | SHOWS_VALUES, "give the new command a call above"
+
+
+@pytest.mark.parametrize(("data", "schema"), [
+    ("t.csv", "table"), ("s.dat", "sets"), ("long.csv", "long"), ("s.parquet", "sets"), ("g.txt", "graph"),
+    ("g.mtx", "mtx"), ("d.txt", "degrees"), ("cut.parquet", "table"), ("none.csv", "table"),
+])  # fmt: skip
+def test_a_check_warns_first_and_writes_nothing(data: str, schema: str, tmp_path: Path) -> None:
+    write_files(tmp_path)
+    before = {path.name for path in tmp_path.iterdir()}
+    told = run(tmp_path, "check", data, "--schema", f"{schema}.yaml")
+    assert told.code in (0, 1)
+    assert told.err.startswith("INTERNAL: ")
+    assert not any(bird in (told.err + told.log).encode() for bird in CANARIES)
+    assert {path.name for path in tmp_path.iterdir()} == before
 
 
 def test_the_search_would_hear_them(tmp_path: Path) -> None:
