@@ -52,7 +52,7 @@ def require_drawable(number: float, what: str) -> None:
     """Refuses to draw more: with a very small epsilon the noise alone may ask for billions of records."""
     if number > MOST_DRAWN:
         raise ParameterError(
-            f"the noisy counts ask for more than {MOST_DRAWN:,} {what}, as noise does where epsilon is very small; "
+            f"the noisy counts ask for more than {MOST_DRAWN:,} {what}, the most that are drawn; if the data has less, "
             "raise epsilon"
         )
 
