@@ -32,6 +32,7 @@ def project_rows(values: Floats, totals: Floats) -> Floats:
 def segments(counts: Floats, widths: Floats, variance: Floats) -> Ints:
     """Starts of the optimal pieces of constant density: least squares in units of the noise, plus 3 per piece."""
     cells = len(counts)
+    variance = np.maximum(variance, LEAST_VARIANCE)
     sum_xx = np.concatenate([[0.0], np.cumsum(counts**2 / variance)])
     sum_xw = np.concatenate([[0.0], np.cumsum(counts * widths / variance)])
     sum_ww = np.concatenate([[0.0], np.cumsum(widths**2 / variance)])
