@@ -225,7 +225,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"epsilon": 1000, "preset": "paper"},
     {"epsilon": 1000, "fanout": 2, "m": 1},
     {"epsilon": "0.000001", "insecure_seed": 0},
-    {"epsilon": "0.000001", "insecure_seed": 2, "fanout": 2, "m": 4},
+    {"epsilon": "0.001", "insecure_seed": 2, "fanout": 2, "m": 4},
 ]
 
 
@@ -545,7 +545,7 @@ def test_what_is_shown_of_sets() -> None:
     assert lines[-1] == f"… and {len(many.groups) - 20} more in groups.parquet"
     questions = [line for line in budget_lines(many.manifest) if "%" in line]
     assert "set sizes" in questions[0]
-    assert "choosing which sets" in questions[1]
+    assert any("choosing which sets" in question for question in questions[1:])
     assert "counts of sets" in questions[-1]
     shown = [line.split("█")[0].split()[0] for line in item_lines(release)]
     assert shown == ["bread", "milk"]
