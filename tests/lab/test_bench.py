@@ -18,7 +18,7 @@ from cantle.errors import OutputError, ParameterError
 from cantle.lab.bench import cases, data, page, table
 from cantle.lab.bench.cases import Case, Skipped
 from cantle.lab.bench.growth import exponents
-from cantle.lab.bench.model import Line, Passes, forecast
+from cantle.lab.bench.model import RULES, Line, Passes, forecast
 from cantle.lab.bench.passes import PASSES, Stopwatch
 from cantle.lab.bench.running import COLUMNS, Bench, summary
 from cantle.lab.bench.usage import clock, peak
@@ -86,6 +86,10 @@ def test_sets_and_degrees_do_not_deepen() -> None:
     assert (sets.levels, degrees.levels, degrees.growth) == (4, 4, 1)
     assert sets.growth == pytest.approx(10**6 / 60)
     assert forecast("diffpart", passes, 3000).growth == 3
+
+
+def test_every_method_that_is_measured_has_a_rule() -> None:
+    assert RULES.keys() == cases.KIND_OF.keys()
 
 
 def test_the_page_states_the_limits_of_the_model() -> None:

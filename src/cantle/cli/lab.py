@@ -13,7 +13,10 @@ from cantle.cli.output import Json, print_result
 
 def bench_command(
     methods: Annotated[
-        str, typer.Option(metavar="LIST", help="Some of rps, diffgen, diffpart, degrees; with a preset: rps:paper.")
+        str,
+        typer.Option(
+            metavar="LIST", help="Some of mosaic, rps, diffgen, diffpart, baskets, degrees; with a preset: rps:paper."
+        ),
     ] = "rps,diffgen,diffpart,degrees",
     rows: Annotated[str, typer.Option(metavar="LIST", help="Numbers of records (graphs: of edges).")] = (
         "45222,1000000"

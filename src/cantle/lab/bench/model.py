@@ -50,6 +50,7 @@ class Rule:
 
 
 RULES = {
+    "mosaic": Rule(),  # its tables are at most twice as many as its columns, however many records there are
     "rps": Rule(1, DEEPEST),
     "diffgen": Rule(1, MOST_ROUNDS + 1),  # the last placing is for the counts
     "diffpart": Rule(most_cells=read_settings(DiffPartSettings, "diffpart", PRESETS, "default", {}).max_cells),
