@@ -99,7 +99,7 @@ BAD: list[tuple[list[Any], int, str]] = [
         "not for sets data; use diffpart or baskets, or auto",
     ),
     (["sets.dat", "--schema", "numbers.yaml", "--format", "xml"], 2, "csv or parquet or fimi for sets"),
-    (["sets.dat", "--schema", "numbers.yaml", "--set", "theta=3"], 2, "Known: c1, c2"),
+    (["sets.dat", "--schema", "numbers.yaml", "--set", "theta=3"], 2, "Known: accuracy_share, c1, c2"),
     (["sets.dat", "--schema", "numbers.yaml", "--nodes", "sets.dat"], 2, "nodes is for graphs"),
     (["sets.dat", "--schema", "numbers.yaml", "--set", "cells=all"], 2, "at most 20 items"),
     (["sets.dat", "--schema", "graph.yaml", "--format", "fimi"], 2, "csv or parquet for a graph"),
@@ -107,7 +107,7 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["sets.dat", "--schema", "spaced.yaml"], 2, "'whole milk' holds a space"),
     (["none.dat", "--schema", "numbers.yaml"], 1, "there is no file 'none.dat'"),
     (["sets.dat", "--schema", "none.yaml"], 1, "none.yaml"),
-    (["sets.dat", "--schema", "numbers.yaml", "--engine", "duckdb"], 2, "for tables"),
+    (["sets.dat", "--schema", "numbers.yaml", "--engine", "spark"], 2, "for tables"),
 ]
 
 

@@ -32,7 +32,7 @@ def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> Di
     size = schema.universe.size
     theirs, ours = (set(given) & set(rules_of(one.Settings)) - BOTH for one in (DiffPart, Baskets))
     if unknown := set(given) - theirs - ours - BOTH:
-        name, known = min(unknown), [*rules_of(DiffPart.Settings), *rules_of(Baskets.Settings)]
+        name, known = min(unknown), {*rules_of(DiffPart.Settings), *rules_of(Baskets.Settings)}
         near = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise ParameterError(f"no method for sets has a parameter {name!r}; {hint}Known: {', '.join(sorted(known))}")

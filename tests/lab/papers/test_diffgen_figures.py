@@ -97,10 +97,10 @@ def test_fig3(adult_with_trees: Path, tmp_path: Path) -> None:
     assert set(summary["series"]) == {"raw", "majority", "h = 10", "default, accuracy", "default, auto"}
     assert summary["raw"].null_count() == 0
     assert publish.calls == [
-        {"epsilon": 1, "method": "diffgen", "preset": "paper", "rounds": 10, "score": "max"},
-        {"epsilon": 1, "method": "diffgen", "preset": "paper", "rounds": 10, "score": "infogain"},
-        {"epsilon": 1, "method": "diffgen", "preset": "default", "objective": "accuracy"},
-        {"epsilon": 1, "method": "diffgen", "preset": "default", "objective": "auto"},
+        {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "paper", "rounds": 10, "score": "max"},
+        {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "paper", "rounds": 10, "score": "infogain"},
+        {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "default", "objective": "accuracy"},
+        {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "default", "objective": "auto"},
     ]
     assert "paper: Max: 0.822 at epsilon 1, h = 10" in said
     assert paths[3].read_bytes().startswith(b"\x89PNG")

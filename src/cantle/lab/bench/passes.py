@@ -10,21 +10,22 @@ from contextlib import contextmanager
 import numpy as np
 
 from cantle import _publish
+from cantle._open import Order
 from cantle._open import open_data as really_open_data
 from cantle.audit.exact import replaced
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Opened
 from cantle.lab.bench.usage import Clock
 from cantle.methods.base import Method
 from cantle.schema import Schema
-from cantle.trusted.budget import ReceiptFields, Unit
 from cantle.trusted.engines.base import Engine
 from cantle.trusted.noise import Lanes, Noise
 
 PASSES = ("open", "count", "move", "noise", "other", "draw", "save")
 """Read and encode; count; move records to children; random draws; choose and keep the books; draw records; write."""
 
-COUNTING = ("tally", "cut_scores", "occupied", "place", "dense", "touched", "kept", "as_table")
+COUNTING = ("tally", "cut_scores", "occupied", "place", "dense", "touched", "kept", "as_table", "count_all")
 MOVING = ("split",)
+DRAWING = ("results",)
 NOISE = ("laplace", "select", "above", "sparse", "coin")
 LEVELS = ("split", "place")
 """Calls that begin another level: regions are split, or a grid is refined."""
@@ -56,8 +57,8 @@ class Stopwatch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """From here on the publisher opens, runs and seals under this watch."""
-        really_run = _publish.run
+        """From here on the publisher opens, runs, draws and seals under this watch."""
+        really_run, really_noise = _publish._run_and_draw, _publish._noise
 
         def open_data(
             data: object, schema: Schema, method: Method, nodes: object = None, choice: EngineChoice = IN_MEMORY
@@ -65,15 +66,35 @@ class Stopwatch:
             with self.lap("open"):
                 return really_open_data(data, schema, method, nodes, choice)
 
-        def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> ReceiptFields:
-            self.watch_engine(store)
-            self.watch_noise(noise)
-            receipt = really_run(method, store, epsilon_nano=epsilon_nano, unit=unit, noise=noise)
-            self.sealed = self.clock()
-            return receipt
+        def noise(order: Order, store: Engine) -> Noise:
+            source = really_noise(order, store)
+            self.watch_noise(source)
+            return source
 
-        with replaced(_publish, "open_data", open_data), replaced(_publish, "run", run):
+        def run_and_draw(order: Order, store: Engine, seed: int) -> _publish.Made:
+            self.watch_engine(store)
+            self.watch_method(order.method)
+            made = really_run(order, store, seed)
+            self.sealed = self.clock()
+            return made
+
+        with (
+            replaced(_publish, "open_data", open_data),
+            replaced(_publish, "_noise", noise),
+            replaced(_publish, "_run_and_draw", run_and_draw),
+        ):
             yield
+
+    def watch_method(self, method: Method) -> None:
+        for verb in DRAWING:
+            setattr(method, verb, self._drawing(getattr(method, verb)))
+
+    def _drawing(self, really: Callable[..., object]) -> Callable[..., object]:
+        def watched(*given: object) -> object:
+            with self.lap("draw"):
+                return really(*given)
+
+        return watched
 
     def watch_engine(self, engine: object) -> None:
         for verb in (*COUNTING, *MOVING):
