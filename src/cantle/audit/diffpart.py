@@ -182,5 +182,5 @@ DIFFPART_CONFIGS: tuple[SetConfig, ...] = (
     CAPPED,
     CUT_BY_SIZE,
     SetConfig("DiffPart: a person of two records", (3,), _tree(), 8, unit=2, records=0, tight=True),
-    SetConfig("DiffPart: preset default, a tree of three items", (3,), {"cells": "tree", "fanout": 2}, 8, tight=True),
+    SetConfig("DiffPart: preset default, m = 3", (3,), {"cells": "tree", "fanout": 2, "m": 3}, 8, tight=True),
 )  # fmt: skip

@@ -113,7 +113,7 @@ THREE_NUMBERS = OwnErrorConfig("own error: three numbers", (2, 2), _bare(), 4, w
 
 THREE_VALUES = OwnErrorConfig("own error: three values", (3,), _bare(depth=2), 4, window=(0, 3), records=0)
 
-OF_SETS = OwnErrorOfSets("own error: sets", (2,), {"accuracy_share": "1/100"}, 100, window=(0, 3), records=1)
+OF_SETS = OwnErrorOfSets("own error: sets", (2,), {"accuracy_share": "1/100"}, 100, window=(0, 2), records=1)
 """The number of records pays 1 unit, own error 1, all sets 98."""
 
 OWN_ERROR_CONFIGS: tuple[Config, ...] = (
