@@ -22,6 +22,7 @@ def modules() -> dict[str, ast.Module]:
     return trees
 
 
+@cache
 def imported(tree: ast.Module) -> set[str]:
     """Full names of all modules imported: at the top, inside functions, for types, or by import_module."""
     found: set[str] = set()

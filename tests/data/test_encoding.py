@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle import _fast
@@ -18,6 +18,7 @@ from cantle.data.tables import read_columns
 from cantle.errors import DataError
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
+from tests.effort import examples
 
 pytest.importorskip("numba")
 
@@ -80,7 +81,7 @@ VALUES = st.sampled_from([*NUMBERS.split(), *WORDS.split(), *SPACED])
 ROWS = st.lists(st.lists(VALUES, min_size=0, max_size=10), max_size=12)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(80)
 @given(
     rows=ROWS, end=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans(), skip=st.booleans(), header=st.booleans()
 )
@@ -94,7 +95,7 @@ def test_codes_are_those_of_the_text(
     check(path, schema(skipInitialSpace=skip, header=header))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(50)
 @given(
     st.lists(
         st.binary(max_size=30) | st.sampled_from([b"\r", b"", b",", b"a,,\xc3", b"\xff,a", b'"', b"3,4,i,a"]),
@@ -109,7 +110,7 @@ def test_whatever_the_bytes_are(tmp_path_factory: Any, lines: list[bytes]) -> No
     check(path, schema(header=False, quoteChar=""))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(30)
 @given(
     st.lists(st.tuples(st.integers(-(10**19), 10**19) | st.integers(-30, 1100), st.integers(-5, 10**7)), max_size=20)
 )
