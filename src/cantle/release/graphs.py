@@ -78,10 +78,11 @@ def _number_of_nodes(manifest: Manifest) -> str:
     error = manifest.summary.get("nodes_error", 0)
     if not error:
         return ""
-    said = (
-        f"The number of nodes, {manifest.summary['records']}, is noisy: about 19 of 20 such numbers are off by at most"
+    number = manifest.summary["records"]
+    said = f"The number of nodes, {number}, is noisy: the noise of about 19 of 20 such numbers is at most"
+    lost = (
+        "Nodes without edges are missing besides, and so are nodes that lost all their edges to the bound on degrees."
     )
-    lost = "Nodes without edges, or whose edges were left out, do not count."
     return f"\n{said} {error}." + ("" if manifest.summary["nodes_listed"] else f" {lost}")
 
 
