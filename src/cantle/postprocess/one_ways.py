@@ -29,7 +29,8 @@ DOUBT = 2.0
 """Standard deviations of noise that a piece of a number must exceed to keep all its mass."""
 
 ISLAND = 4.0
-"""The same for pieces with nothing between them and the rest: more than noise reaches in any of some hundred cells."""
+"""The same for pieces with nothing between them and the rest: more than noise reaches in any of some hundred cells.
+It was chosen after seeing a made-up table of payments, Adult and bank, so these are no test of it."""
 
 PRIOR = 2.0
 """Weight of the prior shares of all categories together; 2 is a uniform prior where there are two."""

@@ -31,8 +31,8 @@ _SLICE = 1 << 20  # records whose cells are found together
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Counting questions: number i is about the conditions starts[i], ..., starts[i + 1] - 1, and a record answers yes
-    if its cell of column[j] is at least lo[j] and below hi[j], for all of them."""
+    """Counting questions. Question i has the conditions from starts[i] to starts[i + 1] - 1. It counts the records that
+    meet all of these: condition j holds if the record's cell of column[j] is at least lo[j] and below hi[j]."""
 
     starts: Ints
     column: Ints
