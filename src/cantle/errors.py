@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 CHARGE_NOTE = "the charge to data set"
 """Start of the note that is added to an exception raised after a ledger was charged."""
@@ -28,8 +28,23 @@ class CantleError(Exception):
     """Base of all errors raised on purpose."""
 
 
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a value in a schema, such as ("fields", 3, "type")."""
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a schema, and where."""
+
+    text: str
+    places: tuple[Place, ...] = ()
+
+
 class SchemaError(CantleError):
-    """The public schema is wrong."""
+    """The public schema is wrong. `problems` lists everything that is; the message says it all."""
+
+    def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems or (Problem(message),)
 
 
 class DataError(CantleError):

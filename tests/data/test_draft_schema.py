@@ -39,7 +39,7 @@ def test_a_csv_draft_has_names_and_blanks_only(tmp_path: Path) -> None:
     assert "300" not in text
     assert '"word: #"' in text
     assert "guarantee" not in text
-    with pytest.raises(SchemaError, match="field 'a b': `type` is still blank"):
+    with pytest.raises(SchemaError, match="field 'a b': `type`, `minimum` and `maximum` are still blank"):
         load(tmp_path, text)
 
 

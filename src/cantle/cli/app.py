@@ -23,7 +23,7 @@ from cantle.cli.query import query_command
 from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.cli.report import report_command, write_report
 from cantle.cli.settings import settings_of
-from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, raise_alone
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError, raise_alone
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -84,7 +84,8 @@ def _complain(error: CantleError, code: int) -> None:
     notes = getattr(error, "__notes__", [])
     message = "; ".join([str(error).rstrip("."), *notes]) if notes else str(error)
     if "--json" in sys.argv:
-        print(json.dumps({"error": type(error).__name__, "message": message}))
+        more = {"problems": [one.text for one in error.problems]} if isinstance(error, SchemaError) else {}
+        print(json.dumps({"error": type(error).__name__, "message": message, **more}))
     print(f"error: {message}", file=sys.stderr)
     sys.exit(code)
 

@@ -9,8 +9,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from cantle.errors import SchemaError, raise_alone
 from cantle.schema.base import Schema as Schema
 from cantle.schema.documents import fail, parse_document
+from cantle.schema.problems import with_lines
 
 DEFAULT = "table"
 
@@ -33,8 +35,12 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
         fail(where, "there is no such file", "check the path, or write one with `cantle init DATA`")
     except (OSError, ValueError):  # not UTF-8, or not a path
         fail(where, "the file cannot be read as UTF-8 text", "check the path and its permissions")
-    document = parse_document(text, where, is_json=str(path).lower().endswith(".json"))
-    return Schema.from_dict(document if isinstance(document, Mapping) else {}, base_dir=Path(path).parent)
+    is_json = str(path).lower().endswith(".json")
+    document = parse_document(text, where, is_json)
+    try:
+        return Schema.from_dict(document if isinstance(document, Mapping) else {}, base_dir=Path(path).parent)
+    except SchemaError as error:
+        raise_alone(with_lines(error, where, text, is_json))
 
 
 def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str]) -> Schema:
@@ -53,5 +59,5 @@ def class_for(document: object) -> type[Schema]:
         first, *others = known
         listed = ", ".join(f"`{one}`" for one in others[:-1])
         use = f"use `kind: {first}`, {listed} or `{others[-1]}`; without it: a table"
-        fail("schema", f"kind {kind!r} is not known", use)
+        fail("schema", f"kind {kind!r} is not known", use, "kind")
     return known[kind]

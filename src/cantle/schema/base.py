@@ -72,5 +72,5 @@ class Schema(ABC):
 def require_guarantee(document: Mapping[str, object]) -> bool:
     """Whether the schema says that it was read off the data (`guarantee: none`, which is all it can say)."""
     if document.get("guarantee") not in (None, "none"):
-        fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand")
+        fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand", "guarantee")
     return document.get("guarantee") == "none"

@@ -17,21 +17,26 @@ from fractions import Fraction
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.documents import MAX_INTEGER, fail
+from cantle.schema.problems import Problems
 
 Folder = str | os.PathLike[str] | None
 
 BLANK = "???"  # what `cantle init` leaves for people to fill in
+_FROM = "from what could occur, not from the data"
 _MEANT = {"min": "minimum", "max": "maximum", "values": "categories", "ordered": "categoriesOrdered"}
 
 
 def check_keys(where: str, given: Mapping[str, object], known: Collection[str]) -> None:
-    """Refuse a misspelt key; keys that resemble none of ours belong to other tools and are kept."""
+    """Refuse misspelt keys; keys that resemble none of ours belong to other tools and are kept."""
+    problems = Problems()
     for key in given:
         if key not in known:
             close = difflib.get_close_matches(str(key), known, 1, 0.75)
             meant = _MEANT.get(key, "") if _MEANT.get(key, "") in known else "".join(close)
             if meant:
-                fail(where, f"key {key!r} is not known", f"write {meant!r} if that is meant")
+                with problems.during(key):
+                    fail(where, f"key {key!r} is not known", f"write {meant!r} if that is meant")
+    problems.refuse()
 
 
 def repeated(values: Iterable[Hashable]) -> list[Hashable]:
@@ -40,23 +45,26 @@ def repeated(values: Iterable[Hashable]) -> list[Hashable]:
 
 
 def check_blanks(where: str, given: Mapping[str, object]) -> None:
-    """Refuse a value that people were to fill in."""
-    for key, value in given.items():
-        if value == BLANK or (isinstance(value, list) and BLANK in value):
-            fail(where, f"`{key}` is still blank ({BLANK})", "fill it in, from what could occur, not from the data")
+    """Refuse values that people were to fill in."""
+    blank = [str(key) for key, value in given.items() if value == BLANK or (isinstance(value, list) and BLANK in value)]
+    if len(blank) == 1:
+        fail(where, f"`{blank[0]}` is still blank ({BLANK})", f"fill it in, {_FROM}", *blank)
+    if blank:
+        listed = ", ".join(f"`{key}`" for key in blank[:-1])
+        fail(where, f"{listed} and `{blank[-1]}` are still blank ({BLANK})", f"fill them in, {_FROM}", *blank)
 
 
 def flag(where: str, key: str, value: object) -> bool:
     """A checked true or false."""
     if not isinstance(value, bool):
-        fail(where, f"`{key}` must be true or false", "write one of the two")
+        fail(where, f"`{key}` must be true or false", "write one of the two", key)
     return value
 
 
 def texts(where: str, key: str, value: object) -> tuple[str, ...]:
     """A checked list of texts; integers are taken as written."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, str | int) for one in value):
-        fail(where, f"`{key}` must be a list of texts", 'write ["…", "…"]')
+        fail(where, f"`{key}` must be a list of texts", 'write ["…", "…"]', key)
     return tuple(str(one) for one in value)
 
 
@@ -70,14 +78,14 @@ def exact(where: str, key: str, value: object) -> Fraction:
             raise ValueError
         return Fraction(number)
     except (InvalidOperation, ValueError, OverflowError):
-        fail(where, f"{key} {value!r} is not a number", "write a finite decimal such as 0.5")
+        fail(where, f"{key} {value!r} is not a number", "write a finite decimal such as 0.5", key)
 
 
 def integer(where: str, key: str, value: object) -> int:
     """A whole number that JSON holds exactly."""
     number = exact(where, key, value)
     if number.denominator != 1 or abs(number) > MAX_INTEGER:
-        fail(where, f"{key} {value!r} is not a whole number below 2**53", "write one that JSON holds exactly")
+        fail(where, f"{key} {value!r} is not a whole number below 2**53", "write one that JSON holds exactly", key)
     return int(number)
 
 
@@ -85,7 +93,7 @@ def day(where: str, key: str, value: object) -> date:
     """A date; a datetime must be the start of its day."""
     start = moment(where, key, value)
     if start != datetime(start.year, start.month, start.day):
-        fail(where, f"{key} {value!s} has a time of day", "write only the date, or use type datetime")
+        fail(where, f"{key} {value!s} has a time of day", "write only the date, or use type datetime", key)
     return start.date()
 
 
@@ -97,9 +105,9 @@ def moment(where: str, key: str, value: object) -> datetime:
         with suppress(ValueError):  # left as text, it is refused below
             value = datetime.fromisoformat(value.strip())
     if not isinstance(value, datetime):
-        fail(where, f"{key} {value!r} is not a date", "write it as 2024-12-31 or 2024-12-31T08:00:00")
+        fail(where, f"{key} {value!r} is not a date", "write it as 2024-12-31 or 2024-12-31T08:00:00", key)
     if value.microsecond:
-        fail(where, f"{key} {value!s} has a fraction of a second", "give whole seconds")
+        fail(where, f"{key} {value!s} has a fraction of a second", "give whole seconds", key)
     return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
 
 

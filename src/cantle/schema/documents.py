@@ -14,7 +14,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
-from cantle.errors import SchemaError
+from cantle.errors import Problem, SchemaError
 from cantle.schema.outlines import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -25,9 +25,11 @@ MAX_SIZE = 10_000_000  # values
 MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its schema
 
 
-def fail(where: str, rule: str, fix: str) -> NoReturn:
-    """Refuse the schema."""
-    raise SchemaError(f"{where}: {rule}; {fix}.")
+def fail(where: str, rule: str, fix: str, *keys: str) -> NoReturn:
+    """Refuse the schema; `keys` (such as `constraints.minimum` or `fields.0`) say where in the thing the fault is."""
+    text = f"{where}: {rule}; {fix}."
+    places = tuple(tuple(int(one) if one.isdecimal() else one for one in key.split(".")) for key in keys)
+    raise SchemaError(text, (Problem(text, places),))
 
 
 def parse_document(text: str, where: str, is_json: bool) -> object:

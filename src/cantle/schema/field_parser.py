@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cantle.schema.declared_values import (
+    BLANK,
     Folder,
     check_blanks,
     check_keys,
@@ -28,6 +29,7 @@ from cantle.schema.declared_values import (
 )
 from cantle.schema.documents import MAX_INTEGER, fail
 from cantle.schema.fields import Bound, Field, since_1970, whole_grid
+from cantle.schema.problems import Problems
 
 if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label, Taxonomy
@@ -60,25 +62,34 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
         fail(f"field number {number}", "it has no name", "give it `name:` as the column is called (in quotes)")
     where, constraints = f"field {name!r}", entry.get("constraints") or {}
     if not isinstance(constraints, Mapping):
-        fail(where, "`constraints` is not a mapping", "write `constraints: {minimum: …, maximum: …}`")
-    check_keys(where, entry, _FIELD_KEYS)
-    check_keys(f"{where}, constraints", constraints, _CONSTRAINT_KEYS)
-    check_blanks(where, {**entry, **constraints})
+        fail(where, "`constraints` is not a mapping", "write `constraints: {minimum: …, maximum: …}`", "constraints")
+    problems = Problems()
+    with problems.during():
+        check_keys(where, entry, _FIELD_KEYS)
+    with problems.during("constraints"):
+        check_keys(f"{where}, constraints", constraints, _CONSTRAINT_KEYS)
+    with problems.during():
+        check_blanks(where, {**entry, **constraints})
     kind, role = entry.get("type", "string"), entry.get("role")
-    if kind not in TYPES:
-        fail(where, f"type {kind!r} is not known", f"use one of {', '.join(TYPES)}")
-    if role not in (None, "target", "identifier"):
-        fail(where, f"role {role!r} is not known", "use target, identifier or leave it out")
+    with problems.during("type"):
+        if kind not in (*TYPES, BLANK):
+            fail(where, f"type {kind!r} is not known", f"use one of {', '.join(TYPES)}")
+    with problems.during("role"):
+        if role not in (None, "target", "identifier", BLANK):
+            fail(where, f"role {role!r} is not known", "use target, identifier or leave it out")
+    required = problems.value(False, flag, where, "constraints.required", constraints.get("required", False))
+    marks = entry.get("missingValues", [])
     common = Field(
         name=name,
-        type=kind,
-        role=role,
-        format=_format(where, kind, entry.get("format")),
-        required=flag(where, "constraints.required", constraints.get("required", False)),
-        missing_values=texts(where, "missingValues", entry["missingValues"]) if "missingValues" in entry else None,
+        type=kind if isinstance(kind, str) else "string",
+        role=role if isinstance(role, str) else None,
+        format=problems.value(None, _format, where, kind, entry.get("format")),
+        required=required,
+        missing_values=problems.value((), texts, where, "missingValues", marks) if "missingValues" in entry else None,
         extra=plain_mapping(entry, without=_OURS),
         extra_constraints=plain_mapping(constraints, without=_OUR_CONSTRAINTS),
     )
+    problems.refuse()
     if role == "identifier":  # never read, so nothing else about it matters
         return common
     _refuse_ignored(where, {**entry, **constraints})
@@ -91,7 +102,7 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
         return made if tree is None else replace(made, hierarchy=_hierarchy(tree, made, base_dir))
     if tree is not None:
         rule = "`hierarchy` is for categories, numeric attributes need none: split points are chosen from the grid"
-        fail(where, rule, "take `hierarchy` out")
+        fail(where, rule, "take `hierarchy` out", "hierarchy")
     return _with_grid(common, where, entry, constraints)
 
 
@@ -99,7 +110,7 @@ def _refuse_ignored(where: str, given: Mapping[str, object]) -> None:
     """Refuses unsupported keys that would change how values are read, or which values may occur."""
     for key, plain_value in (("decimalChar", "."), ("groupChar", None), ("bareNumber", True)):
         if given.get(key, plain_value) != plain_value:
-            fail(where, f"`{key}: {given[key]}` is not supported", "write numbers as 1234.5 and take it out")
+            fail(where, f"`{key}: {given[key]}` is not supported", "write numbers as 1234.5 and take it out", key)
     for key in ("exclusiveMinimum", "exclusiveMaximum"):
         if given.get(key) is not None:
             fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
@@ -108,14 +119,17 @@ def _refuse_ignored(where: str, given: Mapping[str, object]) -> None:
 def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
     from cantle.schema.hierarchy_files import load_hierarchy
 
-    return load_hierarchy(tree, one.categories or (), one.name, base_dir)
+    problems = Problems()
+    with problems.during("hierarchy"):
+        return load_hierarchy(tree, one.categories or (), one.name, base_dir)
+    raise problems.error()
 
 
 def _with_truth_values(common: Field, where: str, entry: Mapping[str, object], listed: object) -> Field:
     if listed is not None:
         fail(where, "a boolean has the categories false and true already", "take `categories` out")
     if entry.get("hierarchy") is not None:
-        fail(where, "a boolean has two values and needs no hierarchy", "take `hierarchy` out")
+        fail(where, "a boolean has two values and needs no hierarchy", "take `hierarchy` out", "hierarchy")
     true, false = (texts(where, key, entry.get(key, [])) for key in ("trueValues", "falseValues"))
     if set(true) & set(false):
         fail(where, "a text is in both trueValues and falseValues", "keep it in one")
@@ -130,12 +144,14 @@ def _with_categories(
         fix = "list every value that could occur under `categories`, or give it `role: identifier`"
         fail(where, "a string needs `categories`", fix)
     if kind not in ("string", "integer"):
-        fail(where, f"`categories` is not for type {kind}", "use minimum, maximum and step, or type string")
+        fail(
+            where, f"`categories` is not for type {kind}", "use minimum, maximum and step, or type string", "categories"
+        )
     if not isinstance(listed, list | tuple) or not listed:
-        fail(where, "the category list is empty", "list every value that could occur, at least one")
+        fail(where, "the category list is empty", "list every value that could occur, at least one", "categories")
     categories = tuple(_category(where, kind, value) for value in listed)
     for twice in repeated(categories):
-        fail(where, f"category {twice!r} is listed twice", "keep it once")
+        fail(where, f"category {twice!r} is listed twice", "keep it once", "categories")
     spelt = set(map(str, categories))
     clash = next((value for value in ("", *missing) if value in spelt), None)
     if clash is not None:
@@ -143,6 +159,7 @@ def _with_categories(
             where,
             f"{clash!r} is both a category and a missing value",
             "keep it in one list (empty is missing)",
+            "categories",
         )
     ordered = flag(where, "categoriesOrdered", entry.get("categoriesOrdered", False))
     return replace(common, categories=categories, ordered=ordered, unknown=_unknown(where, entry, categories))
@@ -154,11 +171,11 @@ def _category(where: str, kind: str, value: object) -> str | int:
     if kind == "integer":
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER:
             return value
-        fail(where, f"category {value!r} is not an integer", "list integers, or use type string")
+        fail(where, f"category {value!r} is not an integer", "list integers, or use type string", "categories")
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        fail(where, f"category {value!r} is not text", "put it in quotes")
+        fail(where, f"category {value!r} is not text", "put it in quotes", "categories")
     return value
 
 
@@ -172,27 +189,37 @@ def _unknown(where: str, entry: Mapping[str, object], categories: tuple[Label, .
         policy = str(policy)
     chosen = next((value for value in categories if policy == value and type(policy) is type(value)), None)
     if chosen is None:
-        fail(where, f"`unknown: {policy}` is not one of its categories", "use null, drop or a listed category")
+        fail(
+            where, f"`unknown: {policy}` is not one of its categories", "use null, drop or a listed category", "unknown"
+        )
     return chosen
 
 
 def _with_grid(common: Field, where: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Field:
+    problems, bounds = Problems(), list[Bound]()
     for key in ("minimum", "maximum"):
-        if key in entry:
-            fail(where, f"`{key}` stands beside the type", f"write `constraints: {{{key}: …}}`")
-        if constraints.get(key) is None:
-            end = "lowest" if key == "minimum" else "highest"
-            fail(where, f"it has no {key}", f"add `constraints: {{{key}: …}}`, the {end} value that could occur")
-    if "unknown" in entry:
-        fail(where, "`unknown` is for categories", "take it out: numbers out of range are clamped")
-    read = _BOUNDS[common.type]
-    low, high = (read(where, key, constraints[key]) for key in ("minimum", "maximum"))
+        with problems.during(key):
+            bounds.append(_bound(where, common.type, key, entry, constraints))
+    with problems.during("unknown"):
+        if "unknown" in entry:
+            fail(where, "`unknown` is for categories", "take it out: numbers out of range are clamped")
+    step = problems.value(None, _step, where, common.type, entry.get("step", constraints.get("step")))
+    problems.refuse()
+    low, high = bounds
     if since_1970(low) > since_1970(high):
-        fail(where, f"minimum {plain(low)} is above maximum {plain(high)}", "swap them")
-    step = _step(where, common.type, entry.get("step", constraints.get("step")))
+        fail(where, f"minimum {plain(low)} is above maximum {plain(high)}", "swap them", "minimum", "maximum")
     made = replace(common, minimum=low, maximum=high, step=step)
     _check_grid(where, made)
     return made
+
+
+def _bound(where: str, kind: str, key: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Bound:
+    if key in entry:
+        fail(where, f"`{key}` stands beside the type", f"write `constraints: {{{key}: …}}`")
+    if constraints.get(key) is None:
+        end = "lowest" if key == "minimum" else "highest"
+        fail(where, f"it has no {key}", f"add `constraints: {{{key}: …}}`, the {end} value that could occur")
+    return _BOUNDS[kind](where, key, constraints[key])
 
 
 def _step(where: str, kind: str, value: object) -> int | Fraction | None:
@@ -208,7 +235,7 @@ def _step(where: str, kind: str, value: object) -> int | Fraction | None:
         value = int(length[1])
     step = exact(where, "step", value) if kind == "number" else integer(where, "step", value)
     if step <= 0:
-        fail(where, f"step {step} is not positive", "give the distance between two values")
+        fail(where, f"step {step} is not positive", "give the distance between two values", "step")
     return step
 
 
@@ -221,7 +248,7 @@ def _format(where: str, kind: str, value: object) -> str | None:
     given = set(re.findall(r"%(.)", value)) if isinstance(value, str) else set()
     full = given & set("Yy") and given & set("mbB") and given & set("de") or "F" in given
     if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z"):
-        fail(where, f"format {value!r} is not supported", 'use a pattern such as "%d/%m/%Y", or ISO dates')
+        fail(where, f"format {value!r} is not supported", 'use a pattern such as "%d/%m/%Y", or ISO dates', "format")
     return value
 
 

@@ -35,9 +35,10 @@ from typing import ClassVar
 from cantle.errors import DataError
 from cantle.schema.base import Schema, require_guarantee
 from cantle.schema.canonical_json import JSON
-from cantle.schema.declared_values import BLANK, Folder, check_keys, plain_mapping
+from cantle.schema.declared_values import BLANK, Folder, check_blanks, check_keys, plain_mapping
 from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, check_values, fail
 from cantle.schema.identifier_lines import pieces, read_fields
+from cantle.schema.problems import Problems
 from cantle.trusted.bounding.node_ids import identifier
 
 UNITS = ("node", "node-isolate", "edge")
@@ -99,21 +100,24 @@ class GraphSchema(Schema):
         """
         if not isinstance(document, Mapping) or document.get("kind") != cls.kind:
             fail("schema", "it does not say `kind: graph`", "add that line, or leave it out for a table")
-        check_values({key: value for key, value in document.items() if key != "nodes"}, "schema")
-        check_keys("schema", document, _KEYS)
-        _refuse_what_is_not_for_graphs(document)
-        unit = _one_of("unit", document.get("unit"), UNITS) or "node"
-        form, nodes = _one_of("form", document.get("form"), FORMS), document.get("nodes")
-        _check_unit(unit, form, nodes)
+        problems = Problems()
+        with problems.during():
+            check_values({key: value for key, value in document.items() if key != "nodes"}, "schema")
+            check_keys("schema", document, _KEYS)
+        with problems.during():
+            _refuse_what_is_not_for_graphs(document)
+        unit = problems.value(None, _one_of, "unit", document.get("unit"), UNITS) or "node"
+        form, nodes = problems.value(None, _one_of, "form", document.get("form"), FORMS), document.get("nodes")
+        listed = None
+        with problems.during("nodes"):
+            _check_unit(unit, form, nodes)
+            listed = None if nodes in (None, BLANK) else _nodes(unit, nodes, base_dir)
         bound = document.get("max_degree")
-        return cls(
-            unit=unit,
-            nodes=None if nodes is None else _nodes(unit, nodes, base_dir),
-            form=form,
-            max_degree=None if bound is None else _whole("max_degree", bound, 1, MOST_NODES),
-            inferred=require_guarantee(document),
-            extra=plain_mapping(document, without=_OURS),
-        )
+        most = None if bound is None else problems.value(1, _whole, "max_degree", bound, 1, MOST_NODES)
+        inferred = problems.value(False, require_guarantee, document)
+        problems.refuse()
+        extra = plain_mapping(document, without=_OURS)
+        return cls(unit=unit, nodes=listed, form=form, max_degree=most, inferred=inferred, extra=extra)
 
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
@@ -145,14 +149,12 @@ def _refuse_what_is_not_for_graphs(document: Mapping[str, object]) -> None:
     for key in _TABLES:
         if key in document:
             fail("schema", f"`{key}` is not for graphs", "take it out, or drop `kind: graph`")
-    for key in _OURS:
-        if document.get(key) == BLANK:
-            fail("schema", f"`{key}` is still blank ({BLANK})", "fill it in, from what could occur, not from the data")
+    check_blanks("schema", {key: document[key] for key in _OURS if key in document})
 
 
 def _one_of(key: str, value: object, known: tuple[str, ...]) -> str | None:
-    if value is not None and not (isinstance(value, str) and value in known):
-        fail("schema", f"{key} {value!r} is not known", f"use one of {', '.join(known)}, or leave it out")
+    if value is not None and not (isinstance(value, str) and value in (*known, BLANK)):  # a blank is refused as one
+        fail("schema", f"{key} {value!r} is not known", f"use one of {', '.join(known)}, or leave it out", key)
     return value
 
 
@@ -183,7 +185,7 @@ def _nodes(unit: str, nodes: object, base_dir: Folder) -> Nodes:
 def _whole(key: str, value: object, least: int, most: int) -> int:
     if type(value) is not int or not least <= value <= most:
         fix = _DECLARE if key == "nodes" else f"write one from {least} to {most}"
-        fail("schema", f"`{key}` is not a whole number from {least} to {most}", fix)
+        fail("schema", f"`{key}` is not a whole number from {least} to {most}", fix, key)
     return value
 
 

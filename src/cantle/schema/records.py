@@ -49,10 +49,10 @@ def parse_unit(unit: object) -> tuple[str | None, int]:
         return None, 1
     fix = "write `unit: {person: COLUMN, max_records: 3}`, or leave it out to protect one record"
     if not isinstance(unit, Mapping) or set(unit) != {"person", "max_records"}:
-        fail("unit", "it is neither `record` nor a person with a number of records", fix)
+        fail("unit", "it is neither `record` nor a person with a number of records", fix, "unit")
     person, most = unit["person"], unit["max_records"]
     if not isinstance(person, str) or not person or person == BLANK:
-        fail("unit", "`person` is not the name of a column", fix)
+        fail("unit", "`person` is not the name of a column", fix, "unit")
     if type(most) is not int or not 1 <= most <= MOST_RECORDS:
-        fail("unit", f"`max_records` is not a whole number from 1 to {MOST_RECORDS}", fix)
+        fail("unit", f"`max_records` is not a whole number from 1 to {MOST_RECORDS}", fix, "unit")
     return person, most

@@ -25,9 +25,10 @@ from typing import ClassVar
 from cantle.schema.base import require_guarantee
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping, texts
-from cantle.schema.dialect import DIALECT_KEYS, parse_dialect
+from cantle.schema.dialect import DIALECT_KEYS, Dialect, parse_dialect
 from cantle.schema.documents import check_values, fail
 from cantle.schema.items import DECLARE, Universe, parse_items
+from cantle.schema.problems import Problems
 from cantle.schema.records import RecordSchema, parse_unit
 from cantle.schema.taxonomy import Taxonomy
 
@@ -82,25 +83,40 @@ class SetSchema(RecordSchema):
             fail("schema", "it does not say `kind: sets`", "add that line, or leave set-valued keys out for a table")
         if document.get("items") is None:
             fail("schema", "it has no `items`", DECLARE)
-        check_values({key: value for key, value in document.items() if key not in ("items", "hierarchy")}, "schema")
-        check_keys("schema", document, _KEYS)
-        _refuse_what_is_not_for_sets(document)
-        names = {key: _name(key, document[key]) for key in _NAMES if document.get(key) is not None}
-        person, most = parse_unit(document.get("unit"))
-        form = _form(document.get("form"), names)
-        if person is not None:
+        problems = Problems()
+        with problems.during():
+            check_values({key: value for key, value in document.items() if key not in ("items", "hierarchy")}, "schema")
+            check_keys("schema", document, _KEYS)
+        with problems.during():
+            _refuse_what_is_not_for_sets(document)
+        given = {key: document[key] for key in _NAMES if document.get(key) is not None}
+        names = {key: problems.value("", _name, key, value) for key, value in given.items()}
+        person, most = problems.value((None, 1), parse_unit, document.get("unit"))
+        form = problems.value(None, _form, document.get("form"), names)
+        with problems.during("unit"):
             _check_person(person, form, names)
-        universe = parse_items(document["items"], base_dir)
+        universe = hierarchy = None
+        with problems.during("items"):
+            universe = parse_items(document["items"], base_dir)
+        with problems.during("hierarchy"):
+            hierarchy = None if universe is None else _hierarchy(document.get("hierarchy"), universe, base_dir)
+        missing = problems.value(("",), texts, "schema", "missingValues", document.get("missingValues", [""]))
+        dialect = Dialect()
+        with problems.during("dialect"):
+            dialect = parse_dialect(document)
+        inferred = problems.value(False, require_guarantee, document)
+        problems.refuse()
+        assert universe is not None
         return cls(
             universe=universe,
-            hierarchy=_hierarchy(document.get("hierarchy"), universe, base_dir),
+            hierarchy=hierarchy,
             form="long" if person is not None else form,
             **names,
             person=person,
             max_records=most,
-            missing_values=texts("schema", "missingValues", document.get("missingValues", [""])),
-            dialect=parse_dialect(document),
-            inferred=require_guarantee(document),
+            missing_values=missing,
+            dialect=dialect,
+            inferred=inferred,
             extra=plain_mapping(document, without=_OURS),
         )
 
@@ -142,11 +158,13 @@ def _refuse_what_is_not_for_sets(document: Mapping[str, object]) -> None:
     for key in ("fields", "taxonomy"):
         if key in document:
             rule = f"`{key}` is not for sets"
-            fail("schema", rule, "declare only `items`, similar ones next to each other, or drop `kind: sets`")
+            fail("schema", rule, "declare only `items`, similar ones next to each other, or drop `kind: sets`", key)
 
 
-def _check_person(person: str, form: str | None, names: Mapping[str, str]) -> None:
+def _check_person(person: str | None, form: str | None, names: Mapping[str, str]) -> None:
     """Persons need a table with a column for them, beside the columns of ids and items."""
+    if person is None:
+        return
     if form not in (None, "long"):
         fail("unit", f"form {form} has no column of persons", "use a long table, or leave `unit` out")
     if person in (names.get("id", "id"), names.get("item", "item")):
@@ -155,14 +173,14 @@ def _check_person(person: str, form: str | None, names: Mapping[str, str]) -> No
 
 def _name(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        fail("schema", f"`{key}` must be the name of a column", "write it as text, in quotes")
+        fail("schema", f"`{key}` must be the name of a column", "write it as text, in quotes", key)
     return value
 
 
 def _form(declared: object, names: Mapping[str, str]) -> str | None:
     """The form that is declared, or that the names of columns imply."""
     if declared is not None and declared not in FORMS:
-        fail("schema", "`form` is not known", f"use one of {', '.join(FORMS)}, or leave it out")
+        fail("schema", "`form` is not known", f"use one of {', '.join(FORMS)}, or leave it out", "form")
     implied = {_NAMES[key] for key in names}
     if len(implied | ({declared} - {None})) > 1:
         of = ", ".join(f"`{key}`" for key in names)

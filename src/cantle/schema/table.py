@@ -22,7 +22,7 @@ the canonical form contains its content in place of the path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -36,6 +36,7 @@ from cantle.schema.dialect import Dialect as Dialect
 from cantle.schema.documents import check_values, fail
 from cantle.schema.field_parser import parse_field
 from cantle.schema.fields import Field as Field
+from cantle.schema.problems import Problems
 from cantle.schema.records import RecordSchema, parse_unit
 
 if TYPE_CHECKING:
@@ -67,22 +68,26 @@ class TableSchema(RecordSchema):
         listed = document.get("fields") if isinstance(document, Mapping) else None
         if not isinstance(listed, list | tuple):
             fail("schema", "it has no list of `fields`", "start from `cantle init DATA`")
-        for number, entry in enumerate(listed, 1):
-            name = entry.get("name") if isinstance(entry, Mapping) else None
-            check_values(entry, f"field {name!r}" if isinstance(name, str) else f"field number {number}")
-        check_values({key: value for key, value in document.items() if key != "fields"}, "schema")
-        check_keys("schema", document, _SCHEMA_KEYS)
-        missing = texts("schema", "missingValues", document.get("missingValues", [""]))
-        entries = enumerate(listed, 1)
-        fields = tuple(parse_field(entry, number, missing, base_dir) for number, entry in entries)
-        _check_together(fields)
-        person, most = parse_unit(document.get("unit"))
-        _check_person(person, fields)
-        inferred = require_guarantee(document)
+        problems = Problems()
+        with problems.during():
+            check_values({key: value for key, value in document.items() if key != "fields"}, "schema")
+            check_keys("schema", document, _SCHEMA_KEYS)
+        missing = problems.value(("",), texts, "schema", "missingValues", document.get("missingValues", [""]))
+        fields = _parse_fields(problems, listed, missing, base_dir)
+        with problems.during():
+            _check_together(listed, fields)
+        person, most = problems.value((None, 1), parse_unit, document.get("unit"))
+        with problems.during():
+            _check_person(person, fields)
+        inferred = problems.value(False, require_guarantee, document)
+        dialect = Dialect()
+        with problems.during("dialect"):
+            dialect = parse_dialect(document)
+        problems.refuse()
         return cls(
-            fields=fields,
+            fields=tuple(fields),
             missing_values=missing,
-            dialect=parse_dialect(document),
+            dialect=dialect,
             inferred=inferred,
             person=person,
             max_records=most,
@@ -106,17 +111,38 @@ class TableSchema(RecordSchema):
 # ---------------------------------------------------------------------------------------- whole document
 
 
-def _check_person(person: str | None, fields: tuple[Field, ...]) -> None:
+def _parse_fields(
+    problems: Problems, listed: Sequence[object], missing: tuple[str, ...], base_dir: Folder
+) -> list[Field]:
+    """The fields with which nothing is wrong."""
+    fields = []
+    for place, entry in enumerate(listed):
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        with problems.during("fields", place):
+            check_values(entry, f"field {name!r}" if isinstance(name, str) else f"field number {place + 1}")
+            fields.append(parse_field(entry, place + 1, missing, base_dir))
+    return fields
+
+
+def _check_person(person: str | None, fields: Sequence[Field]) -> None:
     if any(one.name == person and one.role != "identifier" for one in fields):
         rule = "the column of persons identifies people and is not published"
-        fail(f"field {person!r}", rule, "give it `role: identifier`, or leave it out of the fields")
+        fail(f"field {person!r}", rule, "give it `role: identifier`, or leave it out of the fields", "unit")
 
 
-def _check_together(fields: tuple[Field, ...]) -> None:
-    for twice in repeated(one.name for one in fields):
-        fail(f"field {twice!r}", "two fields have the same name", "rename or remove one")
-    targets = [one.name for one in fields if one.role == "target"]
-    if len(targets) > 1:
-        fail("schema", f"{len(targets)} fields have `role: target`", "keep one")
-    if all(one.role == "identifier" for one in fields):
-        fail("schema", "no field can be published", "declare at least one that is not an identifier")
+def _check_together(listed: Sequence[object], fields: Sequence[Field]) -> None:
+    """What no field can show by itself; fields with problems of their own are listed, but not among the fields."""
+    problems = Problems()
+    entries = [entry if isinstance(entry, Mapping) else {} for entry in listed]
+    names = [entry.get("name") for entry in entries]
+    for twice in repeated(name for name in names if isinstance(name, str)):
+        places = [f"fields.{place}" for place, name in enumerate(names) if name == twice]
+        with problems.during():
+            fail(f"field {twice!r}", "two fields have the same name", "rename or remove one", *places)
+    targets = [f"fields.{place}" for place, entry in enumerate(entries) if entry.get("role") == "target"]
+    with problems.during():
+        if len(targets) > 1:
+            fail("schema", f"{len(targets)} fields have `role: target`", "keep one", *targets)
+        if len(fields) == len(listed) and all(one.role == "identifier" for one in fields):
+            fail("schema", "no field can be published", "declare at least one that is not an identifier", "fields")
+    problems.refuse()
