@@ -1,4 +1,4 @@
-"""The numbers of privacy.md, section 10.3."""
+"""The known flaws have the losses that were worked out by hand."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def refused(size: int, epsilon: int = 1, **given: Any) -> str | None:
 
 
 def test_seventeen_items_pass_and_large_universes_do_not() -> None:
-    """privacy.md 5.2: MSNBC with the paper's constants runs, a thousand items with C2 = 1.2 explode."""
+    """MSNBC with the paper's constants runs, a thousand items with C2 = 1.2 explode."""
     assert refused(17) is None
     for size in (60, 400, 1012):
         assert refused(size) is not None

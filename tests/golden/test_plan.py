@@ -1,6 +1,6 @@
 """Worked by hand: how the paper's plan spends epsilon, read off the receipt of a run in whole nano-units.
 
-RPS 4.2 (privacy.md 3.2): half for the leaves, the other half evenly over the levels and over stop test and split; a
+RPS, section 4.2: half for the leaves, the other half evenly over the levels and over stop test and split; a
 leaf that comes early takes what its path did not spend.
 """
 

@@ -47,7 +47,7 @@ def test_equation_3_by_hand(left: list[int], right: list[int], expected: Fractio
 
 
 def test_one_record_moves_equation_3_by_three_halves() -> None:
-    """privacy.md 2.1: R1 empty, R2 = {-}; add + to R1: q goes 1/2 -> 2. The paper's exp(eps q) would cost 1.5 eps."""
+    """R1 empty, R2 = {-}; add + to R1: q goes 1/2 -> 2. The paper's exp(eps q) would cost 1.5 eps."""
     before, after = q(CLASS_AWARE, [0, 0], [0, 1]), q(CLASS_AWARE, [1, 0], [0, 1])
     assert (before, after) == (Fraction(1, 2), Fraction(2))
     assert 2 * (after - before) == CLASS_AWARE.range == 3

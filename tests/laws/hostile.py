@@ -50,7 +50,7 @@ def points(*values: Value, size: Any = 4, classes: Any = 2) -> SplitPoints:
 
 @lru_cache
 def lifetime(epsilon: float, delta: int) -> float:
-    """L of privacy.md 2.4, in plain floats."""
+    """L of Claim 12, in plain floats."""
     a, tail = exp(-epsilon), range(1, int(60 / (epsilon * delta)) + 2)
     return 2 * epsilon + sum(log((1 + a - a ** (1 + j * delta)) / (1 + a - a ** (j * delta))) for j in tail)
 

@@ -106,7 +106,7 @@ def test_another_seed_gives_another_run(setting: dict[str, Any]) -> None:
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 @pytest.mark.parametrize("target", [0, 2])
 def test_a_run_on_no_records_gives_answers_of_the_same_form(setting: dict[str, Any], target: int) -> None:
-    """Every mechanism is defined on the empty data set (privacy.md 1.1)."""
+    """Every mechanism is defined on the empty data set (docs/privacy.md)."""
     plan = RPS(public_domain(target=target), **setting)
     nothing = MemoryEngine(
         np.zeros((0, 3), np.uint8), np.zeros(0, np.uint8), sizes=plan.sizes, class_count=plan.classes
@@ -184,7 +184,7 @@ def test_another_seed_gives_another_run_over_sets(setting: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("setting", SET_SETTINGS, ids=str)
 def test_released_sets_stand_in_the_order_of_their_items(setting: dict[str, Any]) -> None:
-    """By size, then by items: whoever occurs does not come first (privacy.md 5.6)."""
+    """By size, then by items: whoever occurs does not come first (docs/privacy.md, Sets)."""
     groups = set_outcome(setting, sets(4))[2]
     listed = [(len(group["items"]), group["items"]) for group in groups]
     assert len(listed) > 3

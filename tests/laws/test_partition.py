@@ -247,7 +247,7 @@ def test_a_set_is_in_exactly_one_sub_partition_of_its_partition(case: tuple[Item
             below = [cut for cut, parent in zip(cuts, kept.rows.tolist(), strict=True) if parent == row]
             for record in mine:
                 assert sum(in_cut(record, cut) for cut in below) == 1
-            # M of privacy.md 5.2 is exact: every numbered set of children is that of some record.
+            # M of docs/privacy.md, Sets, is exact: every numbered set of children is that of some record.
             assert len(below) == parts.patterns[row]
             assert all(any(in_cut(record, cut) for record in mine) for cut in below)
         assert children.size.tolist() == [len(cut) for cut in cuts]

@@ -101,8 +101,9 @@ def test_the_range_is_attained(quality) -> None:
         assert rho == quality.range  # integer scores: exactly
         assert (low, high) == (0, quality.range)  # and monotone, as their claims say
     elif isinstance(quality, InfoGain):
-        # Up by SCALE exactly and down by 0.749 SCALE (privacy.md 2.1), but never both at the same class totals: the
-        # reach is 1024 of the claimed 2050. The claim adds the worst up to the worst down; it is safe, not tight.
+        # Up by SCALE exactly and down by 0.749 SCALE (docs/privacy.md, Selection), but never both at the same class
+        # totals: the reach is 1024 of the claimed 2050. The claim adds the worst up to the worst down; it is safe, not
+        # tight.
         assert (rho, low, high) == (SCALE, -767, SCALE)
     elif quality.range == SCALE:
         # HalfGini falls by n/(n+1) of SCALE when a pure part of n gets its first stranger: 0.86 of the claim at 8.

@@ -62,7 +62,7 @@ def test_an_empty_cell_passes_no_more_often_than_said(constant: float, height: i
 
 @given(st.floats(0.001, 5), st.integers(1, 2**40), st.sampled_from([0.05, 0.25, 0.5]))
 def test_of_all_empty_cells_no_more_than_eta_pass(rate: float, patterns: int, eta: float) -> None:
-    """privacy.md 5.3, and the threshold is the least that does it."""
+    """The threshold is the least that keeps it so."""
     rates, cells, one = np.array([rate]), np.array([patterns]), np.ones(1, np.int64)
     least = int(threshold(0.0, rates, cells, eta, one)[0])
     a = math.exp(-rate)

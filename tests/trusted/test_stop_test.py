@@ -185,7 +185,7 @@ def test_the_bias_falls_by_the_decay_and_rests_below_the_threshold() -> None:
 
 
 def test_the_published_scale_is_larger() -> None:
-    """privacy.md 2.4: at fan-out 2 the published lambda = 3 / epsilon exceeds ours by a factor 1.16 to 1.23."""
+    """At fan-out 2 the published lambda = 3 / epsilon exceeds ours by a factor 1.16 to 1.23."""
     for epsilon in (NANO // 10, NANO // 2, NANO, 2 * NANO):
         ours = NANO / PrivTree.within(epsilon, 0).epsilon_nano
         assert 1.15 <= 3 * NANO / epsilon / ours <= 1.24

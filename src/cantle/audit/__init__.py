@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of privacy.md and what was measured; `within` is half its last printed digit."""
+    """A number worked out by hand and what was measured; `within` is half its last printed digit."""
 
     what: str
     claimed: float

@@ -176,12 +176,13 @@ def _expectations(odds: tuple[list[float], list[float]], runs: int) -> Iterable[
 
 
 # ---- known instances with the real samplers -------------------------------------------------------------------------
-# Instances of docs/privacy.md, section 10.3: single choices and counts, many at once. Published forms that are not
-# private need the runs given there to show that they miss their claim; four times as many make sure of it.
+# Instances of cantle.lab.mutants.instances: single choices and counts, many at once. Published forms that are not
+# private need EXPECTED_RUNS to show that they miss their claim; MARGIN times as many make sure of it.
 
 MARGIN = 4
 EXPECTED_RUNS = {"I1": 11_000, "I1, epsilon 1/2": 14_000, "I5": 1_100}
-"""After which docs/privacy.md, section 10.2, expects a rejection."""
+"""Runs per data set after which the bounds (docs/privacy.md, Audits) reject the claim, if events are as frequent as
+they are likely."""
 LN2 = 693_147_180
 """ln 2 in nano-units, rounded down."""
 TRIES = 5

@@ -345,7 +345,7 @@ class Flaw(ABC, Generic[Data]):
 
     name: str
     breaks: str
-    """Which claim or condition of privacy.md it violates."""
+    """Which claim or condition of docs/privacy.md it violates."""
     config: Mechanism[Data]
     before: Data
     joins: Record

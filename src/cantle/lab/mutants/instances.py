@@ -1,4 +1,4 @@
-"""The instances of docs/privacy.md, section 10.3: known flaws with their exact numbers.
+"""Known flaws, most of them from the papers, on one pair of inputs each, with their exact numbers.
 
 I1, I2, I10, I11, I13 and I14 are closed forms with a real epsilon. Everything else runs through the shipped code in
 units of ln 2, sound and broken.
