@@ -354,7 +354,7 @@ def reproduce_command(
     seed: Annotated[int | None, typer.Option(help="Random seed, for repeatable figures.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Rebuild figures of the papers: for each a table, a CSV file and a picture.
+    """Rebuild figures of the papers. Each gives a table, a CSV file and a picture.
 
     Example: cantle reproduce rps-fig1 rps-fig2 rps-fig3 --data data/
     """

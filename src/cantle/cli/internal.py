@@ -18,7 +18,7 @@ def check_command(
     schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
     limit: Annotated[
         str,
-        typer.Option(metavar="SHARE", help="Exit with 1 if more values or records are changed or lost."),
+        typer.Option(metavar="SHARE", help="Exit with 1 if a larger share of values or records is changed or lost."),
     ] = "5%",
     nodes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")

@@ -22,7 +22,7 @@ def show_command(
     depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """Show the main facts, where the budget went, the columns as bars, and the regions or noisy tables.
+    """Show the main facts of a release, where the budget went, the columns as bars, and the regions or noisy tables.
 
     Example: cantle show release
     """
@@ -124,7 +124,7 @@ def graph_command(
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed. The degrees are already public.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a random graph with the released degrees. Who is connected to whom, and clustering, are made up.
+    """Make a random graph with the released degrees. Who is connected to whom is made up, and so is clustering.
 
     Example: cantle graph release -o graph.txt
     """

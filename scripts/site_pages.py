@@ -1,0 +1,132 @@
+"""What the site has besides docs/*.md: a hook of mkdocs (mkdocs.yml names it), small enough for another builder.
+
+* The pages of the repository's top folder (README, SECURITY, …) become pages of the site, under the names in PAGES.
+* Links between files of the repository become links between pages; links to other files (sources) become plain text.
+  So the same Markdown works on a code host and on the site.
+* The page `gallery.md` gets reports that scripts/gallery.py makes during the build. CANTLE_GALLERY_DATA may name a
+  folder of public data sets to show as well.
+* `llms.txt` lists the pages of the navigation, and each page is also there as Markdown.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import runpy
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = {
+    "README.md": "index.md",
+    "SECURITY.md": "security.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "src/cantle/trusted/README.md": "trusted.md",
+}
+"""File of the repository -> page of the site."""
+SOURCES = {page: source for source, page in PAGES.items()}
+LINK = re.compile(r"\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]*)(#[^)\s]*)?\)")
+REPORTS = "<!-- reports -->"
+
+
+# ---- what mkdocs calls -----------------------------------------------------------------------------------------------
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages of the top folder and the reports of the gallery."""
+    from mkdocs.structure.files import File
+
+    for source, page in PAGES.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    for report in gallery():
+        files.append(File.generated(config, f"gallery/{report.name}.html", content=report.html))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Turns links between files into links between pages, and lists the reports of the gallery."""
+    name = page.file.src_uri
+    rows = [f"* [{report.title}](gallery/{report.name}.html): {report.release}" for report in gallery()]
+    return linked(markdown.replace(REPORTS, "\n".join(rows)), SOURCES.get(name, f"docs/{name}"))
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Writes llms.txt and the pages as Markdown beside those as HTML."""
+    site = Path(config.site_dir)
+    (site / "llms.txt").write_text(llms(config.site_name, config.site_description, config.nav), encoding="utf-8")
+    for _, _, page in pages_of(config.nav):
+        (site / page).write_text(linked(text_of(page), source_of(page)), encoding="utf-8")
+
+
+# ---- pages and links -------------------------------------------------------------------------------------------------
+
+
+def source_of(page: str) -> str:
+    """The file in the repository that a page of the site is made from."""
+    return SOURCES.get(page, f"docs/{page}")
+
+
+def text_of(page: str) -> str:
+    """The Markdown of a page."""
+    return (ROOT / source_of(page)).read_text(encoding="utf-8")
+
+
+def linked(markdown: str, source: str) -> str:
+    """The text of a file of the repository with its links as the site needs them."""
+
+    def replaced(match: re.Match[str]) -> str:
+        text, target, anchor = match[1], match[2], match[3] or ""
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        page = PAGES.get(file, file.removeprefix("docs/"))
+        is_page = file in PAGES or file.startswith("docs/") or target.startswith("gallery/")
+        return f"[{text}]({page}{anchor})" if is_page else text
+
+    return LINK.sub(replaced, markdown)
+
+
+def pages_of(nav: list[Any], section: str = "") -> Iterator[tuple[str, str, str]]:
+    """(section, title, page) of each page of the navigation, in its order."""
+    for entry in nav:
+        ((title, value),) = entry.items()
+        if isinstance(value, str):
+            yield section, title, value
+        else:
+            yield from pages_of(value, title)
+
+
+def llms(name: str, description: str, nav: list[Any]) -> str:
+    """The text of llms.txt: the pages by section, each with its first sentence."""
+    lines, before = [f"# {name}", "", f"> {description}"], None
+    for section, title, page in pages_of(nav):
+        if section != before:
+            lines += ["", f"## {section or 'Overview'}", ""]
+            before = section
+        lines.append(f"- [{title}]({page}): {first_sentence(text_of(page))}")
+    return "\n".join(lines) + "\n"
+
+
+def first_sentence(markdown: str) -> str:
+    """The first sentence below a page's title, without marks."""
+    blocks = [block for block in markdown.split("\n\n") if not block.startswith(("#", "|", "```", "<", "*cantle (n.)"))]
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(blocks[0].split()))
+    return re.split(r"(?<=[.:])\s", re.sub(r"[*`]", "", text))[0].rstrip(":.") + "."
+
+
+# ---- the gallery -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def gallery() -> list[Any]:
+    """The reports of the gallery; made once per build."""
+    data = os.environ.get("CANTLE_GALLERY_DATA")
+    reports = runpy.run_path(str(ROOT / "scripts/gallery.py"))["reports"]
+    return list(reports(Path(data) if data else None))

@@ -1,0 +1,82 @@
+"""The site is made from the Markdown of the repository: its navigation has every page, and its links lead to pages."""
+
+from __future__ import annotations
+
+import math
+import re
+import runpy
+
+import pytest
+import yaml
+
+from tests.architecture.test_docs import ROOT, text
+
+SITE = runpy.run_path(str(ROOT / "scripts/site_pages.py"))
+CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+NAV = list(SITE["pages_of"](CONFIG["nav"]))
+NAMES = [page for _, _, page in NAV]
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    docs = {path.name for path in (ROOT / "docs").glob("*.md")}
+    assert sorted(NAMES) == sorted(docs | set(SITE["PAGES"].values()))
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_links_of_the_site_lead_to_its_pages(page: str) -> None:
+    made = SITE["linked"](SITE["text_of"](page), SITE["source_of"](page))
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", made)
+    assert [link for link in links if link not in NAMES] == []
+
+
+def test_links_to_sources_become_text() -> None:
+    made = SITE["linked"](
+        "see [the tests](../tests/entropy.py), [a page](how-to.md#look) and [home](../README.md)", "docs/x.md"
+    )
+    assert made == "see the tests, [a page](how-to.md#look) and [home](index.md)"
+
+
+def test_the_first_sentence_of_a_page_has_no_marks() -> None:
+    page = "# Title\n\n| a | table |\n|---|---|\n\n*A [word](page.md)* has `code`. More of it.\n"
+    assert SITE["first_sentence"](page) == "A word has code."
+
+
+def test_llms_txt_lists_the_navigation_with_a_sentence_for_each_page() -> None:
+    made = SITE["llms"](CONFIG["site_name"], CONFIG["site_description"], CONFIG["nav"])
+    lines = re.findall(r"^- \[(.+?)\]\((.+?)\): (.+)$", made, re.MULTILINE)
+    assert [(title, page) for title, page, _ in lines] == [(title, page) for _, title, page in NAV]
+    assert made.startswith("# cantle\n\n> Publish")
+    assert [sentence for _, _, sentence in lines if len(sentence.split()) < 4 or not sentence.endswith(".")] == []
+    assert set(re.findall(r"^## (.+)$", made, re.MULTILINE)) >= {"Start", "Privacy"}
+
+
+def test_no_page_asks_for_fonts_or_scripts_of_other_hosts() -> None:
+    """What is built is looked at in a browser; these settings are what keeps it so."""
+    assert CONFIG["theme"]["font"] is False
+    assert not {"extra_javascript", "extra_css", "repo_url"} & CONFIG.keys()
+    for page in NAMES:
+        assert not re.search(r"!\[[^\]]*\]\(https?:|<(img|script|iframe|link)\b|```mermaid", SITE["text_of"](page)), (
+            page
+        )
+
+
+def test_the_python_reference_has_every_public_name() -> None:
+    import cantle
+
+    documented = re.findall(r"^::: cantle\.(\w+)$", text("docs/api.md"), re.MULTILINE)
+    assert sorted(documented) == sorted([*cantle.__all__, "errors"])
+
+
+def test_the_odds_of_the_page_about_epsilon_are_those_of_the_definition() -> None:
+    rows = re.findall(
+        r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) % \|$", text("docs/choosing-epsilon.md"), re.MULTILINE
+    )
+    assert len(rows) == 6
+    for epsilon, odds, half, tenth in rows:
+        factor = math.exp(float(epsilon))
+        digits = len(odds.partition(".")[2])
+        assert (round(factor, digits), round(100 * factor / (factor + 1)), round(100 * factor / (factor + 9))) == (
+            float(odds),
+            int(half),
+            int(tenth),
+        )
