@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cantle.errors import SchemaError
 from cantle.lab.papers import adult
+from cantle.schema import Schema
 from cantle.schema.hierarchy_files import load_hierarchy, parse_arx, parse_braces, parse_indented, parse_nested
 from cantle.schema.taxonomy import Taxonomy
 
@@ -326,3 +327,32 @@ def test_the_trees_of_diffgen(adult_trees: Path, file: str, column: str) -> None
     heights |= {"race": 2, "sex": 1, "native-country": 3}
     assert taxonomy.height(*taxonomy.root) == heights[column]
     assert taxonomy.name(*taxonomy.root).startswith("Any")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("job.csv", "Dancer;Artist;*\nWriter;Artist;*\nClerk;Other;*\n"),
+        ("job.txt", "Artist\n  Dancer\n  Writer\nClerk\n"),
+        ("job.hchy", "{Any {Artist {Dancer} {Writer}} {Clerk}}"),
+        ("job.hrc", "Artist\n@Dancer\n@Writer\nClerk\n"),
+        ("job.yaml", "Artist: [Dancer, Writer]\nOther: [Clerk]\n"),
+        ("job.json", '[["Dancer", "Writer"], "Clerk"]'),
+    ],
+)
+def test_a_hierarchy_alone_declares_the_categories(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    field = {"name": "job", "type": "string", "hierarchy": name}
+    made = Schema.from_dict({"fields": [field]}, base_dir=tmp_path)
+    assert made.fields[0].categories == ("Dancer", "Writer", "Clerk")
+    listed = {**field, "categories": ["Dancer", "Writer", "Clerk"]}
+    assert made == Schema.from_dict({"fields": [listed]}, base_dir=tmp_path)
+    assert Schema.from_dict(made.to_dict()) == made
+
+
+def test_integers_may_have_a_hierarchy_alone_and_rules_need_categories(tmp_path: Path) -> None:
+    (tmp_path / "size.csv").write_text("1;small\n2;small\n3;large\n")
+    made = Schema.from_dict({"fields": [{"name": "x", "type": "integer", "hierarchy": "size.csv"}]}, base_dir=tmp_path)
+    assert made.fields[0].categories == (1, 2, 3)
+    with pytest.raises(SchemaError, match="rule makes groups of `categories`"):
+        Schema.from_dict({"fields": [{"name": "x", "type": "string", "hierarchy": {"fanout": 2}}]})

@@ -1,9 +1,8 @@
-"""The commands demo, init, publish and reproduce, and the entry point. Commands import heavy modules only when run."""
+"""The commands demo, publish and reproduce, and the entry point. Commands import heavy modules only when run."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -22,8 +21,9 @@ from cantle.cli.plan import Records, make_plans, note_caution, plan_command, req
 from cantle.cli.query import query_command
 from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.cli.report import report_command, write_report
+from cantle.cli.schema import init_command, schema_command
 from cantle.cli.settings import settings_of
-from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError, raise_alone
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -148,73 +148,6 @@ def _free_name(stem: str) -> Path:
     return folder
 
 
-@app.command()
-def init(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges.")
-    ],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
-    ] = None,
-    kind: Annotated[str | None, typer.Option(help="table, sets or graph. Default: by the file's name.")] = None,
-    header: Annotated[
-        str | None, typer.Option(metavar="yes|no", help="CSV tables: whether the first line holds column names.")
-    ] = None,
-    infer: Annotated[
-        bool,
-        typer.Option(
-            help="Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."
-        ),
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Write a draft of a schema, with blanks (???) for what only you know.
-
-    For a table the draft lists the columns of its header, with the types that a Parquet file declares.
-
-    Example: cantle init adult.csv --header yes -o schema.yaml
-
-    Example: cantle init baskets.dat --kind sets -o schema.yaml
-    """
-    from cantle.data.draft_schema import blank_schema, draft, kind_of, needs_header
-    from cantle.errors import DataError, OutputError
-
-    kind = kind_of(data, kind)
-    if not os.path.exists(data):
-        raise DataError(f"there is no file {data.name!r}; check the path.")
-    if infer and kind != "table":
-        raise ParameterError(f"--infer is for tables; for {kind} fill in the schema from what could occur")
-    if header is not None and not (kind == "table" and needs_header(data)):
-        raise ParameterError("--header is for tables in CSV files; leave it out")
-    if kind != "table":
-        text = blank_schema(data, kind)
-    else:
-        text = draft(data, header=_has_header(data, header, as_json) if needs_header(data) else None, infer=infer)
-    if output is None:
-        print_result(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
-        return
-    try:
-        with output.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise_alone(OutputError(f"{output} exists already; choose another -o file"))
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))
-    todo = "It was inferred from the data: NO GUARANTEE." if infer else "Fill in the blanks (???), then: cantle publish"
-    print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
-
-
-def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
-    """Whether the first line holds names: as given, or asked for. A record taken for names would be published."""
-    if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
-        given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
-    answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
-    if answer is None:
-        rule = "a schema is public, and the first line of a CSV file may hold column names or a record"
-        raise ParameterError(f"{rule}; add --header yes if it holds names, --header no if it holds a record")
-    return answer
-
-
 @app.command("publish")
 def publish_command(
     data: Annotated[
@@ -330,6 +263,8 @@ def publish_command(
     print_result(as_json, {"release": str(output), **facts(release)}, show)
 
 
+app.command("init")(init_command)
+app.command("schema")(schema_command)
 app.command("check")(check_command)
 app.command("show")(show_command)
 app.command("verify")(verify_command)

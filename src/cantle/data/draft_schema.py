@@ -20,6 +20,7 @@ from cantle.data.tables import PARQUET, column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
+from cantle.schema.json_schema import EDITOR_LINE
 from cantle.schema.table import BLANK, Dialect, Field, TableSchema
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def draft(path: str | os.PathLike[str], *, header: bool | None = None, infer: bo
     fields = "fields:\n" + "".join(_entry(*one) for one in columns)
     if not dialect.header:
         fields = _NO_HEADER + fields
-    parts = [_INTRO, *([_WARNING] if infer else []), fields]
+    parts = [EDITOR_LINE + _INTRO, *([_WARNING] if infer else []), fields]
     parts.append(f'missingValues: {_json(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if dialect != Dialect():
         parts.append(f"dialect: {_json(dialect.to_dict())}\n")
@@ -309,4 +310,4 @@ def blank_schema(path: Path, kind: str) -> str:
     """The draft for a file that is not a table."""
     if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
-    return {"sets": _SETS, "graph": _GRAPH}[kind]
+    return EDITOR_LINE + {"sets": _SETS, "graph": _GRAPH}[kind]

@@ -94,6 +94,9 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
         return common
     _refuse_ignored(where, {**entry, **constraints})
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
+    unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
+    if listed is None and tree is not None and (kind == "string" or unbounded):
+        listed = _leaves(tree, common, base_dir)
     if kind == "boolean":
         return _with_truth_values(common, where, entry, listed)
     if kind == "string" or listed is not None:
@@ -122,6 +125,18 @@ def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
     problems = Problems()
     with problems.during("hierarchy"):
         return load_hierarchy(tree, one.categories or (), one.name, base_dir)
+    raise problems.error()
+
+
+def _leaves(tree: object, one: Field, base_dir: Folder) -> list[Label]:
+    """The categories of a field that has a hierarchy alone; files hold them as texts."""
+    from cantle.schema.hierarchy_files import leaves_of
+
+    problems = Problems()
+    with problems.during("hierarchy"):
+        leaves = leaves_of(tree, one.name, base_dir)
+        whole = all(re.fullmatch(r"-?(0|[1-9]\d{0,15})", str(leaf)) for leaf in leaves)
+        return [int(leaf) for leaf in leaves] if one.type == "integer" and whole else [*leaves]
     raise problems.error()
 
 

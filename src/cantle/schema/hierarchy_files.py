@@ -15,9 +15,9 @@
 
 To name a group like one of the rules, put the mapping in a list: `[{bands: [Beatles, Stones]}]`.
 
-The leaves must be exactly the declared categories. Nested lists, indented text and braces keep the written
-order; the other forms follow the declared order as far as their groups allow, and bands and dates their
-natural order. A taxonomy is public: messages quote it and name the column.
+The leaves must be exactly the declared categories; where none are declared, they are the categories. Nested lists,
+indented text and braces keep the written order; the other forms follow the declared order as far as their groups allow,
+and bands and dates their natural order. A taxonomy is public: messages quote it and name the column.
 """
 
 from __future__ import annotations
@@ -122,23 +122,55 @@ def _where(attribute: str) -> str:
 # --------------------------------------------------------------------------------------------------- files
 
 
+def leaves_of(spec: object, attribute: str, base_dir: str | os.PathLike[str] | None = None) -> tuple[Label, ...]:
+    """The values of a hierarchy beside which no categories are declared: its leaves, in its order.
+
+    >>> leaves_of({"Artist": ["Dancer", "Writer"], "Other": ["Clerk"]}, "job")
+    ('Dancer', 'Writer', 'Clerk')
+    """
+    where = _where(attribute)
+    if isinstance(spec, str | os.PathLike):
+        form, text, section = _opened(os.fspath(spec), Path(base_dir or "."), where)
+        if form == "arx":
+            return tuple(cells[0] for _, cells in _arx_lines(text, where))
+        if form == "braces":
+            return Taxonomy.from_rows(_brace_rows(_section(text, section, attribute, where), where), where).leaves
+        if form == "indented":
+            return Taxonomy.from_rows(_indented_rows(text, where), where).leaves
+        spec = parse_document(text, where, form == "json")
+    if isinstance(spec, Mapping) and rule_of(spec, (), where) is not None:
+        rule = "a rule makes groups of `categories`, and there are none"
+        refuse(where, rule, "list every value that could occur under `categories`")
+    return Taxonomy.from_nested(spec, where).leaves
+
+
 def _from_file(name: str, categories: tuple[Label, ...], attribute: str, base: Path) -> Taxonomy:
     where = _where(attribute)
+    form, text, section = _opened(name, base, where)
+    if form == "arx":
+        return parse_arx(text, categories, attribute)
+    if form == "braces":
+        return parse_braces(text, categories, attribute, section)
+    if form == "indented":
+        return parse_indented(text, categories, attribute)
+    return parse_nested(parse_document(text, where, form == "json"), categories, attribute)
+
+
+def _opened(name: str, base: Path, where: str) -> tuple[str, str, str | None]:
+    """The form of a file, its text, and the section of it that is asked for."""
     path, section = _split_section(base, name, where)
     kind = path.suffix.lower()
-    if kind not in (".csv", ".txt", ".hchy", ".hrc", ".yaml", ".yml", ".json"):
+    forms = {".csv": "arx", ".txt": "indented", ".hchy": "braces", ".hrc": "indented"}
+    forms |= {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+    if kind not in forms:
         rule = f"{quote(name)} has an ending that is not known"
         refuse(where, rule, "use .csv (ARX), .txt (indented), .hchy, .hrc, .yaml or .json, or write nested lists")
-    text = _read(path, name, where)
-    if kind == ".csv":
-        return parse_arx(text, categories, attribute)
-    if kind in (".yaml", ".yml", ".json"):
-        return parse_nested(parse_document(text, where, kind == ".json"), categories, attribute)
-    if kind == ".hchy" or (kind == ".txt" and re.search(r"^\s*\{", text, re.MULTILINE)):
-        return parse_braces(text, categories, attribute, section)
+    text, form = _read(path, name, where), forms[kind]
+    if kind == ".txt" and re.search(r"^\s*\{", text, re.MULTILINE):
+        form = "braces"
     if kind == ".hrc":
         text = re.sub(r"^@+", lambda found: " " * len(found[0]), text, flags=re.MULTILINE)
-    return parse_indented(text, categories, attribute)
+    return form, text, section
 
 
 def _split_section(base: Path, name: str, where: str) -> tuple[Path, str | None]:

@@ -134,8 +134,7 @@ def _spot(node: yaml.Node, line: int) -> _Spot:
     import yaml
 
     if isinstance(node, yaml.SequenceNode):
-        inside = {place: _spot(one, one.start_mark.line + 1) for place, one in enumerate(node.value)}
-        return _Spot(line, {**inside}, is_list=True)
+        return _Spot(line, {at: _spot(one, one.start_mark.line + 1) for at, one in enumerate(node.value)}, is_list=True)
     if isinstance(node, yaml.MappingNode):
         return _Spot(line, {str(key.value): _spot(one, key.start_mark.line + 1) for key, one in node.value})
     return _Spot(line)

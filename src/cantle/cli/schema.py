@@ -1,0 +1,112 @@
+"""The commands init, which drafts a schema, and schema, which prints what editors need to check one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cantle.cli.output import Json, print_result
+from cantle.errors import OutputError, ParameterError, raise_alone
+
+
+def init_command(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="table, sets or graph. Default: by the file's name.")] = None,
+    header: Annotated[
+        str | None, typer.Option(metavar="yes|no", help="CSV tables: whether the first line holds column names.")
+    ] = None,
+    infer: Annotated[
+        bool,
+        typer.Option(
+            help="Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a draft of a schema, with blanks (???) for what only you know.
+
+    For a table the draft lists the columns of its header, with the types that a Parquet file declares. Beside the draft
+    it writes cantle.schema.json, with which editors complete and check the schema.
+
+    Example: cantle init adult.csv --header yes -o schema.yaml
+
+    Example: cantle init baskets.dat --kind sets -o schema.yaml
+    """
+    from cantle.data.draft_schema import blank_schema, draft, kind_of, needs_header
+    from cantle.errors import DataError
+    from cantle.schema.json_schema import FILE_NAME
+
+    kind = kind_of(data, kind)
+    if not os.path.exists(data):
+        raise DataError(f"there is no file {data.name!r}; check the path.")
+    if infer and kind != "table":
+        raise ParameterError(f"--infer is for tables; for {kind} fill in the schema from what could occur")
+    if header is not None and not (kind == "table" and needs_header(data)):
+        raise ParameterError("--header is for tables in CSV files; leave it out")
+    if kind != "table":
+        text = blank_schema(data, kind)
+    else:
+        text = draft(data, header=_has_header(data, header, as_json) if needs_header(data) else None, infer=infer)
+    if output is None:
+        print_result(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
+        return
+    _write_new(output, text)
+    beside = output.with_name(FILE_NAME)
+    if not beside.exists():
+        _write_new(beside, _json_schema())
+    todo = "It was inferred from the data: NO GUARANTEE." if infer else "Fill in the blanks (???), then: cantle publish"
+    print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+
+
+def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
+    """Whether the first line holds names: as given, or asked for. A record taken for names would be published."""
+    if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
+        given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
+    answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
+    if answer is None:
+        rule = "a schema is public, and the first line of a CSV file may hold column names or a record"
+        raise ParameterError(f"{rule}; add --header yes if it holds names, --header no if it holds a record")
+    return answer
+
+
+def schema_command(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print it.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of schema files, with which editors complete and check them.
+
+    `cantle init -o` writes it beside a draft; the first line of a draft names it.
+
+    Example: cantle schema -o cantle.schema.json
+    """
+    if output is None:
+        print_result(False, {}, lambda: print(_json_schema(), end=""))
+    else:
+        _write_new(output, _json_schema())
+
+
+def _json_schema() -> str:
+    from cantle.schema.json_schema import json_schema
+
+    return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _write_new(output: Path, text: str) -> None:
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise_alone(OutputError(f"{output} exists already; choose another -o file"))
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))

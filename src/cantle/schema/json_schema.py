@@ -1,0 +1,203 @@
+"""The JSON Schema of schema files, with which editors complete and check them while people type.
+
+It describes the keys that the parsers know; a test holds it to their tables. It accepts whatever cantle accepts, and
+refuses blanks and most errors; what no JSON Schema can say (a minimum above its maximum, a category listed twice with
+different spellings, a file that does not exist) is left to `cantle check`, `plan` and `publish`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import BLANK
+from cantle.schema.field_parser import TYPES
+
+FILE_NAME = "cantle.schema.json"
+"""The file beside a draft that its first line names, so that editors find it without a network."""
+EDITOR_LINE = f"# yaml-language-server: $schema={FILE_NAME}\n"
+
+Part = dict[str, JSON]
+
+_FILLED: Part = {"not": {"const": BLANK}}
+_TEXT: Part = {"type": "string", **_FILLED}
+_TEXTS: Part = {"type": "array", "items": {"type": ["string", "integer"], **_FILLED}}
+_BOUND: Part = {"type": ["number", "string"], **_FILLED}
+_CHARACTER: Part = {"type": ["string", "null"], "maxLength": 1}
+_ANY: Part = {}
+_TREE: Part = {"type": ["string", "array", "object"], **_FILLED}
+_CATEGORY: Part = {
+    "anyOf": [{"type": ["string", "integer"], **_FILLED}, {"type": "object", "required": ["value"]}],
+}
+_CATEGORIES: Part = {"type": "array", "minItems": 1, "uniqueItems": True, "items": _CATEGORY}
+_BOUNDS: Part = {
+    "type": "object",
+    "properties": {"minimum": {"type": "integer"}, "maximum": {"type": "integer"}},
+    "required": ["minimum", "maximum"],
+    "additionalProperties": False,
+}
+
+
+def _said(text: str, part: Part) -> Part:
+    return {"description": text, **part}
+
+
+FIELD: dict[str, Part] = {
+    "name": _said("The column as it is called in the data.", {**_TEXT, "minLength": 1}),
+    "type": _said("How the column is read; string by default.", {"enum": [*TYPES]}),
+    "role": _said(
+        "target: the column a classifier will predict. identifier: never published.",
+        {"enum": ["target", "identifier", None]},
+    ),
+    "constraints": _said("Bounds, and whether a value must be there.", {"type": ["object", "null"]}),
+    "categories": _said("Every value that could occur, from a code book and not from the data.", _CATEGORIES),
+    "categoriesOrdered": _said("Whether the order of the categories means something.", {"type": "boolean"}),
+    "unknown": _said(
+        "What an undeclared category becomes: null (default), drop (drops the record), or one of the categories.",
+        {"type": ["string", "integer", "boolean", "null"], **_FILLED},
+    ),
+    "step": _said(
+        "The precision worth keeping: 0.1, or 15min, 1h, 1d for datetimes.", {"type": ["number", "string"], **_FILLED}
+    ),
+    "hierarchy": _said("Groups of categories: nested, a file beside the schema, or a rule such as {fanout: 4}.", _TREE),
+    "format": _said('How dates are written, such as "%d.%m.%Y"; ISO by default.', _ANY),
+    "trueValues": _said("Texts that mean true.", _TEXTS),
+    "falseValues": _said("Texts that mean false.", _TEXTS),
+    "missingValues": _said("Texts that mean null in this column.", _TEXTS),
+    "decimalChar": _said("The decimal mark of numbers.", {"type": "string"}),
+    "groupChar": _said("The mark between thousands.", {"type": ["string", "null"]}),
+    "bareNumber": _said("Whether numbers stand alone, without signs of percent or currency.", {"type": "boolean"}),
+    "title": _ANY,
+    "description": _ANY,
+    "example": _ANY,
+    "examples": _ANY,
+    "rdfType": _ANY,
+}
+CONSTRAINTS: dict[str, Part] = {
+    "minimum": _said("The lowest value that could occur; lower ones are moved up to it.", _BOUND),
+    "maximum": _said("The highest value that could occur; higher ones are moved down to it.", _BOUND),
+    "required": _said("true drops records without a value; otherwise null is a value of its own.", {"type": "boolean"}),
+    "enum": _said("The categories, as Frictionless spells them.", _CATEGORIES),
+    "step": _said("The step, if it does not stand beside the type.", {"type": ["number", "string"], **_FILLED}),
+    "exclusiveMinimum": _said("Not supported: give minimum.", {"type": "null"}),
+    "exclusiveMaximum": _said("Not supported: give maximum.", {"type": "null"}),
+    "unique": _ANY,
+    "pattern": _ANY,
+    "minLength": _ANY,
+    "maxLength": _ANY,
+    "jsonSchema": _ANY,
+}
+DIALECT: dict[str, Part] = {
+    "delimiter": _said("What separates the fields of a line; a comma by default.", _CHARACTER),
+    "header": _said("Whether the first line holds column names.", {"type": "boolean"}),
+    "skipInitialSpace": _said("Whether blanks after a delimiter are skipped.", {"type": "boolean"}),
+    "encoding": _said("utf-8 by default.", {"type": "string"}),
+    "quoteChar": _said('The quote around fields; " by default, and an empty text for none.', _CHARACTER),
+}
+_OTHERS: dict[str, Part] = {"title": _ANY, "description": _ANY, "name": _ANY, "profile": _ANY, "$schema": _ANY}
+_SHARED: dict[str, Part] = {
+    "guarantee": _said("none: the schema was read off the data.", {"enum": ["none", None]}),
+    **_OTHERS,
+}
+_RECORDS: dict[str, Part] = {
+    "missingValues": _said("Texts that mean null.", _TEXTS),
+    "dialect": _said("How a CSV file is written.", {"type": ["object", "null"], "properties": {**DIALECT}}),
+    "unit": _said(
+        "Whom the promise protects: one record (default), or a person with up to max_records records.",
+        {
+            "anyOf": [
+                {"enum": ["record", None]},
+                {
+                    "type": "object",
+                    "properties": {"person": _TEXT, "max_records": {"type": "integer", "minimum": 1}},
+                    "required": ["person", "max_records"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+    ),
+    **DIALECT,
+    **_SHARED,
+}
+TABLE: dict[str, Part] = {
+    "kind": {"const": "table"},
+    "fields": _said("The columns.", {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/field"}}),
+    "primaryKey": _ANY,
+    "foreignKeys": _ANY,
+    "uniqueKeys": _ANY,
+    "fieldsMatch": _ANY,
+    **_RECORDS,
+}
+SETS: dict[str, Part] = {
+    "kind": {"const": "sets"},
+    "items": _said(
+        "Every item that could occur: bounds, a list, or a file with one item per line.",
+        {"anyOf": [_BOUNDS, {**_TEXTS, "minItems": 1}, _TEXT]},
+    ),
+    "hierarchy": _said("Departments of the items.", _TREE),
+    "form": _said("How the sets are written.", {"enum": ["fimi", "long", "list", None]}),
+    "id": _said("long: the column of the set.", {"type": ["string", "null"]}),
+    "item": _said("long: the column of the item.", {"type": ["string", "null"]}),
+    "column": _said("list: the column of lists.", {"type": ["string", "null"]}),
+    **_RECORDS,
+}
+GRAPH: dict[str, Part] = {
+    "kind": {"const": "graph"},
+    "unit": _said("Whom the promise protects.", {"enum": ["node", "node-isolate", "edge", None]}),
+    "nodes": _said(
+        "How many nodes there are, or which could occur: bounds, a list, or a file.",
+        {"anyOf": [{"type": "null"}, {"type": "integer", "minimum": 1}, _BOUNDS, {"type": "array"}, _TEXT]},
+    ),
+    "form": _said("How the graph is written.", {"enum": ["edges", "degrees", "matrix-market", None]}),
+    "max_degree": _said("A bound on the edges of a node.", {"type": ["integer", "null"], "minimum": 1}),
+    **_SHARED,
+}
+
+
+def json_schema() -> dict[str, JSON]:
+    """The JSON Schema (draft 7, which all editors know) of schemas of tables, sets and graphs."""
+    sets, graph = (_is("kind", kind) for kind in ("sets", "graph"))
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A schema for cantle: what is public about the data",
+        "type": "object",
+        "if": sets,
+        "then": {"$ref": "#/definitions/sets"},
+        "else": {"if": graph, "then": {"$ref": "#/definitions/graph"}, "else": {"$ref": "#/definitions/table"}},
+        "definitions": {
+            "table": _object(TABLE, "fields"),
+            "sets": _object(SETS, "kind", "items"),
+            "graph": _object(GRAPH, "kind"),
+            "field": _field(),
+        },
+    }
+
+
+def _object(properties: Mapping[str, Part], *required: str) -> Part:
+    return {"type": "object", "properties": {**properties}, "required": [*required]}
+
+
+def _is(key: str, *values: str) -> Part:
+    return {"properties": {key: {"enum": [*values]}}, "required": [key]}
+
+
+def _field() -> Part:
+    """A field; an identifier needs no more than a name, and what the others need depends on their type."""
+    constraints: Part = {"type": ["object", "null"], "properties": {**CONSTRAINTS}}
+    made = _object({**FIELD, "constraints": {**FIELD["constraints"], **constraints}}, "name")
+    bounded: Part = _object({"constraints": _object({}, "minimum", "maximum")}, "constraints")
+    listed: Part = {
+        "anyOf": [
+            {"required": ["categories"]},
+            {"required": ["hierarchy"]},
+            _object({"constraints": _object({}, "enum")}, "constraints"),
+        ]
+    }
+    stepped: Part = {"anyOf": [{"required": ["step"]}, _object({"constraints": _object({}, "step")}, "constraints")]}
+    needs: list[JSON] = [
+        {"if": _is("type", "integer"), "then": {"anyOf": [bounded, listed]}},
+        {"if": _is("type", "date"), "then": bounded},
+        {"if": _is("type", "number", "datetime"), "then": {"allOf": [bounded, stepped]}},
+        {"if": {"anyOf": [_is("type", "string"), {"not": {"required": ["type"]}}]}, "then": listed},
+    ]
+    return {**made, "if": _is("role", "identifier"), "else": {"allOf": needs}}

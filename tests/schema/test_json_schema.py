@@ -1,0 +1,120 @@
+"""The JSON Schema of schema files knows the keys of the parsers and no others, and takes whatever cantle takes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from cantle.errors import SchemaError
+from cantle.schema import Schema, dialect, field_parser, graph, json_schema, sets, table
+from cantle.schema.documents import parse_document
+from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
+from tests.schema.test_problems import WRONG
+
+ROOT = Path(__file__).parents[2]
+VALIDATOR = jsonschema.Draft7Validator(json_schema.json_schema())
+
+
+def test_it_is_a_json_schema_that_a_file_can_hold() -> None:
+    jsonschema.Draft7Validator.check_schema(json.loads(json.dumps(json_schema.json_schema())))
+
+
+def test_it_names_the_keys_of_the_parsers_and_no_others() -> None:
+    assert json_schema.FIELD.keys() == field_parser._FIELD_KEYS
+    assert json_schema.CONSTRAINTS.keys() == field_parser._CONSTRAINT_KEYS
+    assert json_schema.DIALECT.keys() == dialect.DIALECT_KEYS.keys()
+    assert json_schema.TABLE.keys() == table._SCHEMA_KEYS
+    assert json_schema.SETS.keys() == sets._KEYS
+    assert json_schema.GRAPH.keys() == graph._KEYS
+
+
+def documents() -> Iterator[tuple[str, Any]]:
+    """Every schema that is written out in the repository: in programs, in their texts, and on pages."""
+    for path in sorted(one for folder in ("src", "tests", "benchmarks") for one in (ROOT / folder).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if '"fields"' not in text and "fields:" not in text and '"kind"' not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Dict):
+                with suppress(ValueError, TypeError):
+                    yield path.name, ast.literal_eval(node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "fields:\n" in node.value:
+                with suppress(SchemaError):
+                    yield path.name, parse_document(node.value, "text", is_json=False)
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for block in re.findall(r"```yaml\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+            yield path.name, parse_document(block, "page", is_json=False)
+
+
+def test_every_schema_of_the_repository_is_accepted() -> None:
+    tried = set()
+    for name, document in documents():
+        if not isinstance(document, dict) or not document.keys() & {"fields", "kind"}:
+            continue
+        with suppress(SchemaError):
+            Schema.from_dict(document)
+            tried.add((name, document.get("kind", "table")))
+            assert [one.message for one in VALIDATOR.iter_errors(document)] == [], name
+    assert {kind for _, kind in tried} == {"table", "sets", "graph"}
+    assert {"README.md", "tutorial.md", "reference.md"} <= {name for name, _ in tried}
+    assert len(tried) > 15
+
+
+def field(**keys: Any) -> dict[str, Any]:
+    return {"fields": [{"name": "x", **keys}]}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        yaml.safe_load(WRONG),
+        field(type="integer"),
+        field(type="integer", constraints={"minimum": 0, "maximum": "???"}),
+        field(type="number", constraints={"minimum": 0, "maximum": 1}),
+        field(type="whole", constraints={"minimum": 0, "maximum": 1}),
+        field(),
+        field(categories=[]),
+        field(categories=["a", "a"]),
+        field(categories=["a"], role="goal"),
+        {"kind": "sets"},
+        {"kind": "sets", "items": "???"},
+        {"kind": "graph", "unit": "person"},
+        {"kind": "graph", "nodes": "???"},
+    ],
+)
+def test_what_it_refuses_is_refused_by_cantle(document: dict[str, Any]) -> None:
+    assert not VALIDATOR.is_valid(document)
+    with pytest.raises(SchemaError):
+        Schema.from_dict(document)
+
+
+def test_the_command_prints_it(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    assert json.loads(cantle("schema").out) == json_schema.json_schema()
+    assert cantle("schema", "-o", "s.json").code == 0
+    assert json.loads((tmp_path / "s.json").read_text()) == json_schema.json_schema()
+
+
+@pytest.mark.parametrize(("name", "kind"), [("t.csv", "table"), ("t.dat", "sets"), ("t.edges", "graph")])
+def test_a_draft_names_the_file_that_lies_beside_it(
+    tmp_path: Path,
+    cantle: Cantle,  # noqa: F811
+    name: str,
+    kind: str,
+) -> None:
+    (tmp_path / name).write_text("a,b\n1,2\n")
+    header = ("--header", "yes") if kind == "table" else ()
+    assert cantle("init", name, *header, "-o", "s.yaml").code == 0
+    first = (tmp_path / "s.yaml").read_text().splitlines()[0]
+    beside = tmp_path / re.fullmatch(r"# yaml-language-server: \$schema=(.+)", first)[1]  # type: ignore[index]
+    assert json.loads(beside.read_text()) == json_schema.json_schema()
+    assert first in cantle("init", name, *header).out
