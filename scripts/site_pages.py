@@ -6,6 +6,7 @@
 * The page `gallery.md` gets reports that scripts/gallery.py makes during the build. CANTLE_GALLERY_DATA may name a
   folder of public data sets to show as well.
 * `llms.txt` lists the pages of the navigation, and each page is also there as Markdown.
+* The build fails if a page would load anything from another host.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ PAGES = {
 SOURCES = {page: source for source, page in PAGES.items()}
 LINK = re.compile(r"\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]*)(#[^)\s]*)?\)")
 REPORTS = "<!-- reports -->"
+LOADS = re.compile(r"""<(?:script|img|iframe|link|source)\b[^>]*\b(?:src|srcset|href)=["']?(?:https?:)?//[^>]*>""")
+IMPORTS = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//[^)"';]*""")
 
 
 # ---- what mkdocs calls -----------------------------------------------------------------------------------------------
@@ -60,11 +63,15 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Writes llms.txt and the pages as Markdown beside those as HTML."""
+    """Writes llms.txt and the pages as Markdown beside those as HTML; refuses pages that load from other hosts."""
+    from mkdocs.exceptions import PluginError
+
     site = Path(config.site_dir)
     (site / "llms.txt").write_text(llms(config.site_name, config.site_description, config.nav), encoding="utf-8")
     for _, _, page in pages_of(config.nav):
         (site / page).write_text(linked(text_of(page), source_of(page)), encoding="utf-8")
+    if found := list(foreign_loads(site)):
+        raise PluginError("the site must not load anything from other hosts:\n" + "\n".join(found))
 
 
 # ---- pages and links -------------------------------------------------------------------------------------------------
@@ -119,6 +126,13 @@ def first_sentence(markdown: str) -> str:
     blocks = [block for block in markdown.split("\n\n") if not block.startswith(("#", "|", "```", "<", "*cantle (n.)"))]
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(blocks[0].split()))
     return re.split(r"(?<=[.:])\s", re.sub(r"[*`]", "", text))[0].rstrip(":.") + "."
+
+
+def foreign_loads(site: Path) -> Iterator[str]:
+    """What pages and styles would load from other hosts; links that a reader may click are not loaded."""
+    for ending, pattern in ((".html", LOADS), (".html", IMPORTS), (".css", IMPORTS)):
+        for path in sorted(site.rglob(f"*{ending}")):
+            yield from (f"{path.name}: {match[0]}" for match in pattern.finditer(path.read_text(encoding="utf-8")))
 
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import runpy
+from pathlib import Path
 
 import pytest
 import yaml
@@ -58,6 +59,17 @@ def test_no_page_asks_for_fonts_or_scripts_of_other_hosts() -> None:
         assert not re.search(r"!\[[^\]]*\]\(https?:|<(img|script|iframe|link)\b|```mermaid", SITE["text_of"](page)), (
             page
         )
+
+
+@pytest.mark.parametrize(("page", "loads"), [
+    ('<a href="https://example.org">a link</a> <script src="assets/a.js"></script>', 0),
+    ('<script src="https://example.org/a.js"></script>', 1),
+    ('<link rel="stylesheet" href="//example.org/a.css"><img alt="" src=http://example.org/a.png>', 2),
+    ('<style>@import "https://example.org/a.css"; p { background: url(https://example.org/a.png) }</style>', 2),
+])  # fmt: skip
+def test_the_build_notices_what_a_page_would_load_from_another_host(page: str, loads: int, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    assert len(list(SITE["foreign_loads"](tmp_path))) == loads
 
 
 def test_the_python_reference_has_every_public_name() -> None:
