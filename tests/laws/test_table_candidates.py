@@ -13,6 +13,7 @@ import pytest
 from cantle.errors import ParameterError
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
+from cantle.trusted.geometry import subset
 from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.trusted.geometry.subset import Subset, copy_numbers
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -113,6 +114,26 @@ def test_copies_are_numbered_among_equal_records() -> None:
     assert sorted(zip(*words.tolist(), copy_numbers(words).tolist(), strict=True)) == [
         (1, 2, 1), (1, 2, 2), (5, 0, 1), (5, 0, 2), (5, 1, 1),
     ]  # fmt: skip
+
+
+def test_unlike_records_of_one_mixed_word_are_numbered_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorting by a mixture of the words alone would call unlike records copies of each other."""
+    monkeypatch.setattr(subset, "scramble", lambda words: words)
+    words = np.array([[5, 4, 5, 4], [4, 5, 4, 5]], dtype=np.uint64)
+    assert sorted(zip(*words.tolist(), copy_numbers(words).tolist(), strict=True)) == [
+        (4, 5, 1), (4, 5, 2), (5, 4, 1), (5, 4, 2),
+    ]  # fmt: skip
+
+
+def test_the_hash_of_many_records_is_that_of_each() -> None:
+    """Products are looked up where records are many; each record's hash is that of its codes and copy number."""
+    dice, half = np.random.default_rng(3), Subset(11, Fraction(1, 2))
+    columns = [dice.integers(0, 200, 300).astype(np.uint8), dice.integers(0, 2**20, 300).astype(np.uint32)]
+    copy = dice.integers(1, 5, 300)
+    a, b, c, added = half.multipliers(2)
+    for x, y, j, part in zip(*columns, copy, half.takes_part(columns, copy), strict=True):
+        u = (added + a * int(x) + b * int(y) + c * int(j)) % subset.PRIME
+        assert part == (pow(u, 5, subset.PRIME) < half.below)
 
 
 SEARCHES = (ValueSearch(1, 3, ValueClasses(1, (1, 2)), (1,)), ValueSearch(0, 3, ValueClasses(0, (1,))))

@@ -1,4 +1,4 @@
-"""Compiled twin of count_tables.py."""
+"""Compiled twins of count_tables.py and of LabelTree.locate."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Codes, Ints
+from cantle._arrays import Bytes, Codes, Ints
 from cantle._jit import compiled
 from cantle.trusted.geometry.count_tables import flatten
-from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 
 _BLOCK = 4096
 
@@ -51,3 +51,22 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     counts = np.zeros(starts[-1], dtype=np.int64)
     _count(cells, begins, columns, offsets, starts, counts, int(np.diff(starts).max()))
     return counts
+
+
+@compiled
+def _descend(cells: Codes, column: Ints, side: Bytes, child: Ints, leaf: Ints, found: Ints) -> None:
+    for u in range(len(found)):
+        node = 0
+        while column[node] >= 0:
+            node = child[node, side[node, cells[column[node], u]]]
+        found[u] = leaf[node]
+
+
+def locate_leaves(tree: LabelTree, cells: Sequence[Codes]) -> Ints:
+    """See cross_tables.LabelTree.locate."""
+    side = np.zeros((len(tree.column), max(map(len, tree.goes_left), default=1)), dtype=np.uint8)
+    for row, goes_left in zip(side, tree.goes_left, strict=True):
+        row[: len(goes_left)] = ~goes_left
+    found = np.empty(len(cells[0]), dtype=np.int64)
+    _descend(np.stack(cells), tree.column, side, np.stack([tree.left, tree.right], axis=1), tree.leaf, found)
+    return found

@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from cantle import _fast
 from cantle._arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -106,16 +107,20 @@ class CrossTable:
         """
         if type(self.columns) is not tuple or type(self.maps) is not tuple or len(self.columns) != len(self.maps):
             return False
-        known = all(type(column) is int and 0 <= column < len(sizes) for column in self.columns)
-        if not known or not self.columns or len(set(self.columns)) < len(self.columns):
-            return False
-        pairs = list(zip(self.columns, self.maps, strict=True))
-        if not all((id(map_), sizes[column]) in known_maps or _is_map(map_, sizes[column]) for column, map_ in pairs):
-            return False
-        known_maps.update((id(map_), sizes[column]) for column, map_ in pairs)
+        shape, cells = list[int](), 1
+        for column, map_ in zip(self.columns, self.maps, strict=True):
+            if type(column) is not int or not 0 <= column < len(sizes):
+                return False
+            known = id(map_), sizes[column]
+            if known not in known_maps:
+                if not _is_map(map_, sizes[column]):
+                    return False
+                known_maps.add(known)
+            shape.append(int(map_[-1]) + 1)
+            cells *= shape[-1]
         # Shape and number of cells are remembered, and a map may have been written to since.
-        shape = tuple(int(map_[-1]) + 1 for map_ in self.maps)
-        return self.shape == shape and self.cells == prod(shape) <= MOST_COUNTS
+        remembered = self.shape == tuple(shape) and self.cells == cells <= MOST_COUNTS
+        return remembered and len(set(self.columns)) == len(self.columns) > 0
 
 
 def _is_map(map_: object, cells: int) -> bool:
@@ -173,6 +178,14 @@ class LabelTree:
 
     def locate(self, cells: Sequence[Codes]) -> Ints:
         """The leaf of each record, given its cells by column."""
+        if _fast.worth_loading(len(cells[0])):
+            from cantle.trusted.geometry import _count_kernels
+
+            return _count_kernels.locate_leaves(self, cells)
+        return self.locate_plainly(cells)
+
+    def locate_plainly(self, cells: Sequence[Codes]) -> Ints:
+        """What `locate` is to give."""
         found = np.zeros(len(cells[0]), dtype=np.int64)
         waiting = [(0, np.arange(len(found)))]
         while waiting:

@@ -25,7 +25,7 @@ MOST_QUESTIONS = 10_000
 MOST_CONDITIONS = 3
 """Columns or items of one question."""
 
-_BLOCK = 1 << 15  # records whose cells stay in the cache
+_BLOCK = 1 << 17  # records whose cells stay in the cache
 _SLICE = 1 << 20  # records whose cells are found together
 
 
@@ -171,15 +171,31 @@ def count_table(workload: TableWorkload, columns: Sequence[Codes]) -> Ints:
 def count_questions(cells: Codes, questions: Questions) -> Ints:
     """How many records answer yes to each question; `cells` has one row per column."""
     counts = np.zeros(len(questions), dtype=np.int64)
+    alone = np.diff(questions.starts) == 1
+    at = questions.starts[:-1][alone]
+    counts[alone] = _count_spans(cells, questions.column[at], questions.lo[at], questions.hi[at])
     column, lo, last = questions.column.tolist(), questions.lo.tolist(), (questions.hi - questions.lo - 1).tolist()
-    spans = list(zip(questions.starts[:-1].tolist(), questions.starts[1:].tolist(), strict=True))
+    others = np.flatnonzero(~alone)
+    starts, ends = questions.starts[others].tolist(), questions.starts[others + 1].tolist()
+    spans = list(zip(others.tolist(), starts, ends, strict=True))
     for first in range(0, cells.shape[1], _BLOCK):
         block = [row[first : first + _BLOCK] for row in cells]
-        for number, (begin, end) in enumerate(spans):
+        for number, begin, end in spans:
             yes = _inside(block[column[begin]], lo[begin], last[begin])
             for j in range(begin + 1, end):
                 yes &= _inside(block[column[j]], lo[j], last[j])
             counts[number] += np.count_nonzero(yes)
+    return counts
+
+
+def _count_spans(cells: Codes, column: Ints, lo: Ints, hi: Ints) -> Ints:
+    """How many records have a cell from lo to before hi in a column, from the counts of all its cells."""
+    counts = np.zeros(len(column), dtype=np.int64)
+    for number in np.unique(column).tolist():
+        here = column == number
+        each = np.bincount(cells[number], minlength=int(hi[here].max()))
+        below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
+        counts[here] = below[hi[here]] - below[lo[here]]
     return counts
 
 
