@@ -191,6 +191,17 @@ def test_kernels_draw_the_same_records_as_the_specification(seed: int, learned: 
         assert np.array_equal(left, right)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 1000])
+def test_uniform_numbers_of_a_stratum_are_one_in_each_part(size: int) -> None:
+    """Whatever its size, and independently in two columns with the same strata."""
+    keys = np.repeat(np.arange(4, dtype=np.uint32), size)
+    first, second = (conditionals.spread(keys, 4, np.array(words, dtype=np.uint64)) for words in ((1, 2), (3, 4)))
+    for key in range(4):
+        assert np.array_equal(np.sort(np.floor(first[keys == key] * size)), np.arange(size))
+    if size >= 64:
+        assert abs(np.corrcoef(first, second)[0, 1]) < 4 / np.sqrt(len(keys))
+
+
 def test_drawn_records_follow_a_strong_table() -> None:
     sizes = (6, 6)
     groupings = tuple(Groupings(np.ones(size), np.ones(size - 1)) for size in sizes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from cantle._arrays import Ints
+from cantle._arrays import Codes
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic_questions import Questions
@@ -58,7 +58,7 @@ class Mosaic(TableMethod):
         """Of the public dice; set before the run, for it draws drafts and candidates in between."""
         self._questions: Questions | None = None
         self._run: MosaicRun | None = None
-        self._records: list[Ints] = []
+        self._records: list[Codes] = []
 
     def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}

@@ -55,7 +55,7 @@ class MosaicRun:
     accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
     edges: list[Ints] = field(default_factory=list)
 
-    def run(self) -> list[Ints]:
+    def run(self) -> list[Codes]:
         """Codes of the synthetic records, one array per column; also sets `edges`, `plan`, `fitted`, `learned`."""
         noisy = self.questions.size(self._price(rules.SIZE))
         self.lead = self._usable_target()
@@ -268,7 +268,7 @@ class MosaicRun:
 
     # ---- records ------------------------------------------------------------------------------------------
 
-    def _draw(self) -> list[Ints]:
+    def _draw(self) -> list[Codes]:
         fitted, dice = self.fitted, self.dice["records"]
         records = max(0, round(fitted.noisy_total))
         self.learned = self._learned("classes")

@@ -71,13 +71,13 @@ class ReleasedTables:
         """How many records the run drew."""
         return max(0, round(self.fitted.noisy_total))
 
-    def records(self, seed: int) -> list[Ints]:
+    def records(self, seed: int) -> list[Codes]:
         """Codes of the records that the run drew with this seed."""
         streams = public_streams(seed, STREAMS)
         cells = self._draw(max(1, self.number), streams["classes"], streams["records"])
         return self.fitted.draw_values(cells, self.number, streams["records"])
 
-    def sample(self, n: int, dice: Dice) -> list[Ints]:
+    def sample(self, n: int, dice: Dice) -> list[Codes]:
         """Codes of n new records. Models are fitted to drafted records, so a few records come from a larger draft."""
         cells = self._draw(max(n, DRAFT), dice, dice)
         if n < DRAFT:

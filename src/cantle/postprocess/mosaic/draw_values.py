@@ -14,6 +14,8 @@ from cantle.trusted.geometry.cross_tables import HeapTable
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 MOST_HEAP_GROUPS = 8
+BLOCK = 1 << 16
+"""Records whose values are drawn together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +57,17 @@ def heaps(table: HeapTable, noisy: Ints, masses: Floats, scale: float) -> Heaps:
     return Heaps(table, excess)
 
 
-def draw_values(cells: Codes, edges: Ints, heaps: Heaps | None, dice: Dice) -> Ints:
+def draw_values(cells: Codes, edges: Ints, heaps: Heaps | None, dice: Dice) -> Codes:
     """A code inside each record's cell."""
+    if len(edges) == edges[-1] + 1:  # every cell is one value
+        return cells
+    codes: Codes = np.empty(len(cells), dtype=np.min_scalar_type(edges[-1]))
+    for first in range(0, len(cells), BLOCK):
+        codes[first : first + BLOCK] = _draw_block(cells[first : first + BLOCK], edges, heaps, dice)
+    return codes
+
+
+def _draw_block(cells: Codes, edges: Ints, heaps: Heaps | None, dice: Dice) -> Ints:
     first, width = edges[:-1][cells], np.diff(edges)[cells]
     codes = first + np.minimum((dice.random(len(cells)) * width).astype(np.int64), width - 1)
     if heaps is None or not heaps.moves.any():

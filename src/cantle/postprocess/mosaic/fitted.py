@@ -107,7 +107,7 @@ class Fitted:
         with_target = [table for table in self.tables if self.lead in table.columns]
         return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
 
-    def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Ints]:
+    def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
         return [
             draw_values(part, edges, self.heaps.get(column), dice)[:records]

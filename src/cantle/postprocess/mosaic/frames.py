@@ -8,28 +8,31 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
+from cantle import _fast
 from cantle._arrays import Codes
 from cantle.postprocess.mosaic.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain, unsigned
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import LOOKED_UP
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
 
 
-def drawn_codes(domain: Domain, codes: Sequence[Ints]) -> Drawn:
+def drawn_codes(domain: Domain, codes: Sequence[Codes]) -> Drawn:
     """Records, given their codes by column."""
     columns = zip(domain.attributes, codes, strict=True)
-    drawn = [(one, part.astype(unsigned(one.size + 1))) for one, part in columns]
-    return Drawn.of(drawn, len(codes[0]) if codes else 0)
+    drawn = [(one, part.astype(unsigned(one.size + 1), copy=False)) for one, part in columns]
+    records = len(codes[0]) if codes else 0
+    return Drawn.of(drawn, records, compiled=_fast.worth_loading(records))
 
 
 def mosaic_results(
     domain: Domain,
     edges: Sequence[Ints],
-    codes: Sequence[Ints],
+    codes: Sequence[Codes],
     answers: Sequence[NoisyAnswer],
     lead: str | None,
     classes: bool,
@@ -56,7 +59,6 @@ def cell_frame(domain: Domain, edges: Sequence[Ints], codes: Sequence[Codes]) ->
     """The cells of every column, and how many of the released records are in each."""
     parts = []
     for attribute, edge, part in zip(domain.attributes, edges, codes, strict=True):
-        cell = np.searchsorted(edge, part, side="right") - 1
         spans = list(zip(edge[:-1].tolist(), edge[1:].tolist(), strict=True))
         parts.append(
             pl.DataFrame(
@@ -66,11 +68,18 @@ def cell_frame(domain: Domain, edges: Sequence[Ints], codes: Sequence[Codes]) ->
                     "lo": pl.Series(edge[:-1], dtype=pl.Int64),
                     "hi": pl.Series(edge[1:], dtype=pl.Int64),
                     "values": [attribute.describe(lo, hi) for lo, hi in spans],
-                    "count": pl.Series(np.bincount(cell, minlength=len(spans)), dtype=pl.Int64),
+                    "count": pl.Series(_counts(edge, part), dtype=pl.Int64),
                 }
             )
         )
     return pl.concat(parts)
+
+
+def _counts(edges: Ints, codes: Codes) -> Ints:
+    """How many of the codes are in each cell."""
+    if edges[-1] <= LOOKED_UP:
+        return np.add.reduceat(np.bincount(codes, minlength=int(edges[-1])), edges[:-1])
+    return np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges) - 1)
 
 
 def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import combinations
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle._arrays import Codes, Words
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic import conditionals
-from cantle.postprocess.mosaic.conditionals import Regression
+from cantle.postprocess.mosaic.conditionals import Places, Regression
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import SubTable, sub_tables
@@ -24,6 +25,9 @@ WORK = 2_000_000
 """Numbers that a regression may look at in each step, as far as it has more than the fewest records."""
 
 SWEEPS, LAST_SWEEPS = 1, 4
+LEAD = -1
+"""The row of the leading variable's classes after those of the columns."""
+
 STRONGEST = 3
 """Parents whose records share their uniforms' strata."""
 
@@ -67,22 +71,24 @@ def generate(model: Model, records: int, dice: Dice, engine: Regression | None =
     """Cells of the drawn records, one array per column."""
     engine = engine or kernels(records)
     columns = len(model.one_way)
-    drawn: dict[int, Codes] = {}
-    lead: Codes = np.zeros(records, dtype=np.uint16)
+    small = max(len(p) for p in model.one_way) <= 256
+    cells = np.zeros((columns + 1, records), dtype=np.uint8 if small else np.uint16)
+    drawn: list[int] = []
     if model.mixture is not None:
-        lead = _draw_alone(model.mixture[None, :], lead, dice, engine)
+        cells[LEAD] = _draw_alone(model.mixture[None, :], cells[LEAD], dice, engine)
     elif model.lead is not None:
-        lead = _draw_alone(model.one_way[model.lead][None, :], lead, dice, engine)
-        drawn[model.lead] = lead
-    lead = lead.astype(np.uint16)
+        cells[LEAD] = _draw_alone(model.one_way[model.lead][None, :], cells[LEAD], dice, engine)
+        cells[model.lead] = cells[LEAD]
+        drawn.append(model.lead)
     links = _link_strengths(model)
     while len(drawn) < columns:
         column = _next_column(model, drawn, links)
-        drawn[column] = _draw_column(model, column, drawn, lead, dice, engine)
-    return [drawn[column] for column in range(columns)]
+        cells[column] = _draw_column(model, column, drawn, cells, dice, engine)
+        drawn.append(column)
+    return list(cells[:columns])
 
 
-def _next_column(model: Model, drawn: dict[int, Codes], links: Floats) -> int:
+def _next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
     """The column most strongly linked to those drawn; at the beginning the one with the strongest links at all.
 
     A column that explains two others must come before them: drawn last, it could not make them agree any more.
@@ -111,44 +117,31 @@ def _link_strengths(model: Model) -> Floats:
 
 def _draw_alone(given: Floats, lead: Codes, dice: Dice, engine: Regression) -> Codes:
     """A cell for each record from given[lead], spread evenly among records of the same class."""
-    return draw_rows(given, lead, _uniforms(lead, len(given), dice, engine))
+    return engine.draw_rows(given, lead, _words(dice))
 
 
-def _uniforms(keys: Codes, strata: int, dice: Dice, engine: Regression) -> Floats:
-    shuffle = dice.permutation(np.arange(len(keys), dtype=np.uint32))
-    return engine.stratified(keys, strata, shuffle, dice.random(len(keys)))
-
-
-def draw_rows(given: Floats, row: Codes, uniforms: Floats) -> Codes:
-    """For each record an entry of given[row], by a uniform number; the rows need not sum to 1."""
-    running = np.cumsum(given, axis=1)
-    running /= running[:, -1:]
-    rising = (running + np.arange(len(given))[:, None]).ravel()
-    found = (
-        np.searchsorted(rising, row + np.minimum(uniforms, 1 - 1e-9), side="right")
-        - row.astype(np.int64) * given.shape[1]
-    )
-    return found.astype(np.uint8 if given.shape[1] <= 256 else np.uint16)
+def _words(dice: Dice) -> Words:
+    return dice.integers(0, 1 << 63, 2, dtype=np.uint64)
 
 
 def _draw_column(
-    model: Model, column: int, drawn: dict[int, Codes], lead: Codes, dice: Dice, engine: Regression
+    model: Model, column: int, drawn: Collection[int], cells: Codes, dice: Dice, engine: Regression
 ) -> Codes:
     given = model.given[column]
     tables = sub_tables(column, drawn, model.tables, model.groupings)
     if not tables:
-        return _draw_alone(given, lead, dice, engine)
+        return _draw_alone(given, cells[LEAD], dice, engine)
     refined = max(table.groups for table in tables)
     grouping = model.groupings[column].map(refined)
     first = np.add.reduceat(given, model.groupings[column].starts(refined), axis=1)
-    factors = _fit(model, column, tables, first, drawn, lead, engine)
+    factors = _fit(model, column, tables, first, cells, engine)
     first = first * factors[-1, : len(first) if model.mixture is None else 1]
-    index, merged = _merge_factors(model, tables, factors, drawn, refined)
-    uniforms = _uniforms(*_strata(model, tables, drawn, lead, len(first)), dice, engine)
-    groups = engine.draw(first, lead, merged, index, uniforms)
+    found, merged = _merged_factors(model, tables, first, factors)
+    keys, strata = _strata(model, tables, len(first))
+    groups = engine.draw(cells, Places.of([*found, keys]), merged, strata, _words(dice))
     if refined == len(grouping):
         return groups
-    return _draw_inside(given, grouping, refined, groups, lead, dice, engine)
+    return _draw_inside(given, grouping, refined, groups, cells[LEAD], dice, engine)
 
 
 def _fit(
@@ -156,8 +149,7 @@ def _fit(
     column: int,
     tables: list[SubTable],
     first: Floats,
-    drawn: dict[int, Codes],
-    lead: Codes,
+    cells: Codes,
     engine: Regression,
 ) -> Floats:
     """Factors of every sub-table, fitted level by level on some of the records.
@@ -166,8 +158,9 @@ def _fit(
     distribution if classes were learned. Every level ends with it.
     """
     refined, anchor, by_lead = first.shape[1], len(tables), model.mixture is None
-    lead = lead[: min(model.fitted, max(FITTED, WORK // (refined * (len(tables) + 1))))]
-    index, groups = _places(model, column, tables, refined, drawn, lead if by_lead else np.zeros_like(lead))
+    cells = cells[:, : min(model.fitted, max(FITTED, WORK // (refined * (len(tables) + 1))))]
+    lead = cells[LEAD]
+    index, groups = _places(model, column, tables, refined, cells, lead if by_lead else np.zeros_like(lead))
     grouping = model.groupings[column].map(refined)
     goal = first if by_lead else np.bincount(grouping, model.one_way[column])[None, :]
     widths = np.array([*(table.groups for table in tables), refined], dtype=np.int64)
@@ -182,7 +175,8 @@ def _fit(
         for number, table in enumerate(tables):
             if table.level == level:
                 starts_of_groups = model.groupings[column].coarse_starts(refined, table.groups)
-                _believe(table, rows, index[number], starts_of_groups, model.total)
+                mass = engine.mass(rows, index[number], len(table.counts))
+                _believe(table, mass, starts_of_groups, model.total)
                 goals[starts[number] : starts[number + 1]] = table.goal.ravel()
         used = [number for number, table in enumerate(tables) if table.level <= level] + [anchor]
         sweeps = LAST_SWEEPS if level == levels[-1] else SWEEPS
@@ -192,23 +186,21 @@ def _fit(
 
 
 def _places(
-    model: Model, column: int, tables: list[SubTable], refined: int, drawn: dict[int, Codes], anchor_rows: Codes
+    model: Model, column: int, tables: list[SubTable], refined: int, cells: Codes, anchor_rows: Codes
 ) -> tuple[Codes, Codes]:
     """For each sub-table, and last the anchor: the row of each record, and the group of each refined group."""
     index = np.empty((len(tables) + 1, len(anchor_rows)), dtype=np.uint16)
     groups = np.empty((len(tables) + 1, refined), dtype=np.uint16)
+    places = Places.of([_parents(model, table) for table in tables])
     for number, table in enumerate(tables):
-        index[number] = _rows_of(model, table, drawn, len(anchor_rows))
+        index[number] = places.rows(cells, number)
         groups[number] = model.groupings[column].coarsen(refined, table.groups)
     index[-1], groups[-1] = anchor_rows, np.arange(refined)
     return index, groups
 
 
-def _believe(table: SubTable, rows: Floats, index: Codes, starts: Ints, total: float) -> None:
-    """Sets the table's goal from what the rows say so far."""
-    lines, refined = len(table.counts), rows.shape[1]
-    cells = (index.astype(np.int64)[:, None] * refined + np.arange(refined)).ravel()
-    mass = np.bincount(cells, rows.ravel(), minlength=lines * refined).reshape(lines, refined)
+def _believe(table: SubTable, mass: Floats, starts: Ints, total: float) -> None:
+    """Sets the table's goal from what the rows say so far: their `mass` by row of the table and refined group."""
     grouped = np.add.reduceat(mass, starts, axis=1)
     members = grouped.sum(axis=1)
     everyone = grouped.sum(axis=0) / max(grouped.sum(), 1e-12)
@@ -216,59 +208,58 @@ def _believe(table: SubTable, rows: Floats, index: Codes, starts: Ints, total: f
     table.believe(model, members, total)
 
 
-def _rows_of(model: Model, table: SubTable, drawn: dict[int, Codes], records: int | None = None) -> Codes:
-    """The row of a sub-table that each record is in."""
-    index: Codes = np.zeros(1, dtype=np.uint16)
+def _parents(model: Model, table: SubTable) -> list[tuple[int, Codes]]:
+    """The columns that a sub-table is about, with what each of their cells adds to the number of a record's row."""
+    found, stride = list[tuple[int, Codes]](), len(table.counts)
     for parent, groups in zip(table.parents, table.parent_groups, strict=True):
-        map_ = model.groupings[parent].map(groups).astype(np.uint16)
-        index = index * groups + map_.take(drawn[parent][:records], mode="clip")
-    return index
+        stride //= groups
+        found.append((parent, model.groupings[parent].map(groups).astype(np.uint32) * np.uint32(stride)))
+    return found
 
 
-def _merge_factors(
-    model: Model, tables: list[SubTable], factors: Floats, drawn: dict[int, Codes], refined: int
-) -> tuple[Codes, Floats]:
-    """The product of all factors of one parent, by its cells; those of joint tables by their rows."""
-    single: dict[int, Floats] = {}
-    joint = []
+def _merged_factors(
+    model: Model, tables: list[SubTable], first: Floats, factors: Floats
+) -> tuple[list[list[tuple[int, Codes]]], Floats]:
+    """`first`, the product of all factors of one parent by its cells, those of joint tables by their rows: where
+    records find their rows in each, and all of them together."""
+    found: list[list[tuple[int, Codes]]] = [[(LEAD, np.arange(len(first)))]]
+    parts, single = [first], dict[int, int]()
     for table, factor in zip(tables, factors, strict=False):
-        if len(table.parents) == 1:
-            (parent,), (groups,) = table.parents, table.parent_groups
-            expanded = factor[model.groupings[parent].map(groups)]
-            single[parent] = single[parent] * expanded if parent in single else expanded
-        else:
-            joint.append((table, factor))
-    index = [drawn[parent] for parent in single] + [_rows_of(model, table, drawn) for table, _ in joint]
-    parts = list(single.values()) + [factor[: len(table.counts)] for table, factor in joint]
-    merged = np.ones((len(parts), max(len(part) for part in parts), refined))
+        if len(table.parents) > 1:
+            found.append(_parents(model, table))
+            parts.append(factor[: len(table.counts)])
+            continue
+        (parent,), (groups,) = table.parents, table.parent_groups
+        expanded = factor[model.groupings[parent].map(groups)]
+        if parent in single:
+            parts[single[parent]] = parts[single[parent]] * expanded
+            continue
+        single[parent] = len(parts)
+        found.append([(parent, np.arange(len(expanded)))])
+        parts.append(expanded)
+    merged = np.ones((len(parts), max(len(part) for part in parts), first.shape[1]))
     for number, part in enumerate(parts):
         merged[number, : len(part)] = part
-    stacked = np.empty((len(index), len(next(iter(drawn.values())))), dtype=np.uint16)
-    for number, row in enumerate(index):
-        stacked[number] = row
-    return stacked, merged
+    return found, merged
 
 
-def _strata(
-    model: Model, tables: list[SubTable], drawn: dict[int, Codes], lead: Codes, classes: int
-) -> tuple[Codes, int]:
-    """Keys of records that share the groups of their strongest parents, and the number of keys."""
+def _strata(model: Model, tables: list[SubTable], classes: int) -> tuple[list[tuple[int, Codes]], int]:
+    """Where records find the number of their stratum, shared with all that have the same class and groups of their
+    strongest parents; and how many strata there are."""
     strongest: dict[int, tuple[float, int]] = {}
     for table in tables:
         if len(table.parents) == 1:
             before = strongest.get(table.parents[0], (-1.0, 1))
             strength = max(before[0], table.strength)
             strongest[table.parents[0]] = (strength, max(before[1], table.parent_groups[0]))
-    chosen = sorted(strongest, key=lambda parent: -strongest[parent][0])[:STRONGEST]
-    keys: Codes = lead.astype(np.uint32)
+    found: list[tuple[int, Codes]] = [(LEAD, np.arange(classes))]
     total = classes
-    for parent in chosen:
+    for parent in sorted(strongest, key=lambda parent: -strongest[parent][0])[:STRONGEST]:
         groups = strongest[parent][1]
-        if parent == model.lead or total * groups > _MOST_STRATA:
-            continue
-        keys = keys * np.uint32(groups) + model.groupings[parent].map(groups)[drawn[parent]]
-        total *= groups
-    return keys, total
+        if parent != model.lead and total * groups <= _MOST_STRATA:
+            found.append((parent, model.groupings[parent].map(groups).astype(np.uint32) * np.uint32(total)))
+            total *= groups
+    return found, total
 
 
 def _draw_inside(
@@ -279,5 +270,5 @@ def _draw_inside(
     inside = (given[:, None, :] * mask[None]).reshape(-1, given.shape[1])
     empty = inside.sum(axis=1) <= 0
     inside[empty] = np.tile(mask, (len(given), 1))[empty]
-    keys = lead.astype(np.uint16) * np.uint16(refined) + groups
-    return draw_rows(inside, keys, _uniforms(keys, len(inside), dice, engine))
+    keys = lead.astype(np.uint32) * np.uint32(refined) + groups
+    return engine.draw_rows(inside, keys, _words(dice))

@@ -22,6 +22,9 @@ DRAFT = 15_000
 """Drawn records that the model is fitted on."""
 
 CUT_BACKS = (4, 16, 64)
+SLICE = 1 << 18
+"""Records whose labels are computed together."""
+
 COMPILED_FROM = 2_000
 
 
@@ -81,8 +84,12 @@ class Labels:
         levels = tuple((cut_back(parents, most), label_fit.JOINT) for most in CUT_BACKS if most < len(parents))
         block = Block(tree.locate(self._draft), noisy.astype(np.float64), variance, levels, label_fit.JOINT)
         final = label_fit.fit([*self._blocks, block], sums, self._first)
-        rows = [*self._rows(cells), tree.locate(cells)]
-        return label_fit.redraw(final.probability(label_fit.stack(rows, final.starts), sums), dice)
+        probability = np.empty(len(cells[0]))
+        for first in range(0, len(probability), SLICE):
+            part = [column[first : first + SLICE] for column in cells]
+            rows = label_fit.stack([*self._rows(part), tree.locate(part)], final.starts)
+            probability[first : first + SLICE] = final.probability(rows, sums)
+        return label_fit.redraw(probability, dice)
 
     def _fit_tables(self, cells: Sequence[Codes]) -> list[Codes]:
         """Fits the model to the tables alone; gives the drafted records' cells in them."""

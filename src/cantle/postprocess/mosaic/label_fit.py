@@ -209,7 +209,7 @@ def scatter(values: Floats, rows: Codes, cells: int) -> Floats:
 
 def redraw(probability: Floats, dice: Dice) -> Codes:
     """Labels with these probabilities by systematic sampling along the sorted probabilities."""
-    order = np.argsort(probability, kind="stable")
+    order = np.argsort((probability * 65535).astype(np.uint16), kind="stable")  # close enough, and much quicker
     running = np.floor(np.cumsum(probability[order]) + dice.random())
     labels = np.zeros(len(order), dtype=np.uint8)
     labels[order] = np.diff(running, prepend=0.0) > 0.5
