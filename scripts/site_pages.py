@@ -62,6 +62,11 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     return linked(markdown.replace(REPORTS, "\n".join(rows)), SOURCES.get(name, f"docs/{name}"))
 
 
+def on_post_page(output: str, **_: object) -> str:
+    """Names the theme's search box for screen readers."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
+
+
 def on_post_build(config: MkDocsConfig) -> None:
     """Writes llms.txt and the pages as Markdown beside those as HTML; refuses pages that load from other hosts."""
     from mkdocs.exceptions import PluginError

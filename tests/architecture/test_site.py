@@ -54,7 +54,8 @@ def test_llms_txt_lists_the_navigation_with_a_sentence_for_each_page() -> None:
 def test_no_page_asks_for_fonts_or_scripts_of_other_hosts() -> None:
     """What is built is looked at in a browser; these settings are what keeps it so."""
     assert CONFIG["theme"]["font"] is False
-    assert not {"extra_javascript", "extra_css", "repo_url"} & CONFIG.keys()
+    assert not {"extra_javascript", "repo_url"} & CONFIG.keys()
+    assert all((ROOT / "docs" / name).is_file() for name in CONFIG["extra_css"])
     for page in NAMES:
         assert not re.search(r"!\[[^\]]*\]\(https?:|<(img|script|iframe|link)\b|```mermaid", SITE["text_of"](page)), (
             page
