@@ -5,12 +5,14 @@
   So the same Markdown works on a code host and on the site.
 * The page `gallery.md` gets reports that scripts/gallery.py makes during the build. CANTLE_GALLERY_DATA may name a
   folder of public data sets to show as well.
+* The page `schema-keys.md` gets tables of the keys in the JSON Schema of schema files, `cantle.schema.json`.
 * `llms.txt` lists the pages of the navigation, and each page is also there as Markdown.
 * The build fails if a page would load anything from another host.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
@@ -36,7 +38,7 @@ PAGES = {
 """File of the repository -> page of the site."""
 SOURCES = {page: source for source, page in PAGES.items()}
 LINK = re.compile(r"\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]*)(#[^)\s]*)?\)")
-REPORTS = "<!-- reports -->"
+REPORTS, KEYS = "<!-- reports -->", "<!-- schema keys -->"
 LOADS = re.compile(r"""<(?:script|img|iframe|link|source)\b[^>]*\b(?:src|srcset|href)=["']?(?:https?:)?//[^>]*>""")
 IMPORTS = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//[^)"';]*""")
 
@@ -52,14 +54,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     for report in gallery():
         files.append(File.generated(config, f"gallery/{report.name}.html", content=report.html))
+    files.append(File.generated(config, "cantle.schema.json", content=json.dumps(schema_of_schemas(), indent=2)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Turns links between files into links between pages, and lists the reports of the gallery."""
-    name = page.file.src_uri
+    """Turns links between files into links between pages, and fills in reports and keys."""
+    markdown = linked(markdown, source_of(page.file.src_uri))
     rows = [f"* [{report.title}](gallery/{report.name}.html): {report.release}" for report in gallery()]
-    return linked(markdown.replace(REPORTS, "\n".join(rows)), SOURCES.get(name, f"docs/{name}"))
+    return markdown.replace(REPORTS, "\n".join(rows)).replace(KEYS, tables_of_keys(schema_of_schemas()))
 
 
 def on_post_page(output: str, **_: object) -> str:
@@ -99,7 +102,7 @@ def linked(markdown: str, source: str) -> str:
         text, target, anchor = match[1], match[2], match[3] or ""
         file = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
         page = PAGES.get(file, file.removeprefix("docs/"))
-        is_page = file in PAGES or file.startswith("docs/") or target.startswith("gallery/")
+        is_page = file in PAGES or file.startswith("docs/")
         return f"[{text}]({page}{anchor})" if is_page else text
 
     return LINK.sub(replaced, markdown)
@@ -138,6 +141,54 @@ def foreign_loads(site: Path) -> Iterator[str]:
     for ending, pattern in ((".html", LOADS), (".html", IMPORTS), (".css", IMPORTS)):
         for path in sorted(site.rglob(f"*{ending}")):
             yield from (f"{path.name}: {match[0]}" for match in pattern.finditer(path.read_text(encoding="utf-8")))
+
+
+# ---- keys of schemas -------------------------------------------------------------------------------------------------
+
+
+def schema_of_schemas() -> dict[str, Any]:
+    """The JSON Schema of schema files."""
+    from cantle.schema.json_schema import json_schema
+
+    return json_schema()
+
+
+def tables_of_keys(schema: dict[str, Any]) -> str:
+    """The keys of tables, fields, sets and graphs that have a description, in one table for each."""
+    parts = schema["definitions"]
+    field, table = parts["field"]["properties"], parts["table"]["properties"]
+    titled = {
+        "A table": table,
+        "A field of a table": field,
+        "Constraints of a field": field["constraints"]["properties"],
+        "The dialect of a CSV file": table["dialect"]["properties"],
+        "Sets of items": parts["sets"]["properties"],
+        "A graph": parts["graph"]["properties"],
+    }
+    lines = []
+    for title, keys in titled.items():
+        described = {key: part for key, part in keys.items() if "description" in part}
+        lines += [f"## {title}", "", "| key | value | meaning |", "|---|---|---|"]
+        lines += [f"| `{key}` | {values_of(part)} | {part['description']} |" for key, part in described.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def values_of(part: dict[str, Any]) -> str:
+    """The values that a part of a JSON Schema allows, in a few words."""
+    if "anyOf" in part:
+        return ", ".join(dict.fromkeys(values_of(one) for one in part["anyOf"]))
+    if "enum" in part:
+        return ", ".join(f"`{json.dumps(value)}`".replace('"', "") for value in part["enum"])
+    names = {
+        "array": "list",
+        "object": "mapping",
+        "string": "text",
+        "boolean": "true or false",
+        "integer": "whole number",
+    }
+    types = part.get("type", "any value")
+    return ", ".join(names.get(one, one) for one in ([types] if isinstance(types, str) else types))
 
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------

@@ -73,6 +73,19 @@ def test_the_build_notices_what_a_page_would_load_from_another_host(page: str, l
     assert len(list(SITE["foreign_loads"](tmp_path))) == loads
 
 
+def test_the_page_of_schema_keys_has_every_key_that_is_described() -> None:
+    schema = SITE["schema_of_schemas"]()
+    made = SITE["tables_of_keys"](schema)
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", made, re.MULTILINE)
+    parts = [*schema["definitions"].values(), schema["definitions"]["field"]["properties"]["constraints"]]
+    described = {key for part in parts for key, value in part["properties"].items() if "description" in value}
+    assert {key for key, _, _ in rows} == described
+    assert len(re.findall(r"^\| `", made, re.MULTILINE)) == len(rows)  # no cell holds the mark between cells
+    assert ("required", "true or false") in {(key, value) for key, value, _ in rows}
+    assert SITE["KEYS"] in text("docs/schema-keys.md")
+    assert SITE["REPORTS"] in text("docs/gallery.md")
+
+
 def test_the_python_reference_has_every_public_name() -> None:
     import cantle
 
