@@ -29,11 +29,11 @@ def test_without_a_word_about_the_header_nothing_is_written(
 def test_the_header_is_used_as_said(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     (tmp_path / "t.csv").write_bytes(b"SECRET,17\rHIDDEN,18\r")
     named = cantle("init", "t.csv", "--header", "yes").out
-    assert '- name: "SECRET"' in named
+    assert '- {name: "SECRET"' in named
     assert "HIDDEN" not in named
     numbered = json.loads(cantle("init", "t.csv", "--header", "no", "--json").out)
     assert numbered["guarantee"] is True
-    assert '- name: "column_2"' in numbered["schema"]
+    assert '- {name: "column_2"' in numbered["schema"]
     assert 'dialect: {"header": false}' in numbered["schema"]
     assert "SECRET" not in numbered["schema"]
 

@@ -10,14 +10,20 @@ from typing import Annotated
 
 import typer
 
+from cantle.cli.ask import ask_about
 from cantle.cli.output import Json, print_result
 from cantle.errors import OutputError, ParameterError, raise_alone
 
 
 def init_command(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="[DATA]",
+            show_default=False,
+            help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
     ] = None,
@@ -25,6 +31,17 @@ def init_command(
     header: Annotated[
         str | None, typer.Option(metavar="yes|no", help="CSV tables: whether the first line holds column names.")
     ] = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Tables: a public description of the columns: a CSV table of name, type, min, max, values; a "
+            "Frictionless schema; SDV or SmartNoise metadata; a NIST data dictionary; DDI XML.",
+        ),
+    ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Tables: ask about each column in the terminal. No value is read.")
+    ] = False,
     infer: Annotated[
         bool,
         typer.Option(
@@ -35,28 +52,20 @@ def init_command(
 ) -> None:
     """Write a draft of a schema, with blanks (???) for what only you know.
 
-    For a table the draft lists the columns of its header, with the types that a Parquet file declares. Beside the draft
-    it writes cantle.schema.json, with which editors complete and check the schema.
+    For a table the draft lists the columns of its header, with the types that a Parquet file declares, or the columns
+    of a code book. Beside the draft it writes cantle.schema.json, with which editors complete and check the schema.
 
     Example: cantle init adult.csv --header yes -o schema.yaml
 
+    Example: cantle init --codebook variables.csv -o schema.yaml
+
     Example: cantle init baskets.dat --kind sets -o schema.yaml
     """
-    from cantle.data.draft_schema import blank_schema, draft, kind_of, needs_header
-    from cantle.errors import DataError
     from cantle.schema.json_schema import FILE_NAME
 
-    kind = kind_of(data, kind)
-    if not os.path.exists(data):
-        raise DataError(f"there is no file {data.name!r}; check the path.")
-    if infer and kind != "table":
-        raise ParameterError(f"--infer is for tables; for {kind} fill in the schema from what could occur")
-    if header is not None and not (kind == "table" and needs_header(data)):
-        raise ParameterError("--header is for tables in CSV files; leave it out")
-    if kind != "table":
-        text = blank_schema(data, kind)
-    else:
-        text = draft(data, header=_has_header(data, header, as_json) if needs_header(data) else None, infer=infer)
+    if sum((codebook is not None, ask, infer)) > 1:
+        raise ParameterError("--codebook, --ask and --infer are three ways to fill in a schema; choose one")
+    text = _draft(data, kind, header, codebook, ask, infer, as_json)
     if output is None:
         print_result(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
         return
@@ -64,8 +73,61 @@ def init_command(
     beside = output.with_name(FILE_NAME)
     if not beside.exists():
         _write_new(beside, _json_schema())
-    todo = "It was inferred from the data: NO GUARANTEE." if infer else "Fill in the blanks (???), then: cantle publish"
+    todo = _to_do(output, infer)
     print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+
+
+def _draft(
+    data: Path | None,
+    kind: str | None,
+    header: str | None,
+    codebook: Path | None,
+    ask: bool,
+    infer: bool,
+    as_json: bool,
+) -> str:
+    """The text of the draft."""
+    from cantle.data.draft_schema import blank_schema, declared_columns, draft, kind_of, needs_header, text_of
+    from cantle.errors import DataError
+    from cantle.schema.code_books import read_code_book
+
+    book = [] if codebook is None else read_code_book(codebook)
+    if data is None:
+        if codebook is None:
+            raise ParameterError("init needs DATA, whose columns it lists, or --codebook FILE, which describes them")
+        if header is not None or kind not in (None, "table"):
+            raise ParameterError("--header and --kind are about DATA; without it a code book describes a table")
+        return text_of([one.entry() for one in book])
+    kind = kind_of(data, kind)
+    if not os.path.exists(data):
+        raise DataError(f"there is no file {data.name!r}; check the path.")
+    for name, given in (("--infer", infer), ("--ask", ask), ("--codebook", codebook is not None)):
+        if given and kind != "table":
+            raise ParameterError(f"{name} is for tables; for {kind} fill in the schema from what could occur")
+    if header is not None and not (kind == "table" and needs_header(data)):
+        raise ParameterError("--header is for tables in CSV files; leave it out")
+    if kind != "table":
+        return blank_schema(data, kind)
+    named = _has_header(data, header, as_json) if needs_header(data) else None
+    if ask:
+        columns, dialect = declared_columns(data, named)
+        return text_of(ask_about(columns), dialect=dialect)
+    return draft(data, header=named, infer=infer, book=book)
+
+
+def _to_do(output: Path, infer: bool) -> str:
+    """What is left to do with a draft."""
+    from cantle.errors import SchemaError
+    from cantle.schema import load_schema
+
+    if infer:
+        return "It was inferred from the data: NO GUARANTEE."
+    try:
+        load_schema(output)
+    except SchemaError as error:
+        blanks = len(error.problems)
+        return f"Fill in the blanks (???) of {blanks} column{'s' * (blanks != 1)}, then: cantle publish"
+    return "It is complete; read it through, then: cantle publish"
 
 
 def _has_header(data: Path, given: str | None, as_json: bool) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from collections.abc import Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from cantle.data.tables import PARQUET, column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
 from cantle.schema.canonical_json import JSON
+from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.declared_values import plain
 from cantle.schema.json_schema import EDITOR_LINE
 from cantle.schema.table import BLANK, Dialect, Field, TableSchema
@@ -34,11 +36,19 @@ Column = tuple[str, str | None, Known]  # name, type, what is known of it
 _INTRO = f"""\
 # A schema says what is public about a table. Fill in every {BLANK} from what could occur
 # (a code book, the law, common sense), never from the data: bounds and categories are published.
+# `cantle plan`, `check` and `publish` list everything that is still blank or wrong, with its line.
 #
-#   type        integer, number (needs step), string (needs categories), boolean, date, datetime (needs step)
-#   role        target: the column a classifier will predict;  identifier: never read
-#   constraints minimum and maximum: values outside are clamped;  required: true drops records without a value
-#   unknown     what an undeclared category becomes: null (default), drop, or one of the categories
+#   {{name: age, type: integer, constraints: {{minimum: 0, maximum: 110}}}}            values outside are clamped
+#   {{name: weight, type: number, step: 0.1, constraints: {{minimum: 0, maximum: 300}}}}   step: precision
+#   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
+#   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
+#   {{name: ssn, role: identifier}}                               never published
+#
+#   role: target              the column a classifier will predict
+#   constraints               required: true drops records without a value. Without it null is a value of its own,
+#                             and noise may invent a few nulls in a column that has none
+#   unknown                   what an undeclared category becomes: null (default), drop, or one of the categories
+#   categoriesOrdered: true   the order of the categories means something
 #   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
 #
 # One record is protected. If people may have several, protect persons: unit: {{person: COLUMN, max_records: 3}}
@@ -52,13 +62,6 @@ _WARNING = """\
 # to what could occur, and only then remove the line `guarantee: none`.
 guarantee: none
 """
-_HINTS = {
-    "minimum": "lowest value that could occur, whether or not it does",
-    "maximum": "highest value that could occur, whether or not it does",
-    "number": "precision worth keeping, such as 0.1",
-    "datetime": "precision worth keeping, such as 15min, 1h or 1d",
-    "categories": 'every value that could occur, as ["a", "b"]; categoriesOrdered: true if their order means something',
-}
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
 _MANY = 1000  # an inferred column with more distinct texts than this becomes an identifier
 _MOST_DECIMALS = 6
@@ -71,46 +74,64 @@ def needs_header(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() not in PARQUET
 
 
-def draft(path: str | os.PathLike[str], *, header: bool | None = None, infer: bool = False) -> str:
-    """Text of a commented YAML schema for a CSV or Parquet file; `header`: whether a CSV file starts with names."""
+def draft(
+    path: str | os.PathLike[str],
+    *,
+    header: bool | None = None,
+    infer: bool = False,
+    book: Sequence[BookColumn] = (),
+) -> str:
+    """Text of a commented YAML schema for a CSV or Parquet file; `header`: whether a CSV file starts with names.
+
+    What a code book says of a column is used; columns that it does not have stay blank.
+    """
     columns, dialect = _declared(Path(path), header)
     marks = [""]
     if infer:
         columns, marks = _inferred(path, [name for name, _, _ in columns], dialect)
-    fields = "fields:\n" + "".join(_entry(*one) for one in columns)
+    known = {one.name: one.entry() for one in book}
+    fields = [known.get(name) or _entry(name, kind, facts) for name, kind, facts in columns]
+    return text_of(fields, marks, dialect, inferred=infer)
+
+
+def text_of(
+    fields: Sequence[Mapping[str, JSON]],
+    marks: Sequence[str] = ("",),
+    dialect: Dialect | None = None,
+    inferred: bool = False,
+) -> str:
+    """The text of a schema with one line per field."""
+    dialect = dialect or Dialect()
+    listed = "fields:\n" + "".join(f"  - {_flow(one)}\n" for one in fields)
     if not dialect.header:
-        fields = _NO_HEADER + fields
-    parts = [EDITOR_LINE + _INTRO, *([_WARNING] if infer else []), fields]
+        listed = _NO_HEADER + listed
+    parts = [EDITOR_LINE + _INTRO, *([_WARNING] if inferred else []), listed]
     parts.append(f'missingValues: {_json(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if dialect != Dialect():
         parts.append(f"dialect: {_json(dialect.to_dict())}\n")
     return "\n".join(parts)
 
 
-def _entry(name: str, kind: str | None, known: Known) -> str:
-    """One field as YAML."""
-    lines = [f"  - name: {_json(name)}"]
-    if known.get("role"):
-        lines.append("    role: identifier  # no values, or too many different ones, to publish as categories")
-    elif kind is None:
-        lines.append(f"    type: {BLANK}  # integer, number, string, boolean, date, datetime; or role: identifier")
-        lines.append(f"    # then constraints, step or categories; for example, with {BLANK} where a value goes:")
-        lines += ["    constraints:", f"      minimum: {BLANK}", f"      maximum: {BLANK}"]
-    else:
-        lines += [f"    type: {kind}", *_details(kind, known)]
-    return "\n".join(lines) + "\n"
-
-
-def _details(kind: str, known: Known) -> list[str]:
-    def line(key: str, hint: str) -> str:
-        return f"{key}: {_json(known[key]) if key in known else f'{BLANK}  # {_HINTS[hint]}'}"
-
+def _entry(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
+    """One field: what is known of it, and blanks."""
+    if known.get("role"):  # no values, or too many different ones, to publish as categories
+        return {"name": name, "role": "identifier"}
+    if kind is None:
+        return {"name": name, "type": BLANK}
     if kind == "string":
-        return [f"    {line('categories', 'categories')}"]
+        return {"name": name, "type": kind, "categories": known.get("categories", BLANK)}
     if kind == "boolean":
-        return []
-    step = [f"    {line('step', kind)}"] if kind in _HINTS else []
-    return [*step, "    constraints:", *(f"      {line(key, key)}" for key in ("minimum", "maximum"))]
+        return {"name": name, "type": kind}
+    step: dict[str, JSON] = {"step": known.get("step", BLANK)} if kind in ("number", "datetime") else {}
+    bounds: dict[str, JSON] = {key: known.get(key, BLANK) for key in ("minimum", "maximum")}
+    return {"name": name, "type": kind, **step, "constraints": bounds}
+
+
+def _flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
+    """A value on one line, with plain keys; a blank needs quotes there."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_flow(one, name)}" for name, one in value.items()) + "}"
+    return str(value) if key in ("type", "role") and value != BLANK else _json(value)
 
 
 def _json(value: object) -> str:
@@ -120,6 +141,12 @@ def _json(value: object) -> str:
 
 
 # ------------------------------------------------------------------------------ what the file itself declares
+
+
+def declared_columns(path: Path, has_header: bool | None) -> tuple[list[tuple[str, str | None]], Dialect]:
+    """Name and type (where the file declares one) of each column, and the dialect; no value is read."""
+    columns, dialect = _declared(path, has_header)
+    return [(name, kind) for name, kind, _ in columns], dialect
 
 
 def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialect]:

@@ -1,0 +1,127 @@
+"""What is known of a column from a code book, and the entry of a schema that this makes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import BLANK, plain
+
+_TYPES = {
+    "integer": "int integer int8 int16 int32 int64 uint8 uint16 uint32 uint64 long bigint smallint tinyint whole count",
+    "number": "float float32 float64 double real decimal number numerical numeric continuous contin",
+    "string": "str string text char character varchar object categorical category factor nominal ordinal code discrete",
+    "boolean": "bool boolean logical binary",
+    "date": "date",
+    "datetime": "datetime timestamp datetime64 time",
+}
+_KIND = {word: kind for kind, words in _TYPES.items() for word in words.split()}
+_VAGUE = {"number", "numerical", "numeric"}
+"""Words for numbers that may all be whole."""
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})")
+
+
+@dataclass(kw_only=True)
+class BookColumn:
+    """One column of a code book. `type` is as people write it; `required` and the rest only where the book says so."""
+
+    name: str
+    type: str | None = None
+    minimum: JSON = None
+    maximum: JSON = None
+    step: JSON = None
+    categories: list[str] | None = None
+    ordered: bool = False
+    required: bool = False
+    role: str | None = None
+    missing: tuple[str, ...] = ()
+    format: str | None = None
+    hierarchy: str | None = None
+
+    def entry(self) -> dict[str, JSON]:
+        """The field of a schema, with blanks where a type needs something that is not known."""
+        if self.role == "identifier":
+            return {"name": self.name, "role": "identifier"}
+        kind = self._kind()
+        made: dict[str, JSON] = {"name": self.name, "type": kind or BLANK}
+        constraints: dict[str, JSON] = {}
+        if self.role:
+            made["role"] = self.role
+        if kind in ("date", "datetime") and self.format:
+            made["format"] = self.format
+        if self.categories:
+            made["categories"] = self._categories(kind)
+            if self.ordered:
+                made["categoriesOrdered"] = True
+        elif self.hierarchy:
+            made["hierarchy"] = self.hierarchy
+        elif kind == "string":
+            made["categories"] = BLANK
+        elif kind in ("integer", "number", "date", "datetime"):
+            constraints = {"minimum": _or_blank(self.minimum), "maximum": _or_blank(self.maximum)}
+            if kind in ("number", "datetime") or self.step is not None:
+                made["step"] = self.step if self.step is not None else self._decimals() or BLANK
+        if self.missing:
+            made["missingValues"] = ["", *self.missing]
+        if self.required:
+            constraints["required"] = True
+        return {**made, "constraints": constraints} if constraints else made
+
+    def _kind(self) -> str | None:
+        """The type of a schema; a list of values makes a category, whatever they look like."""
+        word = re.sub(r"[\s(].*", "", (self.type or "").strip().lower())
+        kind = _KIND.get(word)
+        if kind == "boolean" and (not self.categories or {one.lower() for one in self.categories} <= {"true", "false"}):
+            self.categories = None
+            return kind
+        if self.categories:
+            whole = all(_WHOLE.fullmatch(one) for one in self.categories)
+            return "integer" if whole and kind != "string" else "string"
+        if self.hierarchy:
+            return "string"
+        bounds = [bound for bound in (self.minimum, self.maximum) if bound is not None]
+        whole = bool(bounds) and self.step is None and all(_WHOLE.fullmatch(str(bound)) for bound in bounds)
+        if (kind is None or word in _VAGUE or word in ("object", "character")) and whole:
+            return "integer"
+        return "number" if kind is None and bounds and self._decimals() is not None else kind
+
+    def _categories(self, kind: str | None) -> list[JSON]:
+        assert self.categories is not None
+        return [int(one) if kind == "integer" else one for one in dict.fromkeys(self.categories)]
+
+    def _decimals(self) -> JSON:
+        """The step that the bounds are written in, if they are decimals."""
+        try:
+            parts = [
+                Decimal(str(bound)).as_tuple().exponent for bound in (self.minimum, self.maximum) if bound is not None
+            ]
+        except InvalidOperation:
+            return None
+        least = min((int(one) for one in parts if isinstance(one, int)), default=0)
+        return float(Decimal(1).scaleb(least)) if -6 <= least < 0 else None
+
+
+def _or_blank(value: JSON) -> JSON:
+    return BLANK if value is None else plain(value)
+
+
+def number_of(value: object) -> JSON:
+    """A bound as a code book writes it: a number where it is one, otherwise the text; None where there is none."""
+    if value is None or isinstance(value, bool) or not str(value).strip():
+        return None
+    if isinstance(value, int | float):
+        return value
+    text = str(value).strip()
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if re.fullmatch(r"-?\d{1,15}\.\d{1,15}", text) else text
+
+
+def truth_of(value: object) -> bool | None:
+    """What a code book means by yes, no, true, 0, ..."""
+    word = str(value).strip().lower()
+    return {"yes": True, "true": True, "1": True, "y": True, "x": True}.get(
+        word, False if word in ("no", "false", "0", "n") else None
+    )

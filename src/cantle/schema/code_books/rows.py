@@ -1,0 +1,76 @@
+"""Code books that are tables: one row per column, or one row per value of a column."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+from cantle.errors import ParameterError, raise_alone
+from cantle.schema.code_books.columns import BookColumn, number_of, truth_of
+
+_HEADS = {
+    "name": "name variable column field var varname variable_name column_name field_name",
+    "type": "type datatype data_type dtype kind vartype",
+    "min": "min minimum lowest lower low",
+    "max": "max maximum highest upper high",
+    "values": "values categories codes levels allowed enum value code allowed_values",
+    "required": "required mandatory not_null",
+    "nullable": "nullable optional null",
+    "step": "step precision resolution",
+    "role": "role",
+    "missing": "missing missing_values missingvalues na",
+    "format": "format date_format",
+    "hierarchy": "hierarchy groups",
+}
+_HEAD = {word: key for key, words in _HEADS.items() for word in words.split()}
+_RANGE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(?:\.\.+|to|–|-)\s*(-?\d+(?:\.\d+)?)\s*")
+
+
+def table_columns(text: str, name: str) -> list[BookColumn]:
+    """The columns that a table describes; rows of the same name add values."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    mark = max(",;\t|", key=lines[0].count)
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=mark) if any(cell.strip() for cell in row)]
+    except csv.Error:
+        raise_alone(ParameterError(f"the code book {name!r} is not a CSV table; check its quotes"))
+    keys = [_HEAD.get(re.sub(r"[\s\-]+", "_", head.strip().lower())) for head in rows[0]] if rows else []
+    if "name" not in keys:
+        return []
+    columns: dict[str, BookColumn] = {}
+    last = ""
+    for row in rows[1:]:
+        cells = {key: cell.strip() for key, cell in zip(keys, row, strict=False) if key and cell.strip()}
+        last = cells.get("name", last)  # in books with a row per value, the name often stands in the first row only
+        if last:
+            _add(columns.setdefault(last, BookColumn(name=last)), cells)
+    return list(columns.values())
+
+
+def _add(column: BookColumn, cells: dict[str, str]) -> None:
+    column.type = column.type or cells.get("type")
+    column.ordered = column.ordered or (column.type or "").lower() == "ordinal"
+    for key, given in (("minimum", "min"), ("maximum", "max"), ("step", "step")):
+        if given in cells:
+            setattr(column, key, number_of(cells[given]))
+    column.format, column.hierarchy = cells.get("format", column.format), cells.get("hierarchy", column.hierarchy)
+    role = cells.get("role", "").lower()
+    column.role = role if role in ("target", "identifier") else column.role
+    column.role = "identifier" if (column.type or "").lower() in ("id", "identifier") else column.role
+    column.required |= truth_of(cells.get("required", "")) is True or truth_of(cells.get("nullable", "")) is False
+    column.missing = (*column.missing, *_split(cells.get("missing", "")))
+    values = cells.get("values", "")
+    span = _RANGE.fullmatch(values)
+    if span and column.minimum is None and column.maximum is None:
+        column.minimum, column.maximum = (number_of(one) for one in span.groups())
+    elif values:
+        column.categories = [*(column.categories or []), *_split(values)]
+
+
+def _split(values: str) -> list[str]:
+    """The values in a cell, separated by |, ; or commas; of `1 = male` the code."""
+    mark = next((mark for mark in "|;," if mark in values), "|")
+    codes = (re.split(r"\s*=\s*", one.strip(), maxsplit=1) for one in values.split(mark))
+    return [
+        code[0] if code[0] and not code[0].endswith(("<", ">", "!")) else "=".join(code) for code in codes if any(code)
+    ]
