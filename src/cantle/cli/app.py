@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cantle.cli.audit import audit_command
+from cantle.cli.config import chosen, needed
 from cantle.cli.internal import check_command, evaluate_command
 from cantle.cli.lab import bench_command
 from cantle.cli.ledger import ledger_app
@@ -27,6 +28,8 @@ from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from cantle.release import Release
+
+_NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
 app = typer.Typer(
     name="cantle",
@@ -153,11 +156,17 @@ def publish_command(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges.")
     ],
-    schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
-    epsilon: Annotated[str, typer.Option(help="The whole privacy budget of this release.")],
-    method: Annotated[str, typer.Option(help="auto, mosaic, rps, diffgen, baskets, diffpart or degrees.")] = "auto",
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="A new folder.")] = Path("release"),
-    engine: Annotated[str, typer.Option(help="memory, duckdb, spark or database.")] = "memory",
+    schema: Annotated[
+        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The whole privacy budget of this release.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="A new folder. Default: release.")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="memory (default), duckdb, spark or database.")] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory limit of engine duckdb, such as 4GB.")
     ] = None,
@@ -194,6 +203,8 @@ def publish_command(
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
 
+    What cantle.toml in the working folder says (schema, epsilon, out, ledger, dataset, …) need not be given.
+
     Parameters that --set takes, besides preset=paper (docs/reference.md has all):
 
     mosaic: accuracy_share.
@@ -213,6 +224,11 @@ def publish_command(
     from cantle.trusted.budget import NANO
 
     parameters = settings_of(settings)
+    public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
+    method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
+    memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
+    ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")
+    folder = Path(chosen(None if output is None else str(output), "out", "release"))
     own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
     reserved = (own | {"insecure_seed"}) & set(parameters)
     if reserved:
@@ -221,8 +237,8 @@ def publish_command(
     with _stoppable(), progress():
         order = preflight(
             data,
-            schema,
-            epsilon=epsilon,
+            public,
+            epsilon=budget,
             method=method,
             preset=str(parameters.pop("preset", "default")),
             engine=engine,
@@ -233,14 +249,14 @@ def publish_command(
             nodes=nodes,
             insecure_seed=insecure_seed,
             parameters=parameters,
-            output=output,
+            output=folder,
             stored_as=form,
         )
         if dry_run:
             guess = records or order.method.parameters().get("records")
             if guess is None:
                 raise ParameterError("--dry-run needs --records N: about how many there are, from public knowledge")
-            show_plans(make_plans(schema, int(guess), [epsilon], None, method, shared), as_json)
+            show_plans(make_plans(public, int(guess), [budget], None, method, shared), as_json)
             return
         if records is not None:
             raise ParameterError("--records is for --dry-run; a public number of records is --set records=N")
@@ -250,17 +266,17 @@ def publish_command(
             note_caution(spent)
         release = carry_out(order)
         with noting_the_charge(release.ticket):
-            release.save(output, data=form)
-    for note in release.notes:
+            release.save(folder, data=form)
+    for note in (*release.notes, *([] if ledger else [_NO_LEDGER])):
         print(f"note: {note}", file=sys.stderr)
     from cantle.release.show import facts, overview
 
     def show() -> None:
-        print(f"wrote {output}/")
+        print(f"wrote {folder}/")
         for name, value in overview(release):
             print(f"  {name:10} {value}")
 
-    print_result(as_json, {"release": str(output), **facts(release)}, show)
+    print_result(as_json, {"release": str(folder), **facts(release)}, show)
 
 
 app.command("init")(init_command)

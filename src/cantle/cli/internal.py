@@ -9,13 +9,16 @@ from typing import Annotated
 
 import typer
 
+from cantle.cli.config import needed
 from cantle.cli.output import Json, print_result
 from cantle.errors import OutputError, ParameterError, raise_alone
 
 
 def check_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A file: a table, sets of items, or edges.")],
-    schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
+    schema: Annotated[
+        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
+    ] = None,
     limit: Annotated[
         str,
         typer.Option(metavar="SHARE", help="Exit with 1 if a larger share of values or records is changed or lost."),
@@ -41,10 +44,10 @@ def check_command(
     from cantle.internal.check import check, conclusion, limit_of
     from cantle.schema import load_schema
 
-    most = limit_of(limit)
+    most, public = limit_of(limit), needed(schema, "schema", "--schema")
     target = None if output is None else internal_file(output, (".json", ".txt"))
     warn()
-    checked = check(data, load_schema(schema), nodes)
+    checked = check(data, load_schema(public), nodes)
     good, words = conclusion(checked, most)
     facts = {"internal": WARNING, "ok": good, "limit": most, "conclusion": words, **checked.to_dict()}
 

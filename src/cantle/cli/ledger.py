@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cantle.cli.config import needed
 from cantle.cli.output import Json, print_result, table
 
 if TYPE_CHECKING:
@@ -15,34 +16,34 @@ ledger_app = typer.Typer(
     help="Keep account of what each data set has spent, across releases.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Where = Annotated[str, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
-Name = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
+Where = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
+Name = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
 AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
 
 _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "not recorded")
 
 
 @ledger_app.command("create")
-def create_command(ledger: Where, as_json: Json = False) -> None:
+def create_command(ledger: Where = None, as_json: Json = False) -> None:
     """Make a ledger without caps. An existing ledger stays as it is. `publish` charges only existing ledgers.
 
     Example: cantle ledger create --ledger ledger.db
     """
     from cantle.trusted.ledger import Ledger
 
-    Ledger(ledger).create()
+    Ledger(_path(ledger)).create()
     print_result(as_json, {"ledger": "ready"}, lambda: print("the ledger is ready"))
 
 
 @ledger_app.command("show")
-def show_command(ledger: Where, dataset: AnyName = None, as_json: Json = False) -> None:
+def show_command(ledger: Where = None, dataset: AnyName = None, as_json: Json = False) -> None:
     """Show what data sets have spent, and what is left of their caps.
 
     Example: cantle ledger show --ledger ledger.db
     """
     from cantle.trusted.ledger import Ledger
 
-    book = Ledger(ledger)
+    book = Ledger(_path(ledger))
     accounts = book.accounts() if dataset is None else [book.account(dataset)]
     rows = [_row(account) for account in accounts]
     print_result(as_json, {"datasets": [account.to_dict() for account in accounts]}, lambda: table("", _SHOWN, rows))
@@ -51,8 +52,8 @@ def show_command(ledger: Where, dataset: AnyName = None, as_json: Json = False) 
 @ledger_app.command("cap")
 def cap_command(
     epsilon: Annotated[str, typer.Argument(metavar="N", help="The largest total epsilon of the data set.")],
-    ledger: Where,
-    dataset: Name,
+    ledger: Where = None,
+    dataset: Name = None,
     as_json: Json = False,
 ) -> None:
     """Set the largest total epsilon that a data set may ever spend. Makes the ledger if it does not exist.
@@ -61,12 +62,12 @@ def cap_command(
     """
     from cantle.trusted.ledger import Ledger
 
-    account = Ledger(ledger).cap(dataset, epsilon)
+    account = Ledger(_path(ledger)).cap(_name(dataset), epsilon)
     print_result(as_json, account.to_dict(), lambda: table("", _SHOWN, [_row(account)]))
 
 
 @ledger_app.command("history")
-def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None:
+def history_command(ledger: Where = None, dataset: Name = None, as_json: Json = False) -> None:
     """List every charge to a data set, what became of it, and every cap that was set.
 
     Example: cantle ledger history --ledger ledger.db --dataset patients
@@ -74,7 +75,7 @@ def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None
     from cantle.trusted.budget import words_of
     from cantle.trusted.ledger import Ledger
 
-    account = Ledger(ledger).account(dataset)
+    account = Ledger(_path(ledger)).account(_name(dataset))
     caps = [{"time": time, "cap": words_of(nano), "cap_nano": nano} for time, nano in account.caps]
 
     def show() -> None:
@@ -91,6 +92,14 @@ def history_command(ledger: Where, dataset: Name, as_json: Json = False) -> None
 
     facts = account.to_dict() | {"entries": [entry.to_dict() for entry in account.entries], "caps": caps}
     print_result(as_json, facts, show)
+
+
+def _path(ledger: str | None) -> str:
+    return needed(ledger, "ledger", "--ledger")
+
+
+def _name(dataset: str | None) -> str:
+    return needed(dataset, "dataset", "--dataset")
 
 
 def _row(account: Account) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cantle.cli.config import chosen, needed
 from cantle.cli.output import Json, print_result, table
 from cantle.cli.settings import Scalar, settings_of
 from cantle.errors import ParameterError
@@ -23,7 +24,9 @@ Records = Annotated[
 
 
 def plan_command(
-    schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")],
+    schema: Annotated[
+        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
+    ] = None,
     epsilons: Annotated[
         list[str] | None, typer.Argument(metavar="[EPSILON]...", help="More values, for comparison.")
     ] = None,
@@ -35,7 +38,9 @@ def plan_command(
             metavar="ERROR", help='Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".'
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="auto, mosaic, rps, diffgen, baskets, diffpart or degrees.")] = "auto",
+    method: Annotated[
+        str | None, typer.Option(help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.")
+    ] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
@@ -50,10 +55,13 @@ def plan_command(
     parameters = settings_of(settings)
     if records is None:
         raise ParameterError("plan needs --records N: about how many records there are, from public knowledge")
+    public, method = Path(needed(schema, "schema", "--schema")), chosen(method, "method", "auto")
     values = [*([epsilon] if epsilon is not None else []), *(epsilons or [])]
+    if not values and want is None:
+        values = [one for one in (chosen(None, "epsilon"),) if one is not None]
     if bool(values) == (want is not None):
         raise ParameterError('plan takes either --epsilon E (and more values after it) or --want "one-way 0.5%"')
-    show_plans(make_plans(schema, records, values, want, method, parameters), as_json)
+    show_plans(make_plans(public, records, values, want, method, parameters), as_json)
 
 
 def make_plans(

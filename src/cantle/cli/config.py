@@ -1,0 +1,61 @@
+"""Defaults of commands: `cantle.toml` in the working folder, and the environment variable CANTLE_LEDGER.
+
+An option on the command line goes before `cantle.toml`, and `cantle.toml` before the environment.
+
+    schema = "schema.yaml"
+    epsilon = 0.5
+    out = "release"
+    ledger = "ledger.db"
+    dataset = "patients"
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import overload
+
+from cantle.errors import ParameterError, raise_alone
+
+FILE = "cantle.toml"
+LEDGER_VARIABLE = "CANTLE_LEDGER"
+KEYS = ("schema", "epsilon", "method", "out", "engine", "memory", "table", "format", "ledger", "dataset")
+
+
+def defaults() -> dict[str, str]:
+    """What the working folder and the environment say, as the options of commands would."""
+    made = {"ledger": os.environ[LEDGER_VARIABLE]} if os.environ.get(LEDGER_VARIABLE) else {}
+    path = Path(FILE)
+    if not path.exists():
+        return made
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)  # budgets are exact decimals
+    except tomllib.TOMLDecodeError as broken:
+        raise_alone(ParameterError(f"{FILE} is not valid TOML: {broken}"))
+    except (OSError, ValueError):
+        raise_alone(ParameterError(f"{FILE} cannot be read as UTF-8 text; check it and its permissions"))
+    for key, value in document.items():
+        if key not in KEYS:
+            raise ParameterError(f"{FILE}: key {key!r} is not known; use {', '.join(KEYS)}")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise ParameterError(f'{FILE}: {key} is neither a text nor a number; write {key} = "…"')
+        made[key] = str(value)
+    return made
+
+
+@overload
+def chosen(option: str | None, key: str) -> str | None: ...
+@overload
+def chosen(option: str | None, key: str, otherwise: str) -> str: ...
+def chosen(option: str | None, key: str, otherwise: str | None = None) -> str | None:
+    """The value of an option: as given, or the default of the working folder or the environment, or another."""
+    return option if option is not None else defaults().get(key, otherwise)
+
+
+def needed(option: str | Path | None, key: str, flag: str) -> str:
+    """The same for an option without which a command cannot run."""
+    made = chosen(None if option is None else str(option), key)
+    if made is None:
+        raise ParameterError(f'{flag} is missing; give it, or write {key} = "…" in {FILE}')
+    return made
