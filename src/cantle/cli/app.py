@@ -24,6 +24,7 @@ from cantle.cli.release import apply_command, graph_command, sample_command, sho
 from cantle.cli.report import report_command, write_report
 from cantle.cli.schema import init_command, schema_command
 from cantle.cli.settings import settings_of
+from cantle.cli.studio import studio_command
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -291,6 +292,7 @@ app.command("graph")(graph_command)
 app.command("apply")(apply_command)
 app.command("evaluate")(evaluate_command)
 app.command("report")(report_command)
+app.command("studio")(studio_command)
 
 
 @app.command("reproduce")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
@@ -51,25 +52,38 @@ def table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]])
 
 @contextmanager
 def progress() -> Iterator[None]:
-    """Shows phases and levels on stderr while a command runs; silent if stderr is not a terminal."""
+    """Shows phases and levels on stderr while a command runs; silent if stderr is not a terminal.
+
+    With CANTLE_PROGRESS=lines it prints one line per phase instead, for a program that started the command.
+    """
+    if os.environ.get("CANTLE_PROGRESS") == "lines":
+        with _each_phase(lambda words: print(f"progress: {words}", file=sys.stderr, flush=True)):
+            yield
+        return
     if not sys.stderr.isatty():
         yield
         return
-    import logging
 
     from rich.console import Console
 
-    logger = logging.getLogger("cantle")
-    with Console(stderr=True).status("starting") as status:
+    with Console(stderr=True).status("starting") as status, _each_phase(status.update):
+        yield
 
-        class Show(logging.Handler):
-            def emit(self, record: logging.LogRecord) -> None:
-                status.update(record.getMessage())
 
-        handler = Show()
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
+@contextmanager
+def _each_phase(show: Callable[[str], None]) -> Iterator[None]:
+    """Hands on what the library logs about its progress: public words."""
+    import logging
+
+    class Show(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            with suppress(OSError):  # whoever listened may be gone
+                show(record.getMessage())
+
+    logger, handler = logging.getLogger("cantle"), Show()
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

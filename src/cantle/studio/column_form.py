@@ -1,0 +1,149 @@
+"""One column as a form: what a schema says about it, as texts to fill in, and back. Keys without a box stay."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+
+from cantle.schema.declared_values import BLANK
+from cantle.studio.outline_text import hierarchy_of, outline_of
+
+TYPES = ("integer", "number", "string", "boolean", "date", "datetime")
+ROLES = ("", "target", "identifier")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+_GRID = ("integer", "number", "date", "datetime")
+
+Entry = dict[str, object]
+Texts = dict[str, str]
+
+
+def form_of(entry: Mapping[str, object]) -> Texts:
+    """The boxes for a column, filled in."""
+    bounds = entry.get("constraints")
+    bounds = bounds if isinstance(bounds, Mapping) else {}
+    listed, tree = entry.get("categories", bounds.get("enum")), entry.get("hierarchy")
+    boxes = {
+        "name": entry.get("name"),
+        "type": entry.get("type"),
+        "role": entry.get("role"),
+        "format": entry.get("format"),
+        "minimum": bounds.get("minimum"),
+        "maximum": bounds.get("maximum"),
+        "step": entry.get("step", bounds.get("step")),
+        "unknown": entry.get("unknown"),
+        "hierarchy_file": tree if isinstance(tree, str) else None,
+    }
+    made = {name: _shown(value) for name, value in boxes.items()}
+    made["categories"] = "\n".join(map(_shown, listed)) if isinstance(listed, list) else _shown(listed)
+    made["hierarchy"] = outline_of(tree) if isinstance(tree, list | Mapping) else ""
+    made["ordered"] = "yes" if entry.get("categoriesOrdered") is True else ""
+    made["required"] = "yes" if bounds.get("required") is True else ""
+    return made
+
+
+def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
+    """The column as a form says; what the form left as it was is taken over exactly."""
+    kind, role = form.get("type", ""), form.get("role", "")
+    shown = form_of(before)
+    made: Entry = {key: value for key, value in before.items() if key not in _BOXES}
+    made = {"name": form.get("name") or before.get("name"), **made}
+    if role == "identifier":
+        if kind:
+            made["type"] = kind
+        return _ordered(made | {"role": role})
+    made["type"] = kind or BLANK
+    if role:
+        made["role"] = role
+    old = before.get("constraints")
+    kept = {k: v for k, v in old.items() if k not in _CONSTRAINTS} if isinstance(old, Mapping) else {}
+    constraints: Entry = dict(kept)
+    was = {**(old if isinstance(old, Mapping) else {}), **before}
+
+    def value(key: str) -> object:
+        """What was typed; exactly what was there if it is the same text."""
+        same = before.get("type") == kind and form.get(key) == shown[key] and key in was
+        return was[key] if same else _scalar(form.get(key, ""), kind)
+
+    has_list = kind == "string" or (kind == "integer" and bool(form.get("categories", "").strip()))
+    if kind in _GRID and not has_list:
+        constraints |= {key: value(key) for key in ("minimum", "maximum")}
+        if kind in ("number", "datetime") or form.get("step"):
+            made["step"] = value("step")
+    if kind in ("date", "datetime") and form.get("format"):
+        made["format"] = form["format"]
+    if has_list:
+        made |= _categories(form, before, shown, kind)
+    if form.get("required"):
+        constraints["required"] = True
+    if constraints:
+        made["constraints"] = constraints
+    return _ordered(made)
+
+
+_BOXES = {"name", "type", "role", "format", "constraints", "step", "unknown", "categories", "categoriesOrdered"}
+_BOXES |= {"hierarchy"}
+_CONSTRAINTS = {"minimum", "maximum", "required", "enum", "step"}
+
+
+def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Texts, kind: str) -> Entry:
+    """Categories, their order and hierarchy, and what becomes of others."""
+    made: Entry = {}
+    text = form.get("categories", "")
+    if text == shown["categories"] and isinstance(before.get("categories"), list) and before.get("type") == kind:
+        made["categories"] = before["categories"]
+    else:
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        made["categories"] = [_scalar(line, kind) if kind == "integer" else line for line in lines] or BLANK
+    if form.get("ordered"):
+        made["categoriesOrdered"] = True
+    if form.get("hierarchy_file"):
+        made["hierarchy"] = form["hierarchy_file"]
+    elif form.get("hierarchy", "").strip():
+        same = form["hierarchy"] == shown["hierarchy"]
+        made["hierarchy"] = before["hierarchy"] if same else hierarchy_of(form["hierarchy"])
+    unknown = form.get("unknown", "")
+    if unknown and unknown != "null":
+        made["unknown"] = _scalar(unknown, kind) if kind == "integer" and unknown != "drop" else unknown
+    return made
+
+
+def _ordered(entry: Entry) -> Entry:
+    """Keys in the order in which people read them."""
+    first = ["name", "type", "role", "step", "format", "constraints", "categories", "categoriesOrdered", "unknown"]
+    return {key: entry[key] for key in [*first, *entry] if key in entry}
+
+
+def _shown(value: object) -> str:
+    if value is None or value == BLANK:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _scalar(text: str, kind: str) -> object:
+    """A number if it is one that JSON holds exactly, otherwise the text; a blank if there is none."""
+    text = text.strip()
+    if not text:
+        return BLANK
+    if kind in ("integer", "number") and _NUMBER.fullmatch(text):
+        with suppress(ValueError):
+            number = json.loads(text)
+            return number if json.dumps(number) == text or isinstance(number, int) else text
+    return text
+
+
+def summary_of(entry: Mapping[str, object]) -> str:
+    """A column in a few words: its bounds, or how many categories it has."""
+    boxes = form_of(entry)
+    if boxes["role"] == "identifier":
+        return "never read"
+    listed = entry.get("categories")
+    if isinstance(listed, list):
+        tree = ", hierarchy" if entry.get("hierarchy") is not None else ""
+        order = ", ordered" if boxes["ordered"] else ""
+        return f"{len(listed):,} {'category' if len(listed) == 1 else 'categories'}{order}{tree}"
+    if boxes["minimum"] or boxes["maximum"]:
+        step = f" in steps of {boxes['step']}" if boxes["step"] else ""
+        return f"{boxes['minimum'] or '?'} to {boxes['maximum'] or '?'}{step}"
+    return ""

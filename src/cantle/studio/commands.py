@@ -1,0 +1,80 @@
+"""The commands that do what the studio does: shown on every page, and run for whatever reads private records."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+LAUNCH = (sys.executable, "-P", "-c", "from cantle.cli import main; main()")
+"""How `cantle` is started; -P keeps Python from importing modules out of the project folder."""
+PROGRESS = {"CANTLE_PROGRESS": "lines"}
+
+
+def shown(arguments: Sequence[str]) -> str:
+    """A command as a person would type it.
+
+    >>> shown(["check", "my people.csv", "--schema", "schema.yaml"])
+    "cantle check 'my people.csv' --schema schema.yaml"
+    """
+    return shlex.join(["cantle", *arguments])
+
+
+def init(data: str, schema: str, kind: str, header: bool | None) -> list[str]:
+    """Draft a schema."""
+    flags = [] if header is None else ["--header", "yes" if header else "no"]
+    return ["init", data, *([] if kind == "table" else ["--kind", kind]), *flags, "-o", schema]
+
+
+def check(data: str, schema: str) -> list[str]:
+    """Compare file and schema."""
+    return ["check", data, "--schema", schema]
+
+
+def plan(schema: str, epsilon: str, records: int | None) -> list[str]:
+    """Say what a release would be like."""
+    return ["plan", "--schema", schema, "--records", str(records or "N"), "--epsilon", epsilon or "1"]
+
+
+def publish(data: str, schema: str, epsilon: str, out: str, ledger: str = "", dataset: str = "") -> list[str]:
+    """Make a release."""
+    account = ["--ledger", ledger, "--dataset", dataset] if ledger else []
+    return ["publish", data, "--schema", schema, "--epsilon", epsilon or "1", *account, "-o", out]
+
+
+def cap(most: str, ledger: str, dataset: str) -> list[str]:
+    """Set the most that a data set may spend."""
+    return ["ledger", "cap", most, "--ledger", ledger, "--dataset", dataset]
+
+
+def environment() -> dict[str, str]:
+    """The environment of a command: ours, with progress in lines."""
+    return {**os.environ, **PROGRESS}
+
+
+def run(launch: Sequence[str], arguments: Sequence[str], folder: Path, hold: int) -> tuple[int, str, str]:
+    """Runs a command to its end; gives its code, what it printed, and its complaints. `hold` is a file it keeps open.
+
+    What it printed may be private: it is passed through memory, and written nowhere.
+    """
+    done = subprocess.run(
+        [*launch, *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        pass_fds=(hold,) if os.name == "posix" else (),
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def complaint(stderr: str) -> str:
+    """The last error that a command printed; messages of commands never quote a private value."""
+    found = [line.removeprefix("error: ") for line in stderr.splitlines() if line.startswith("error: ")]
+    return found[-1] if found else "the command ended without a message"

@@ -1,0 +1,94 @@
+"""Pages that show private facts, in a red frame: what the schema does to the file, and the report beside the data."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from urllib.parse import quote
+
+from starlette.responses import HTMLResponse, Response
+
+from cantle.errors import CantleError
+from cantle.studio import commands
+from cantle.studio.guard import refusal
+from cantle.studio.look_page import DOCUMENT, look
+from cantle.studio.pages import page
+from cantle.studio.studio import Studio
+from cantle.studio.visits import Visit, go
+
+
+def run_check(studio: Studio, _: Visit) -> Response:
+    """Reads the private file by `cantle check`, on demand only; the result stays in memory."""
+    try:
+        studio.require_data()
+        arguments = commands.check(studio.data, studio.settings.schema)
+        code, printed, said = commands.run(studio.launch, [*arguments, "--json"], studio.folder, studio.private.lock)
+        found = _parsed(printed)
+        if found is None or "sections" not in found:
+            return _refused(studio, commands.complaint(said) if code else "the check gave no result")
+    except CantleError as error:
+        return _refused(studio, str(error))
+    studio.checked = found
+    return go("/internal/check")
+
+
+def _refused(studio: Studio, error: str) -> Response:
+    return page(studio, "nothing", "columns", error=error)
+
+
+def _parsed(printed: str) -> dict[str, object] | None:
+    try:
+        made = json.loads(printed)
+    except ValueError:
+        return None
+    return made if isinstance(made, dict) else None
+
+
+def show_check(studio: Studio, _: Visit) -> Response:
+    """What the last check found."""
+    if studio.checked is None:
+        return go("/columns")
+    found = [commands.check(studio.data_shown, studio.settings.schema)]
+    return page(studio, "check", "columns", commands=found, internal=True, found=studio.checked)
+
+
+def forget_check(studio: Studio, _: Visit) -> Response:
+    """Drops the result."""
+    studio.checked = None
+    return go("/columns", "forgotten")
+
+
+def make_report(studio: Studio, visit: Visit) -> Response:
+    """Makes the internal edition of the report, in the private folder."""
+    name = visit.place["name"]
+    if name not in studio.releases():
+        return refusal(404)
+    target = studio.private.new("report.internal.html")
+    try:
+        studio.require_data()
+        arguments = ["report", name, "--against", studio.data, "-o", str(target)]
+        code, _, said = commands.run(studio.launch, arguments, studio.folder, studio.private.lock)
+    except CantleError as error:
+        return look(studio, visit, str(error))
+    if code or not target.exists():
+        return look(studio, visit, commands.complaint(said))
+    before = studio.internal_reports.pop(name, None)
+    if before is not None:
+        shutil.rmtree(before.parent, ignore_errors=True)
+    studio.internal_reports[name] = target
+    return go(f"/internal/report/{quote(name)}")
+
+
+def show_report(studio: Studio, visit: Visit) -> Response:
+    """The internal edition, in its frame."""
+    name = visit.place["name"]
+    if name not in studio.internal_reports:
+        return go("/look")
+    arguments = ["report", name, "--against", studio.data_shown, "-o", "report.internal.html"]
+    return page(studio, "internal_report", "look", commands=[arguments], internal=True, name=name)
+
+
+def report_document(studio: Studio, visit: Visit) -> Response:
+    """The document for that frame."""
+    place = studio.internal_reports.get(visit.place["name"])
+    return refusal(404) if place is None else HTMLResponse(place.read_text(encoding="utf-8"), headers=DOCUMENT)

@@ -1,0 +1,125 @@
+"""A run of `cantle publish` in a process of its own: how far it is, how to stop it, and what became of it.
+
+The command charges the ledger before it opens the data. So a studio that ends, or is killed, leaves the ledger right:
+the command goes on by itself, or its charge stands without a release, as after any other run that was stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from cantle.studio.commands import complaint, environment
+
+PATIENCE = 20.0
+"""Seconds that a command has to end when it is asked to; then it is killed."""
+
+
+class Job:
+    """One run."""
+
+    def __init__(
+        self,
+        launch: Sequence[str],
+        arguments: Sequence[str],
+        folder: Path,
+        notes: Path,
+        hold: int,
+        expected: float | None = None,
+    ) -> None:
+        self.arguments, self.expected = list(arguments), expected
+        self.started, self.ended = time.monotonic(), 0.0
+        self.asked_to_stop = False
+        self.out, self.charges_before = "", 0
+        self._notes = notes
+        # Its own session: Ctrl-C in the studio's terminal ends the studio, which then ends the command in its way.
+        with notes.open("wb") as file:
+            self._process = subprocess.Popen(
+                [*launch, *arguments],
+                cwd=folder,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=file,
+                pass_fds=(hold,) if os.name == "posix" else (),
+                start_new_session=True,
+            )
+        self._watch = threading.Thread(target=self._wait, daemon=True)
+        self._watch.start()
+
+    def _wait(self) -> None:
+        self._process.wait()
+        self.ended = time.monotonic()
+
+    @property
+    def running(self) -> bool:
+        return not self.ended
+
+    @property
+    def code(self) -> int | None:
+        return self._process.returncode if self.ended else None
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return (self.ended or time.monotonic()) - self.started
+
+    @property
+    def phase(self) -> str:
+        """What it is doing, in the words of the command."""
+        said = [line.removeprefix("progress: ") for line in self._lines() if line.startswith("progress: ")]
+        return said[-1] if said else "starting"
+
+    @property
+    def remarks(self) -> list[str]:
+        """Notes and warnings of the command."""
+        return [line for line in self._lines() if line.startswith(("note: ", "warning: "))]
+
+    @property
+    def complaint(self) -> str:
+        return complaint("\n".join(self._lines()))
+
+    def _lines(self) -> list[str]:
+        try:
+            return self._notes.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left by the plan; None without a plan, or when it was wrong."""
+        if self.expected is None or self.seconds > self.expected:
+            return None
+        return self.expected - self.seconds
+
+    def stop(self) -> None:
+        """Asks the command to end, so that it removes its temporary files; kills it if it does not."""
+        self.asked_to_stop = True
+        if self.running:
+            self._process.terminate()
+            self._watch.join(PATIENCE)
+            if self.running:
+                self._process.kill()
+                self._watch.join(PATIENCE)
+
+
+class Desk:
+    """The one job at a time that a studio runs; a form that was sent twice starts one job."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._used: set[str] = set()
+        self.job: Job | None = None
+
+    def start(self, word: str, make: Callable[[], Job]) -> bool:
+        """Starts a job, unless one runs or the form with this word was used; says whether it did."""
+        with self._lock:
+            if not word or word in self._used or (self.job is not None and self.job.running):
+                return False
+            self.job = make()
+            self._used.add(word)
+            return True

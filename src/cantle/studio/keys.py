@@ -1,0 +1,42 @@
+"""The secrets of one studio: the token in its address, which works once, and the value of the cookie it is traded for.
+
+They admit a browser and touch no data, so they may come from the standard library's own source of randomness.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+
+
+class Keys:
+    """A token that opens the studio once, and the cookie of the browser that used it."""
+
+    def __init__(self, port: int) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.cookie = secrets.token_urlsafe(32)
+        # Cookies do not know ports: two studios on one machine need two names.
+        self.cookie_name = f"cantle-studio-{port}"
+        self._used = False
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return "Keys(secret)"
+
+    def redeem(self, token: str) -> bool:
+        """Whether this is the token, used for the first time."""
+        right = hmac.compare_digest(token.encode(), self.token.encode())
+        with self._lock:
+            first = not self._used
+            self._used = self._used or right
+        return right and first
+
+    def knows(self, cookie: str | None) -> bool:
+        """Whether a request carries the cookie."""
+        return cookie is not None and hmac.compare_digest(cookie.encode(), self.cookie.encode())
+
+
+def fresh_word() -> str:
+    """A word that nobody can guess, for a form that may be sent once."""
+    return secrets.token_urlsafe(16)

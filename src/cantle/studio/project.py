@@ -1,0 +1,142 @@
+"""The folder of a project: a schema, cantle.toml, a ledger and releases, as the commands read and write them.
+
+All that a person decides in the studio is in these files, so a reload, the back button or a second tab lose nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from cantle.errors import OutputError, ParameterError, raise_alone
+from cantle.studio.toml_lines import Value, with_keys
+
+SETTINGS = "cantle.toml"
+SCHEMA = "schema.yaml"
+LEDGER = "ledger.db"
+MANIFESTS = ("release.json", "NOT-PRIVATE.release.json")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What cantle.toml says. `data` and `records` are the studio's own: the commands take them as arguments."""
+
+    schema: str = SCHEMA
+    ledger: str = ""
+    dataset: str = ""
+    epsilon: str = ""
+    data: str = ""
+    kind: str = "table"
+    records: int | None = None
+
+
+class Project:
+    """The files of one project."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are now."""
+        read = self._read()
+        own = read.get("studio")
+        own = own if isinstance(own, dict) else {}
+        records = own.get("records")
+        return Settings(
+            schema=_word(read.get("schema")) or SCHEMA,
+            ledger=_word(read.get("ledger")),
+            dataset=_word(read.get("dataset")),
+            epsilon=_word(read.get("epsilon")),
+            data=_word(own.get("data")),
+            kind=_word(own.get("kind")) or "table",
+            records=records if isinstance(records, int) and records > 0 else None,
+        )
+
+    def _read(self) -> dict[str, object]:
+        try:
+            return tomllib.loads((self.folder / SETTINGS).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+            raise_alone(ParameterError(f"{SETTINGS} is not valid TOML; correct it in an editor, or remove it"))
+        except OSError as error:
+            raise_alone(OutputError(f"cannot read {SETTINGS}: {error.strerror}"))
+
+    def set(self, **values: Value | None) -> None:
+        """Writes settings of the commands."""
+        self._edit("", values)
+
+    def set_own(self, **values: Value | None) -> None:
+        """Writes settings of the studio."""
+        self._edit("studio", values)
+
+    def _edit(self, table: str, values: dict[str, Value | None]) -> None:
+        self._read()  # a file that is not TOML is left alone
+        place = self.folder / SETTINGS
+        before = place.read_text(encoding="utf-8") if place.exists() else ""
+        after = with_keys(before, values, table)
+        if after != before:
+            write(place, after)
+
+    @property
+    def schema_file(self) -> Path:
+        return self.folder / self.settings.schema
+
+    def path_of(self, name: str) -> Path:
+        """A file by its name as a command in the folder would take it."""
+        return self.folder / name
+
+    def name_of(self, path: Path) -> str:
+        """A file as a command in the folder would name it."""
+        path = Path(os.path.abspath(path))
+        if not path.is_relative_to(self.folder):
+            return str(path)
+        name = str(path.relative_to(self.folder))
+        return f"./{name}" if name.startswith("-") else name  # a command would take it for an option
+
+    def ledger(self) -> str:
+        """The ledger as `Ledger` takes it: a full path, or a URL; empty if there is none."""
+        named = self.settings.ledger
+        return named if "://" in named or not named else str(self.folder / named)
+
+    def releases(self) -> dict[str, Path]:
+        """The finished releases in the folder, by name, the newest last."""
+        found = [folder for folder in self.folder.iterdir() if is_release(folder)]
+        return {one.name: one for one in sorted(found, key=lambda one: (one.stat().st_mtime, one.name))}
+
+    def free_release(self) -> str:
+        """A name for the next release."""
+        number, name = 1, "release"
+        while (self.folder / name).exists():
+            number += 1
+            name = f"release-{number}"
+        return name
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder holds a finished release."""
+    return folder.is_dir() and any((folder / name).is_file() for name in MANIFESTS)
+
+
+def write(place: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            os.chmod(name, 0o644 if not place.exists() else place.stat().st_mode & 0o777)
+            os.replace(name, place)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {place.name}: {error.strerror}"))
+
+
+def _word(value: object) -> str:
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""

@@ -1,0 +1,79 @@
+"""All that one running studio knows: its folders, its keys, its job, and what the last check showed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cantle.errors import ParameterError
+from cantle.studio.commands import LAUNCH
+from cantle.studio.jobs import Desk
+from cantle.studio.opened import Shelf
+from cantle.studio.private_folder import PrivateFolder
+from cantle.studio.project import Project, Settings, is_release
+from cantle.studio.schema_file import SchemaFile
+
+MOST_UPLOAD = 4 * 2**30
+"""Bytes of an upload; a larger file is chosen by its path."""
+
+
+@dataclass(repr=False)
+class Studio:
+    """A project folder to work in, or a finished release to look at."""
+
+    folder: Path
+    private: PrivateFolder
+    launch: Sequence[str] = LAUNCH
+    most_upload: int = MOST_UPLOAD
+    desk: Desk = field(default_factory=Desk)
+    shelf: Shelf = field(default_factory=Shelf)
+    upload: Path | None = None
+    checked: dict[str, object] | None = None
+    """What `check` found: private, in memory only."""
+    internal_reports: dict[str, Path] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder = self.folder.resolve()
+        self.reads_only = is_release(self.folder)
+        self.project = Project(self.folder)
+
+    @property
+    def settings(self) -> Settings:
+        return self.project.settings
+
+    @property
+    def schema(self) -> SchemaFile:
+        return SchemaFile(self.project.schema_file)
+
+    @property
+    def data(self) -> str:
+        """The data file as a command in the project folder names it; empty if none was chosen."""
+        return str(self.upload) if self.upload is not None else self.settings.data
+
+    @property
+    def data_shown(self) -> str:
+        """The data file in the commands that are shown: an upload has a place of its own that goes away."""
+        return self.upload.name if self.upload is not None else self.settings.data or "DATA"
+
+    def require_data(self) -> Path:
+        """The data file, if it is there."""
+        if not self.data:
+            raise ParameterError("no data file was chosen; go to step 1, Data")
+        place = self.project.path_of(self.data)
+        if not place.exists():
+            raise ParameterError(f"there is no file {place.name!r} any more; choose it again in step 1, Data")
+        return place
+
+    def releases(self) -> dict[str, Path]:
+        """The releases that can be looked at, by name."""
+        return {self.folder.name: self.folder} if self.reads_only else self.project.releases()
+
+    def close(self) -> list[str]:
+        """Ends the job, if one runs, and removes the private folder; gives what there is to say about the job."""
+        words = []
+        if (job := self.desk.job) is not None and job.running:
+            job.stop()
+            words = [f"The release that was being made was stopped: {job.complaint}"] if job.code else []
+        self.private.close()
+        return words
