@@ -10,19 +10,22 @@ import inspect
 import pytest
 
 from cantle.audit import mosaic
-from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage
+from cantle.audit.exact import Audit, Breakage
 from cantle.audit.mosaic import MOSAIC_CONFIGS, MosaicConfig
 from cantle.lab.mutants.mosaic import MOSAIC_BREAKAGES
+from tests.audit.family import check_family, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
 
 
 @pytest.mark.parametrize("config", MOSAIC_CONFIGS, ids=lambda config: config.name)
 def test_no_pair_loses_more_than_claimed(config: MosaicConfig) -> None:
-    found = Audit(config).worst()
-    assert found.total
-    assert found.loss <= config.units + TOLERANCE, found
-    if config.tight:
-        assert found.loss >= TIGHT * config.units
+    check_small_tables(config, costly=frozenset({mosaic.CHOICE.name, mosaic.SUBSET.name}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", MOSAIC_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_of_the_whole_family_loses_more_than_claimed(config: MosaicConfig) -> None:
+    check_family(config)
 
 
 @pytest.mark.parametrize("breakage", MOSAIC_BREAKAGES, ids=lambda breakage: breakage.name)

@@ -5,21 +5,29 @@ Claims 55 to 58: all answers of a run together, the last one about its own recor
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage, Config
+from cantle.audit.exact import Audit, Breakage, Config
 from cantle.audit.own_error import ONE_NUMBER, OWN_ERROR_CONFIGS, THREE_NUMBERS
 from cantle.lab.mutants.own_error import OWN_ERROR_BREAKAGES
+from tests.audit.family import check_family, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
+
+COSTLY = frozenset({"own error: sets", "own error: a class beside the columns"})
 
 
 @pytest.mark.parametrize("config", OWN_ERROR_CONFIGS, ids=lambda config: config.name)
 def test_no_pair_loses_more_than_claimed(config: Config) -> None:
-    found = Audit(config).worst()
-    assert found.total
-    assert found.loss <= config.units + TOLERANCE, found
-    if config.tight:
-        assert found.loss >= TIGHT * config.units
+    narrow = replace(config, window=(0, 1)) if config.name in COSTLY else config
+    check_small_tables(narrow, costly=COSTLY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", OWN_ERROR_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_of_the_whole_family_loses_more_than_claimed(config: Config) -> None:
+    check_family(config)
 
 
 @pytest.mark.parametrize("breakage", OWN_ERROR_BREAKAGES, ids=lambda breakage: breakage.name)

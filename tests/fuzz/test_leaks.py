@@ -21,11 +21,12 @@ from unittest.mock import patch
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
 from cantle.cli.app import app, main
+from tests.effort import examples
 from tests.fuzz.case import CANARIES, NUMBER, WORD
 from tests.fuzz.targets import GRAPH_SCHEMA, SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA, people
@@ -250,7 +251,7 @@ ROWS = st.lists(TEXTS, min_size=8, max_size=8).map(_row)
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 @given(places(ROWS))
-@settings(max_examples=12)
+@examples(5)
 def test_dropped_records_of_a_table(method: str, junk: list[tuple[int, bytes]]) -> None:
     head, *lines = PEOPLE
     sound = released(b"".join(PEOPLE), "t.csv", SCHEMA, "--method", method)
@@ -262,7 +263,7 @@ WORDS = st.binary(max_size=12).map(lambda word: bytes(byte for byte in word if b
 
 
 @given(places(WORDS.map(lambda word: word + b"\n")))
-@settings(max_examples=12)
+@examples(5)
 def test_dropped_records_of_sets(junk: list[tuple[int, bytes]]) -> None:
     lines = [b"1 2 3\n", b"2\n", b"3 5\n", b"1 2\n"] * 5
     schema = {"kind": "sets", "items": {"minimum": 1, "maximum": 5}}
@@ -276,7 +277,7 @@ def test_dropped_records_of_sets(junk: list[tuple[int, bytes]]) -> None:
         WORDS.map(lambda word: b"# " + word + b"\n") | st.sampled_from([b"7\n", b"9 3\n", b"3 x\n", b", 4\n", b"\n"])
     )
 )
-@settings(max_examples=12)
+@examples(5)
 def test_dropped_records_of_a_graph(junk: list[tuple[int, bytes]]) -> None:
     lines = [b"0 1\n", b"1 2\n", b"2 3\n", b"3 4\n", b"4 0\n"]
     schema = {"kind": "graph", "nodes": {"minimum": 0, "maximum": 8}}
@@ -309,7 +310,7 @@ ANY: dict[str, tuple[str, bytes, dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("kind", ANY)
 @given(BODIES)
-@settings(max_examples=20)
+@examples(8)
 def test_whatever_the_records_there_is_a_release(kind: str, body: bytes) -> None:
     """An error would be an exit code that depends on the data."""
     name, head, schema, options = ANY[kind]

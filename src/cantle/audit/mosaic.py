@@ -167,7 +167,7 @@ SUBSET = MosaicConfig(
     "mosaic: a table chosen on a subset", (2, 2), {}, 6, script=_choose_against_noisy_tables(Fraction(1, 2), 5),
     records=1,
 )  # fmt: skip
-GROW = MosaicConfig("mosaic: trees over two columns", (4, 2), {}, 7, script=_grow, records=2)
+GROW = MosaicConfig("mosaic: trees over two columns", (4, 2), {}, 7, script=_grow, records=2, quick=1)
 SPIKES = MosaicConfig("mosaic: frequent values of two columns", (4, 2), {}, 2, script=_spikes, records=2, tight=True)
 HEAVIEST = MosaicConfig("mosaic: one frequent value", (4, 2), {}, 1, script=_heaviest, records=2)
 
@@ -180,7 +180,7 @@ MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
     MosaicConfig("mosaic: frequent values, shown", (4, 2), {}, 1, script=_spikes_shown, window=(0, 2), records=2,
                  tight=True),
     HEAVIEST,
-    MosaicConfig("mosaic: a hub", (2, 2, 2), {}, 8, script=_hub, records=2),
+    MosaicConfig("mosaic: a hub", (2, 2, 2), {}, 8, script=_hub, records=2, quick=1),
     MosaicConfig("mosaic: round values of two columns", (4, 2), {}, 2, script=_heaps, records=2, tight=True),
     MosaicConfig("mosaic: leaves by class", (2, 2), {}, 1, script=_label, tight=True),
     MosaicConfig("mosaic: a person of two records, three tables", (2, 2), {}, 3, script=_three_tables, unit=2,

@@ -10,6 +10,14 @@ from benchmarks.server import postgres
 from tests.trusted.engines.cluster import Cluster, cluster, missing
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on a Spark cluster are long: starting one takes as much time as all other tests of engines together."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The URL of a PostgreSQL server that lasts as long as the tests."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import CantleError, ParameterError
@@ -21,6 +21,7 @@ from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.keys import CodeTable
 from cantle.trusted.noise import Seeded
 from cantle.trusted.queries import Cells
+from tests.effort import examples, slow
 from tests.laws import tables_of_cells
 from tests.laws.hostile import CLASSES, DATA, GRID_MOVES, MOVES, SIZES, SPECIALISATIONS, TOP, Game
 from tests.laws.hostile_tables import RECORDS, TABLE_MOVES, TableGame
@@ -99,13 +100,13 @@ def spark(request: pytest.FixtureRequest) -> Open:
 
 
 ENGINES: dict[str, tuple[Callable[[pytest.FixtureRequest], Open], list[str], int]] = {
-    "memory, rows": (plain_rows, MOVES, 60),
-    "memory, compiled rows": (compiled_rows, MOVES, 60),
-    "memory, columns": (columns, [*GRID_MOVES, "coin", "seal"], 60),
-    "memory, compiled columns": (compiled_columns, [*GRID_MOVES, "coin", "seal"], 60),
-    "duckdb": (duckdb, MOVES + GRID_MOVES, 40),
-    "database, DuckDB": (ibis_duckdb, MOVES + GRID_MOVES, 25),
-    "database, PostgreSQL": (postgres, MOVES + GRID_MOVES, 25),
+    "memory, rows": (plain_rows, MOVES, 30),
+    "memory, compiled rows": (compiled_rows, MOVES, 30),
+    "memory, columns": (columns, [*GRID_MOVES, "coin", "seal"], 30),
+    "memory, compiled columns": (compiled_columns, [*GRID_MOVES, "coin", "seal"], 30),
+    "duckdb": (duckdb, MOVES + GRID_MOVES, 15),
+    "database, DuckDB": (ibis_duckdb, MOVES + GRID_MOVES, 15),
+    "database, PostgreSQL": (postgres, MOVES + GRID_MOVES, 15),
     "spark": (spark, MOVES + GRID_MOVES, 2),
 }
 """How each engine is opened, the moves it knows (rows know no grids, columns no splits), and games to play."""
@@ -119,12 +120,12 @@ def curated(engine: Engine) -> Iterator[Curator]:
         yield curator
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", slow(list(ENGINES), "spark"))
 def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(name: str, request: pytest.FixtureRequest) -> None:
     opener, moves, games = ENGINES[name]
     opened = opener(request)
 
-    @settings(max_examples=games)
+    @examples(games)
     @given(data=st.data())
     def check(data: Any) -> None:
         unit = Unit(data.draw(st.integers(1, 2)))
@@ -137,13 +138,13 @@ TABLE = Table(tables_of_cells.SIZES, 1, tuple((*record, 0) for record in RECORDS
 WITH_TABLES = {name: (opener, games) for name, (opener, _, games) in ENGINES.items() if "rows" not in name}
 
 
-@pytest.mark.parametrize("name", WITH_TABLES)
+@pytest.mark.parametrize("name", slow(list(WITH_TABLES), "spark"))
 def test_nor_does_one_that_asks_for_tables_of_columns(name: str, request: pytest.FixtureRequest) -> None:
     """Mosaic's questions; where regions can be split, tables of all records are refused afterwards."""
     opener, games = WITH_TABLES[name]
     opened, moves = opener(request), [*TABLE_MOVES, *(["split"] if name in BOTH else [])]
 
-    @settings(max_examples=games)
+    @examples(games)
     @given(data=st.data())
     def check(data: Any) -> None:
         TableGame(data.draw, opened(TABLE), Unit(data.draw(st.integers(1, 2)))).play(moves)
@@ -159,7 +160,7 @@ def grid_questions(curator: Curator, nodes: Frontier) -> list[Callable[[], Any]]
     return [*ask, lambda: curator.measure(nodes, Cells(TOP, CLASSES), NANO, at_least=1, why="m")]
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", slow(BOTH, "spark"))
 def test_a_split_does_not_make_the_records_of_all_payable_by_each_child(
     name: str, request: pytest.FixtureRequest
 ) -> None:
@@ -174,7 +175,7 @@ def test_a_split_does_not_make_the_records_of_all_payable_by_each_child(
         assert curator.left(children).tolist() == [NANO, NANO]
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", slow(BOTH, "spark"))
 def test_grids_are_counted_over_all_records(name: str, request: pytest.FixtureRequest) -> None:
     """Why the rule above is needed: below the root, the engine would still answer from records outside the region."""
     engine: Any = ENGINES[name][0](request)(DATA)
@@ -184,7 +185,7 @@ def test_grids_are_counted_over_all_records(name: str, request: pytest.FixtureRe
     engine.close()
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", slow(BOTH, "spark"))
 def test_refusals_are_the_same_whatever_the_data(name: str, request: pytest.FixtureRequest) -> None:
     """An error message is an output too: the empty table gets the very same ones, and they cost nothing."""
     opened, said = ENGINES[name][0](request), []
