@@ -61,6 +61,7 @@ COLUMNS: dict[str, tuple[str, Any, list[Any]]] = {
     "whole": ("BIGINT", pl.Int64, [0, 1, -1, 7, -999, 2**53 + 1, 2**63 - 1, -(2**63), None]),
     "real": ("DOUBLE PRECISION", pl.Float64, [0.0, -0.0, 0.1, -999.0, 1e300, 5e-324, float("nan"), float("inf"), None]),
     "word": ("TEXT", pl.String, [*(word for word in WORDS if "\x00" not in word), None]),
+    "folded": ("TEXT", pl.String, [*(word for word in WORDS if "\x00" not in word), None]),
     "coded": ("INTEGER", pl.Int32, [0, 1, 2, -1, 7, -999, None]),
     "flag": ("BOOLEAN", pl.Boolean, [True, False, None]),
     "day": ("DATE", pl.Date, [*(one.date() for one in TIMES[:4]), None]),
@@ -72,7 +73,11 @@ NUMBER = {"name": "pair", "type": "integer", "constraints": {"minimum": 0, "maxi
 SCHEMA = {"fields": [NUMBER, *({"name": name, **FIELDS[name]} for name in COLUMNS)], "missingValues": MARKS}
 TYPES = {"pair": pl.Int64} | {name: kind for name, (_, kind, _) in COLUMNS.items()}
 Records = list[tuple[Any, ...]]
-TAME: dict[str, list[Any]] = {"whole": [0, 1, -1, None], "word": ["1", "1.0", "0.1", "-999.0", None]}
+TAME: dict[str, list[Any]] = {
+    "whole": [0, 1, -1, None],
+    "word": ["1", "1.0", "0.1", "-999.0", None],
+    "folded": ["1", "Ash", None],
+}
 """Values that JSON writes in one type, numbers here; those of D', among them words, need another."""
 
 

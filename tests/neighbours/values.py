@@ -28,6 +28,29 @@ FIELDS: dict[str, dict[str, Any]] = {
         "step": "1h",
         "constraints": {"minimum": "2020-01-01T00:00:00", "maximum": "2020-01-04T23:00:00"},
     },
+    "comma": {
+        "type": "number",
+        "step": 0.5,
+        "constraints": {"minimum": -2, "maximum": 2000},
+        "decimalChar": ",",
+        "groupChar": ".",
+        "bareNumber": False,
+        "replace": {"much": 2000},
+    },
+    "folded": {
+        "type": "string",
+        "categories": ["Ash", "Male", "1", " é"],
+        "ignoreCase": True,
+        "replace": {"m": "Male", "2": "1"},
+        "unknown": "drop",
+    },
+    "kept": {"type": "string", "categories": ["Ash", "1", "true"], "trim": False, "unknown": "drop"},
+    "dated": {
+        "type": "date",
+        "format": ["%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y"],
+        "replace": {"never": "2020-01-09"},
+        "constraints": {"minimum": "2019-12-30", "maximum": "2020-01-09"},
+    },
 }
 MARKS = ["", "?", "-999"]
 
@@ -37,7 +60,8 @@ BOOLS: list[Any] = [True, False]
 WORDS: list[Any] = [
     "1", "1.0", "01", " 1", "1 ", "1e0", "true", "True", "Ash", "ash", "?", "", "-999", "-999.0", "2020-01-03",
     "2020-01-03 00:00:00", "2020-01-03T05:00:00", "2020-01-03T05:00:00+02:00", "é", "nan", "None", "<NA>", "x", "ja",
-    "nein", "inf", "9007199254740993", "9" * 400, "\x00", "\ufeff1", "０", "0.1", "1,5", "null",
+    "nein", "inf", "9007199254740993", "9" * 400, "\x00", "\ufeff1", "０", "0.1", "1,5", "null", "1.234,5", "€ -1,5",
+    "5 %", "much", " Ash\xa0", "ASH ", "m", "MALE", "É", "never", "03.01.2020", "03.01.20", " 1/3/2020", "2",
 ]  # fmt: skip
 DAYS: list[Any] = [date(2020, 1, 3), date(2019, 12, 1), date(1, 1, 1), date(9999, 12, 31), date(2020, 1, 2)]
 TIMES: list[Any] = [

@@ -1,9 +1,9 @@
 """The compiled kernel that turns lines of CSV into codes; fields it cannot parse fall back to polars.
 
 It stands for cantle.data.tables and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
-that the encoder was asked about before (declared categories, missing-value marks), any other text in a column where
-all of these mean the same, or a whole number of up to 18 digits. A line with any other field is in doubt, and is read
-again by those two. Lines hold no quotes and no carriage returns.
+that the encoder was asked about before (declared categories, missing-value marks), any other text without blanks around
+it in a column where all of these mean the same, or a whole number of up to 18 digits. A line with any other field is in
+doubt, and is read again by those two. Lines hold no quotes and no carriage returns.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _listed(data: Bytes, i: np.uint64, length: np.uint64, info: Ints, places: Wo
 
 @inlined
 def _is_odd(data: Bytes, i: np.uint64, length: np.uint64) -> bool:
-    """Whether a text must be decoded first: bytes beyond ASCII may be no text."""
-    odd = False
+    """Whether a text must be looked at first: bytes beyond ASCII may be no text, and blanks may be trimmed."""
+    odd = data[i] <= 32 or data[i + length - _U(1)] <= 32
     for k in range(length):
         odd |= data[i + _U(k)] >= 128
     return odd

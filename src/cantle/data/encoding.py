@@ -19,6 +19,7 @@ import polars as pl
 from cantle import _fast
 from cantle.data.tables import CSV, Lines, read_batches, read_lines
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Layout, unsigned
+from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 
@@ -174,6 +175,8 @@ class _Tables:
             scale, texts = attribute.scale, list(attribute.scale.marks)
             if isinstance(scale, Labels):
                 texts += scale.texts
+                if scale.ignore_case:  # the usual spellings, so that most texts are not in doubt
+                    texts += [made for text in scale.texts for made in (text.lower(), text.upper(), text.capitalize())]
             else:
                 last, numbers = scale.first + (scale.grid - 1) * scale.step, list(filter(_WHOLE.fullmatch, texts))
                 info |= {kernel.LEAST: scale.first, kernel.MOST: last, kernel.STEP: scale.step * attribute.width}
@@ -214,9 +217,10 @@ def _codes_of(attribute: Attribute, texts: list[str]) -> tuple[int, int | None, 
         empty, *codes = attribute.codes(np.full(len(texts) + 1, MISSING)).tolist()
         return empty, None, codes
     # A category treats all texts that are not listed alike, so one such text gives the code of all of them.
-    places = [MISSING, scale.place("".join(texts) + "?"), *map(scale.place, texts)]
+    # Blanks at its ends would be trimmed; the kernel leaves such texts in doubt.
+    places = [MISSING, scale.place("?" + "".join(texts) + "?"), *map(scale.place, texts)]
     empty, other, *codes = attribute.codes(np.array(places)).tolist()
-    return empty, other, codes
+    return empty, None if scale.ignore_case else other, codes
 
 
 def _kind(attribute: Attribute) -> int:
@@ -229,5 +233,6 @@ def _kind(attribute: Attribute) -> int:
     if isinstance(scale, Labels):
         return kernel.TEXT if len(scale.texts) + len(scale.marks) <= MOST_TEXTS else kernel.SKIP
     ends = scale.first, scale.first + (scale.grid - 1) * scale.step
-    fits = scale.type == "integer" and ends[0] > -(2**62) and ends[1] < 2**62
+    plain = scale.type == "integer" and scale.form == PLAIN and not scale.replaced
+    fits = plain and ends[0] > -(2**62) and ends[1] < 2**62
     return kernel.WHOLE if fits else kernel.SKIP

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cantle.errors import DataError, MissingExtra, raise_alone
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
+from cantle.schema.spelling import BLANKS
 from cantle.schema.values import truth_words
 
 if TYPE_CHECKING:
@@ -189,13 +190,26 @@ def _label(ibis: ModuleType, column: Column, scale: Labels) -> Value | None:
         value = column.cast("int64")
         texts: Mapping[str, str | int] = {text: int(text) for text in (*codes, *absent) if _is_whole(text)}
     elif kind.is_string() and scale.type != "integer":
-        value, texts = column, {text: text for text in (*codes, *absent)}
+        return _text_label(ibis, column, scale, codes, unknown)
     else:
         return None
     pairs = [(value == texts[text], code) for text, code in codes.items() if text in texts]
     gone = [texts[text] for text in sorted(absent) if text in texts]
     pairs += [(value.isin(gone), MISSING)] if gone else []
     return ibis.cases((column.isnull(), MISSING), *pairs, else_=unknown)
+
+
+def _text_label(ibis: ModuleType, column: Column, scale: Labels, codes: Mapping[str, int], unknown: int) -> Value:
+    """The same for a column of texts: as written, then without blanks and capitals where the schema says so."""
+    otherwise, marks = ibis.literal(unknown), sorted({"", *scale.marks} - set(codes))
+    if scale.trim or scale.ignore_case:
+        value = column.re_replace(f"^[{BLANKS}]+|[{BLANKS}]+$", "") if scale.trim else column
+        if scale.ignore_case and scale.folding.capitals:
+            value = value.translate(scale.folding.capitals, scale.folding.small)
+        tidy = dict.fromkeys(scale.tidy_marks, MISSING) | scale.tidy_texts
+        otherwise = value.cases(*tidy.items(), else_=unknown)
+    exact = [(column == text, code) for text, code in codes.items()]
+    return ibis.cases((column.isnull(), MISSING), *exact, (column.isin(marks), MISSING), else_=otherwise)
 
 
 def _is_whole(text: str) -> bool:

@@ -12,7 +12,7 @@ from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
 from cantle.schema.table import TableSchema
-from cantle.schema.values import MIXED, WHOLE, Mask, floats, text_of
+from cantle.schema.values import MIXED, Mask, text_of
 
 
 def check_table(path: Path, schema: TableSchema) -> Checked:
@@ -135,16 +135,14 @@ def _has_text(series: pl.Series, scale: Steps) -> Mask:
     if series.dtype.is_numeric() and scale.type in ("integer", "number"):
         return np.zeros(len(series), dtype=bool)  # the encoder reads every number, unless it is a mark
     text = text_of(series)
-    blank = text.is_null() | text.is_in(list(scale.marks)) | (text.str.strip_chars() == "")
+    blank = text.is_null() | text.is_in(list(scale.marks)) | text.str.strip_chars().is_in(["", *scale.marks])
     return ~blank.fill_null(True).to_numpy()
 
 
 def _outside(series: pl.Series, scale: Steps) -> tuple[Mask, Mask]:
     """Which values are below the first, or a whole step above the last value of the grid."""
-    if scale.type == "number":
-        numbers = floats(series, scale.marks)
-        end = scale.first + scale.grid * scale.step
-        return numbers < scale.first / scale.scale, numbers >= end / scale.scale
-    values, missing = WHOLE[scale.type](series, scale.marks, scale.format)
+    values, missing = scale.read(series)
     end = scale.first + scale.grid * scale.step
+    if scale.type == "number":
+        return values < scale.first / scale.scale, values >= end / scale.scale
     return ~missing & (values < scale.first), ~missing & (values > end - 1)

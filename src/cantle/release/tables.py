@@ -13,6 +13,7 @@ from cantle.postprocess.records import csv_of, give_back
 from cantle.postprocess.results import Results
 from cantle.release.manifest import Manifest
 from cantle.release.words import drawn_records, printable, write_plain
+from cantle.schema.field_keys import WRITING
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
-
-_SPELLING = ("trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber")
-"""How values are written in the data that came in; what is released has true and false, ISO dates, plain numbers."""
 
 
 def default_format(manifest: Manifest) -> str:  # noqa: ARG001
@@ -98,7 +96,7 @@ def fitted(manifest: Manifest) -> str:  # noqa: ARG001
 
 
 def described(manifest: Manifest, stored: str) -> dict[str, JSON]:  # noqa: ARG001
-    fields = [{key: one[key] for key in one if key not in _SPELLING} for one in _published(manifest)]
+    fields = [{key: one[key] for key in one if key not in WRITING} for one in _published(manifest)]
     return {"schema": {"fields": fields, "missingValues": [""]}}
 
 

@@ -7,7 +7,7 @@ may quote it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,42 +17,31 @@ from cantle.schema.declared_values import (
     Folder,
     check_blanks,
     check_keys,
-    day,
     exact,
     flag,
     integer,
-    moment,
     plain,
     plain_mapping,
     repeated,
     texts,
 )
 from cantle.schema.documents import MAX_INTEGER, fail
+from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, TYPES
 from cantle.schema.fields import Bound, Field, since_1970, whole_grid
 from cantle.schema.problems import Problems
+from cantle.schema.written_values import BOUNDS, check_place, with_number_form, with_spellings
 
 if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label, Taxonomy
 
-TYPES = ("integer", "number", "string", "boolean", "date", "datetime")
 MAX_GRID = 2**53
 _MAX_DIGITS = 10**15  # numbers of up to 15 digits are not changed by a float
 
-_OURS = {"name", "type", "role", "format", "constraints", "categories", "categoriesOrdered", "unknown", "step"}
-_OURS |= {"hierarchy", "trueValues", "falseValues", "missingValues"}
-_FIELD_KEYS = _OURS | {"title", "description", "example", "examples", "rdfType"}
-_FIELD_KEYS |= {"bareNumber", "decimalChar", "groupChar"}
-_OUR_CONSTRAINTS = {"required", "minimum", "maximum", "enum", "step"}
-_CONSTRAINT_KEYS = _OUR_CONSTRAINTS | {"unique", "exclusiveMinimum", "exclusiveMaximum", "pattern"}
-_CONSTRAINT_KEYS |= {"minLength", "maxLength", "jsonSchema"}
+_FIELD_KEYS = {*FIELD_KEYS, "title", "description", "example", "examples", "rdfType"}
+_OTHER_CONSTRAINTS = {"unique", "exclusiveMinimum", "exclusiveMaximum", "pattern", "minLength", "maxLength"}
+_CONSTRAINT_KEYS = {*CONSTRAINT_KEYS, *_OTHER_CONSTRAINTS, "jsonSchema"}
 _SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _YEAR_10000 = 2_932_897  # days from 1970
-_BOUNDS: dict[str, Callable[[str, str, object], Bound]] = {
-    "integer": integer,
-    "number": exact,
-    "date": day,
-    "datetime": moment,
-}
 
 
 def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: Folder = None) -> Field:
@@ -83,11 +72,11 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
         name=name,
         type=kind if isinstance(kind, str) else "string",
         role=role if isinstance(role, str) else None,
-        format=problems.value(None, _format, where, kind, entry.get("format")),
+        formats=problems.value((), _formats, where, kind, entry.get("format")),
         required=required,
         missing_values=problems.value((), texts, where, "missingValues", marks) if "missingValues" in entry else None,
-        extra=plain_mapping(entry, without=_OURS),
-        extra_constraints=plain_mapping(constraints, without=_OUR_CONSTRAINTS),
+        extra=plain_mapping(entry, without=FIELD_KEYS),
+        extra_constraints=plain_mapping(constraints, without=CONSTRAINT_KEYS),
     )
     problems.refuse()
     if role == "identifier":  # never read, so nothing else about it matters
@@ -97,23 +86,22 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
     unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
     if listed is None and tree is not None and (kind == "string" or unbounded):
         listed = _leaves(tree, common, base_dir)
+    check_place(where, common.type, kind in ("string", "boolean") or listed is not None, entry)
+    blank = missing if common.missing_values is None else common.missing_values
     if kind == "boolean":
-        return _with_truth_values(common, where, entry, listed)
+        return with_spellings(_with_truth_values(common, where, entry, listed), where, entry, blank)
     if kind == "string" or listed is not None:
-        marks = missing if common.missing_values is None else common.missing_values
-        made = _with_categories(common, where, entry, listed, marks)
-        return made if tree is None else replace(made, hierarchy=_hierarchy(tree, made, base_dir))
+        made = _with_categories(common, where, entry, listed, blank)
+        made = made if tree is None else replace(made, hierarchy=_hierarchy(tree, made, base_dir))
+        return with_spellings(made, where, entry, blank)
     if tree is not None:
         rule = "`hierarchy` is for categories, numeric attributes need none: split points are chosen from the grid"
         fail(where, rule, "take `hierarchy` out", "hierarchy")
-    return _with_grid(common, where, entry, constraints)
+    return with_number_form(_with_grid(common, where, entry, constraints), where, entry, blank)
 
 
 def _refuse_ignored(where: str, given: Mapping[str, object]) -> None:
-    """Refuses unsupported keys that would change how values are read, or which values may occur."""
-    for key, plain_value in (("decimalChar", "."), ("groupChar", None), ("bareNumber", True)):
-        if given.get(key, plain_value) != plain_value:
-            fail(where, f"`{key}: {given[key]}` is not supported", "write numbers as 1234.5 and take it out", key)
+    """Refuses unsupported keys that would change which values may occur."""
     for key in ("exclusiveMinimum", "exclusiveMaximum"):
         if given.get(key) is not None:
             fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
@@ -234,7 +222,7 @@ def _bound(where: str, kind: str, key: str, entry: Mapping[str, object], constra
     if constraints.get(key) is None:
         end = "lowest" if key == "minimum" else "highest"
         fail(where, f"it has no {key}", f"add `constraints: {{{key}: …}}`, the {end} value that could occur")
-    return _BOUNDS[kind](where, key, constraints[key])
+    return BOUNDS[kind](where, key, constraints[key])
 
 
 def _step(where: str, kind: str, value: object) -> int | Fraction | None:
@@ -254,11 +242,18 @@ def _step(where: str, kind: str, value: object) -> int | Fraction | None:
     return step
 
 
-def _format(where: str, kind: str, value: object) -> str | None:
+def _formats(where: str, kind: str, value: object) -> tuple[str, ...]:
     if kind not in ("date", "datetime"):
-        return None if value is None else str(value)  # a format for other types, kept as it is
+        return () if value is None else (str(value),)  # a format for other types, kept as it is
     if value in (None, "default"):
-        return None
+        return ()
+    listed = value if isinstance(value, list | tuple) else [value]
+    if not listed:
+        fail(where, "`format` is an empty list", 'list patterns such as "%d/%m/%Y", or leave it out', "format")
+    return tuple(_pattern(where, one) for one in listed)
+
+
+def _pattern(where: str, value: object) -> str:
     # always a full date, and only what the parser knows: a wrong pattern would make every value missing
     given = set(re.findall(r"%(.)", value)) if isinstance(value, str) else set()
     full = given & set("Yy") and given & set("mbB") and given & set("de") or "F" in given

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
+from cantle.schema.spelling import PLAIN, NumberForm
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute
@@ -40,7 +41,11 @@ class Field:
     true_values: tuple[str, ...] = ()
     false_values: tuple[str, ...] = ()
     missing_values: tuple[str, ...] | None = None
-    format: str | None = None
+    formats: tuple[str, ...] = ()
+    form: NumberForm = PLAIN
+    trim: bool = True
+    ignore_case: bool = False
+    replaced: tuple[tuple[str, Label | Bound], ...] = ()
     hierarchy: Taxonomy | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict)
     extra_constraints: Mapping[str, JSON] = field(default_factory=dict)
@@ -57,7 +62,7 @@ class Field:
             "name": self.name,
             "type": self.type,
             "role": self.role,
-            "format": self.format,
+            "format": self.formats[0] if len(self.formats) == 1 else list(self.formats) or None,
             "categories": None if self.categories is None else list(self.categories),
             "categoriesOrdered": self.ordered or None,
             "unknown": self.unknown,
@@ -66,6 +71,12 @@ class Field:
             "trueValues": list(self.true_values) or None,
             "falseValues": list(self.false_values) or None,
             "missingValues": None if self.missing_values is None else list(self.missing_values),
+            "decimalChar": None if self.form.decimal == "." else self.form.decimal,
+            "groupChar": self.form.group,
+            "bareNumber": None if self.form.bare else False,
+            "trim": None if self.trim else False,
+            "ignoreCase": self.ignore_case or None,
+            "replace": {text: plain(value) for text, value in self.replaced} or None,
             "constraints": {key: value for key, value in constraints.items() if value is not None} or None,
         }
         return {**self.extra, **{key: value for key, value in made.items() if value is not None}}
@@ -92,6 +103,9 @@ class Field:
             usual = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)  # what the schema declares goes first
             spoken = usual | dict.fromkeys(self.true_values, True) | dict.fromkeys(self.false_values, False)
             spellings = list(spoken.items())
+        elif self.replaced:
+            spellings = [(str(label), label) for label in labels]
+        spellings += [(text, value) for text, value in self.replaced if isinstance(value, str | int)]
         unknown = MISSING if self.unknown is None else DROP if self.unknown == "drop" else ("label", self.unknown)
         # a required field drops undeclared values that become null: see `nullable`
         return Labels(
@@ -101,6 +115,8 @@ class Field:
             ordered=self.ordered or self.hierarchy is not None,
             unknown=unknown,
             marks=marks,
+            trim=self.trim,
+            ignore_case=self.ignore_case,
         )
 
     def _steps(self, marks: tuple[str, ...]) -> Steps:
@@ -108,7 +124,22 @@ class Field:
 
         first, last, step, scale = whole_grid(self)
         grid = (last - first) // step + 1
-        return Steps(type=self.type, first=first, step=step, scale=scale, grid=grid, marks=marks, format=self.format)
+        return Steps(
+            type=self.type,
+            first=first,
+            step=step,
+            scale=scale,
+            grid=grid,
+            marks=marks,
+            formats=self.formats,
+            form=self.form,
+            replaced=tuple((text, self._read_as(value)) for text, value in self.replaced),
+        )
+
+    def _read_as(self, value: Label | Bound) -> int | float:
+        """A declared value as the column's own values are read: a float, or whole numbers, days or seconds."""
+        assert not isinstance(value, str)
+        return float(value) if isinstance(value, Fraction) else int(since_1970(value))
 
 
 def whole_grid(one: Field) -> tuple[int, int, int, int]:

@@ -7,17 +7,19 @@ raises, warns or logs because of a value.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cantle.schema.spelling import PLAIN, Folding, NumberForm, trimmed
 from cantle.schema.taxonomy import Label
-from cantle.schema.values import WHOLE, Codes, floats, label_text, truth_words
+from cantle.schema.values import WHOLE, Codes, Mask, floats, is_text, label_text, text_of, truth_words
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -31,7 +33,8 @@ class Steps:
     """An evenly spaced grid: value k is (first + k * step) / scale, for k in range(grid).
 
     `first` and `step` are whole numbers: integers, days or seconds since 1970, or, for numbers, multiples of
-    1 / scale, so that a step of 0.1 is exact.
+    1 / scale, so that a step of 0.1 is exact. `formats` (of dates), `form` (of numbers) and `replaced` (texts that
+    stand for a value) say how texts are read; columns that hold numbers or dates are used as they are.
 
     >>> tenths = Steps(type="number", first=0, step=1, scale=10, grid=11)
     >>> [tenths.value(k) for k in (0, 3, 11)]
@@ -44,7 +47,9 @@ class Steps:
     grid: int
     scale: int = 1
     marks: tuple[str, ...] = ()
-    format: str | None = None
+    formats: tuple[str, ...] = ()
+    form: NumberForm = PLAIN
+    replaced: tuple[tuple[str, int | float], ...] = ()
     ordered: ClassVar[bool] = True
 
     def value(self, k: int) -> int | float | date:
@@ -69,10 +74,28 @@ class Steps:
 
     def locate(self, series: pl.Series) -> Codes:
         """Place of each value on the grid, MISSING where there is none."""
+        values, missing = self.read(series)
         if self.type == "number":
-            return self._floor_floats(floats(series, self.marks))
-        whole, missing = WHOLE[self.type](series, self.marks, self.format)
-        return np.where(missing, MISSING, self._floor_whole(whole))
+            return self._floor_floats(np.where(missing, np.nan, values))
+        return np.where(missing, MISSING, self._floor_whole(values))
+
+    def read(self, series: pl.Series) -> tuple[NDArray[Any], Mask]:
+        """Each value before it is moved to the grid (floats, whole numbers, days or seconds), and which are missing."""
+        if not (self.replaced or self.form != PLAIN) or not is_text(series.dtype):
+            return self._parse(series)
+        text = text_of(series)
+        values, missing = self._parse(text if self.form == PLAIN else self.form.plain(text))
+        tidy = text.str.strip_chars()
+        for words, value in self.replaced:
+            here = (tidy == words).fill_null(False).to_numpy()
+            values, missing = np.where(here, value, values).astype(values.dtype), missing & ~here
+        return values, missing | tidy.is_in(list(self.marks)).fill_null(False).to_numpy()
+
+    def _parse(self, series: pl.Series) -> tuple[NDArray[Any], Mask]:
+        if self.type == "number":
+            values = floats(series, self.marks)
+            return values, np.isnan(values)
+        return WHOLE[self.type](series, self.marks, self.formats)
 
     def _floor_whole(self, whole: NDArray[np.int64]) -> NDArray[np.int64]:
         clamped = np.clip(whole, self.first, self.first + (self.grid - 1) * self.step)
@@ -116,7 +139,9 @@ class Steps:
 class Labels:
     """A list of declared categories; `spellings` are the texts that mean a label, its own text by default.
 
-    `unknown` says what an undeclared value becomes: MISSING, DROP or the place of a label in the declared list.
+    `unknown` says what an undeclared value becomes: MISSING, DROP or the place of a label in the declared list. A text
+    that is not spelt exactly so is looked up again without the blanks around it (`trim`), and with small letters for
+    capitals (`ignore_case`).
 
     >>> Labels(type="string", labels=("a", "b")).locate(pl.Series(["b", "c", None])).tolist()
     [1, -1, -1]
@@ -128,6 +153,8 @@ class Labels:
     ordered: bool = False
     unknown: int | tuple[str, Label] = MISSING  # MISSING, DROP, or ("label", value)
     marks: tuple[str, ...] = ()
+    trim: bool = False
+    ignore_case: bool = False
 
     @property
     def grid(self) -> int:
@@ -155,10 +182,27 @@ class Labels:
         return truth_words(self.texts)
 
     @cached_property
-    def _lookup(self) -> tuple[pl.Enum, NDArray[np.int32] | None]:
-        """The dictionary from text to a rank, and from rank to place where they differ."""
-        places = np.fromiter(self.texts.values(), np.int32, len(self.texts)) if self.spellings else None
-        return pl.Enum(list(self.texts)), places
+    def _lookup(self) -> _Lookup:
+        return _Lookup.of(self.texts)
+
+    @cached_property
+    def folding(self) -> Folding:
+        """Which capitals are read as small letters, if case is ignored."""
+        return Folding.of([*self.texts, *self.marks])
+
+    @cached_property
+    def tidy_texts(self) -> dict[str, int]:
+        """All texts that mean a label after `_tidied`, with its place."""
+        return {self.folding(text): k for text, k in self.texts.items()} if self.ignore_case else self.texts
+
+    @cached_property
+    def tidy_marks(self) -> list[str]:
+        """The texts of missing values after `_tidied`."""
+        return ["", *(map(self.folding, self.marks) if self.ignore_case else self.marks)]
+
+    @cached_property
+    def _tidy_lookup(self) -> _Lookup:
+        return _Lookup.of(self.tidy_texts)
 
     @cached_property
     def _series(self) -> pl.Series:
@@ -170,14 +214,22 @@ class Labels:
         text = label_text(series, self.type)
         if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
             text = text.replace(self._truth_words)
-        dictionary, table = self._lookup
-        # casting to an Enum maps each text by one hash look-up and gives null for the rest
-        rank = text.cast(dictionary, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-        codes = rank.copy() if table is None else np.where(rank < 0, np.int32(MISSING), table[rank])
+        codes = self._lookup.places(text)
+        left = pl.Series(codes < 0) & text.is_not_null()
+        if not (self.trim or self.ignore_case or self.unknown != MISSING) or not left.any():
+            return codes
+        rest, at = text.filter(left), left.to_numpy()
+        tidy = self._tidied(rest)
+        found = self._tidy_lookup.places(tidy) if self.trim or self.ignore_case else codes[at]
         if self.unknown != MISSING:
-            absent = text.is_null() | text.is_in(["", *self.marks])
-            codes[(rank < 0) & ~absent.to_numpy()] = self._unknown_code
+            absent = rest.is_in(self.marks) | tidy.is_in(self.tidy_marks)
+            found[(found < 0) & ~absent.to_numpy()] = self._unknown_code
+        codes[at] = found
         return codes
+
+    def _tidied(self, text: pl.Series) -> pl.Series:
+        text = text.str.strip_chars() if self.trim else text
+        return self.folding.series(text) if self.ignore_case else text
 
     def place(self, text: str) -> int:
         """What `locate` returns for one text. Not for integers, which have many spellings.
@@ -187,7 +239,12 @@ class Labels:
         """
         if text in self.texts:
             return self.texts[text]
-        return MISSING if self.unknown == MISSING or text in ("", *self.marks) else self._unknown_code
+        tidy = trimmed(text) if self.trim else text
+        tidy = self.folding(tidy) if self.ignore_case else tidy
+        if (self.trim or self.ignore_case) and tidy in self.tidy_texts:
+            return self.tidy_texts[tidy]
+        absent = text in self.marks or tidy in self.tidy_marks
+        return MISSING if self.unknown == MISSING or absent else self._unknown_code
 
     @cached_property
     def _unknown_code(self) -> int:
@@ -196,3 +253,21 @@ class Labels:
     def values(self, k: Codes) -> pl.Series:
         """Labels k as a series of the natural type, null where k is one past the last."""
         return self._series.gather(k)
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """A dictionary from texts to places."""
+
+    texts: pl.Enum
+    place: NDArray[np.int32]
+
+    @staticmethod
+    def of(texts: Mapping[str, int]) -> _Lookup:
+        return _Lookup(pl.Enum(list(texts)), np.fromiter([*texts.values(), MISSING], np.int32, len(texts) + 1))
+
+    def places(self, text: pl.Series) -> NDArray[np.int32]:
+        """The place of each text, MISSING where it is not in the dictionary."""
+        # casting to an Enum maps each text by one hash look-up and gives null for the rest
+        rank = text.cast(self.texts, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        return self.place[rank]

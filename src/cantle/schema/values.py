@@ -28,6 +28,7 @@ Array = TypeVar("Array", bound=NDArray[np.integer])
 
 _DAY = 86_400
 _INT64 = np.iinfo(np.int64)
+_FULL_YEAR = 1000  # the first one of four digits
 _ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 _ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
 
@@ -56,6 +57,11 @@ def by_kind(series: pl.Series, read: Callable[[pl.Series], Array]) -> Array:
             made = made.copy()
             made[there] = read(part.drop_nulls())
     return made
+
+
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether values are texts, which are parsed."""
+    return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
 
 
 def text_of(series: pl.Series) -> pl.Series:
@@ -129,15 +135,16 @@ def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
         rest = parsed.is_null() & text.is_not_null()
         values, missing = _plain(parsed, np.float64)
         if rest.any():
-            again, lost = _plain(text.filter(rest).str.strip_chars().cast(pl.Float64, strict=False), np.float64)
-            values, missing = _patch(values, missing, rest, again, lost)
+            tidy = text.filter(rest).str.strip_chars()
+            again, lost = _plain(tidy.cast(pl.Float64, strict=False), np.float64)
+            values, missing = _patch(values, missing, rest, again, lost | _is_mark(tidy, marks))
         missing = missing | _is_mark(text, marks)
         if dtype.is_decimal():
             missing |= _is_numeric_mark(values, marks)
     return np.where(missing, np.nan, values)
 
 
-def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> tuple[NDArray[np.int64], Mask]:
+def _integers(series: pl.Series, marks: Sequence[str], _formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
     """Whole numbers; texts with a fraction or an exponent are floored, numbers that are too long are clamped."""
     dtype = series.dtype
     if dtype == pl.UInt64:
@@ -153,30 +160,54 @@ def _integers(series: pl.Series, marks: Sequence[str], _format: str | None) -> t
     rest = parsed.is_null() & text.is_not_null()
     values, missing = _plain(parsed, np.int64)
     if rest.any():
-        values, missing = _patch(values, missing, rest, *_floor(floats(text.filter(rest), ())))
+        values, missing = _patch(values, missing, rest, *_floor(floats(text.filter(rest), marks)))
     if dtype.is_decimal():
         missing |= np.isnan(floats(series, marks))
     return values, missing | _is_mark(text, marks)
 
 
-def _days(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[NDArray[np.int64], Mask]:
+def _days(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
     """Whole days since 1970; a datetime counts as the day it falls on."""
     if series.dtype == pl.Date:
         return _plain(series.to_physical(), np.int64)
     if series.dtype == pl.Datetime:
-        seconds, missing = _seconds(series, marks, format)
+        seconds, missing = _seconds(series, marks, formats)
         return seconds // _DAY, missing
     text = text_of(series)
-    parsed = text.str.to_date(format or "%Y-%m-%d", strict=False)
+    parsed = _dates(text, formats[0]) if formats else text.str.to_date("%Y-%m-%d", strict=False)
     rest = parsed.is_null() & text.is_not_null()
     values, missing = _plain(parsed.to_physical(), np.int64)
     if rest.any():
-        seconds, lost = _seconds(text.filter(rest), (), None)
-        values, missing = _patch(values, missing, rest, seconds // _DAY, lost)
+        days, lost = _days_otherwise(text.filter(rest).str.strip_chars(), marks, formats)
+        values, missing = _patch(values, missing, rest, days, lost)
     return values, missing | _is_mark(text, marks)
 
 
-def _seconds(series: pl.Series, marks: Sequence[str], format: str | None) -> tuple[NDArray[np.int64], Mask]:
+def _days_otherwise(text: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
+    """Days of texts without blanks around them: in the first format that fits, or in ISO form, with a time or not."""
+    values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
+    for pattern in formats:
+        rest = pl.Series(missing)
+        parsed = _dates(text.filter(rest), pattern).to_physical()
+        values, missing = _patch(values, missing, rest, *_plain(parsed, np.int64))
+    rest = pl.Series(missing)
+    seconds, lost = _seconds(text.filter(rest), (), ())
+    values, missing = _patch(values, missing, rest, seconds // _DAY, lost)
+    return values, missing | _is_mark(text, marks)
+
+
+def _dates(text: pl.Series, pattern: str) -> pl.Series:
+    """Dates in a declared format, in which %Y means four digits: polars would read 03.01.20 as a day in the year 20."""
+    return _with_full_year(text.str.to_date(pattern, strict=False), pattern)
+
+
+def _with_full_year(parsed: pl.Series, pattern: str) -> pl.Series:
+    if "%Y" not in pattern:
+        return parsed
+    return pl.select(pl.when(parsed.dt.year() >= _FULL_YEAR).then(parsed)).to_series()
+
+
+def _seconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
     """Whole seconds since 1970 in UTC; fractions are floored."""
     if series.dtype == pl.Date:
         values, missing = _plain(series.to_physical(), np.int64)
@@ -185,15 +216,17 @@ def _seconds(series: pl.Series, marks: Sequence[str], format: str | None) -> tup
         values, missing = _plain(series.to_physical(), np.int64)
         return values // {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit], missing
     text = text_of(series)
+    tidy = text.str.strip_chars()
     values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
-    for pattern in (*([format] if format else []), *_ISO, *_ISO_ZONED):
+    for pattern in (*formats, *_ISO, *_ISO_ZONED):
         rest = pl.Series(missing) & text.is_not_null()
         if not rest.any():
             break
-        parsed = text.filter(rest).str.strip_chars().str.to_datetime(pattern, strict=False, time_unit="us")
+        parsed = tidy.filter(rest).str.to_datetime(pattern, strict=False, time_unit="us")
+        parsed = _with_full_year(parsed, pattern) if pattern in formats else parsed
         micro, lost = _plain(parsed.to_physical(), np.int64)
         values, missing = _patch(values, missing, rest, micro // 10**6, lost)
-    return values, missing | _is_mark(text, marks)
+    return values, missing | _is_mark(text, marks) | _is_mark(tidy, marks)
 
 
 WHOLE = {"integer": _integers, "date": _days, "datetime": _seconds}

@@ -117,6 +117,12 @@ TENS = {"type": "number", "step": 10, "constraints": {"minimum": 0, "maximum": 9
 DATES = {"type": "date", "step": 3, "constraints": {"minimum": "1969-12-30", "maximum": "2020-02-29"}}
 HOURS = {"type": "datetime", "step": "90min", "constraints": {"minimum": "1969-12-31", "maximum": "1970-01-03"}}
 TOWNS = {"type": "string", "categories": ["Ash", "It's", '"', "é"]}
+FOLDED = {
+    "type": "string",
+    "categories": ["Ash", " É ", "k9"],
+    "ignoreCase": True,
+    "replace": {"true": "Ash", "2": "k9"},
+}
 NUMBERED = {"type": "integer", "categories": [3, -1, 7]}
 WORDS = {"type": "string", "categories": ["1", "true", "02"]}
 FLAG = {"type": "boolean"}
@@ -130,6 +136,7 @@ DAYS += [dt.date(1970, 1, day) for day in (1, 2, 3, 4, 5)] + [dt.date(2020, 2, 2
 TIMES = [None, *(dt.datetime(d.year, d.month, d.day, h, 59, 59, 999_999) for d in DAYS[1:] for h in (0, 11, 23))]
 CENTS = [Decimal(text) for text in ("0.10", "1.99", "39.99", "-3.01", "99999999.99")]
 TEXTS = [None, "", "Ash", "ash", "Ash ", "It's", '"', "é", "?", "1", "02", "2", "true", "false", "ja", "nein", "True"]
+TEXTS += ["\u3000ash\t", " é ", "é ", " É ", "\u212a9", "K9", " ? ", "TRUE", "\xa0", "It's\n"]
 
 BY_DEFAULT = 2
 """Fields that are tried by default in each type of column."""
@@ -141,7 +148,7 @@ COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
     "double": ("DOUBLE PRECISION", pl.Float64, REALS, [INTEGER, EVEN, TENTHS, TENS]),
     "decimal": ("NUMERIC(10, 2)", pl.Decimal(10, 2), CENTS, [INTEGER, EVEN, TENTHS, TENS]),
     "boolean": ("BOOLEAN", pl.Boolean, [None, True, False], [INTEGER, TENTHS, FLAG, SPELT, WORDS, NUMBERED]),
-    "text": ("TEXT", pl.String, TEXTS, [TOWNS, WORDS, FLAG, SPELT]),
+    "text": ("TEXT", pl.String, TEXTS, [TOWNS, FOLDED, WORDS, FLAG, SPELT]),
     "date": ("DATE", pl.Date, DAYS, [DATES, HOURS]),
     "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, HOURS]),
 }  # fmt: skip

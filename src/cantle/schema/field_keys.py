@@ -1,0 +1,53 @@
+"""The keys of a declared column in one table, and which columns may have them.
+
+The parser of fields knows no other keys of ours, and what they hold is in the JSON Schema (cantle.schema.json_schema).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GRIDS = ("integer", "number", "date", "datetime")
+LISTED = ("string", "integer")
+TYPES = (*GRIDS, "string", "boolean")
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: the types of columns it is for, and whether they have categories (True) or bounds (False; None: any)."""
+
+    types: tuple[str, ...] = TYPES
+    categories: bool | None = None
+
+
+FIELD_KEYS: dict[str, Key] = {
+    "name": Key(),
+    "type": Key(),
+    "role": Key(),
+    "constraints": Key(),
+    "categories": Key(LISTED, categories=True),
+    "categoriesOrdered": Key(LISTED, categories=True),
+    "hierarchy": Key(LISTED, categories=True),
+    "unknown": Key((*LISTED, "boolean"), categories=True),
+    "step": Key(GRIDS, categories=False),
+    "format": Key(("date", "datetime")),
+    "trueValues": Key(("boolean",)),
+    "falseValues": Key(("boolean",)),
+    "missingValues": Key(),
+    "decimalChar": Key(("integer", "number"), categories=False),
+    "groupChar": Key(("integer", "number"), categories=False),
+    "bareNumber": Key(("integer", "number"), categories=False),
+    "trim": Key(("string", "boolean"), categories=True),
+    "ignoreCase": Key(("string", "boolean"), categories=True),
+    "replace": Key(),
+}
+"""The keys of a field that change what cantle does."""
+
+CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step")
+"""Those of its `constraints`."""
+
+WRITING = (
+    "trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber", "trim", "ignoreCase", "replace",
+)  # fmt: skip
+"""The keys that say how values are written in the data that come in. What is released has true and false, ISO dates,
+plain numbers, and each category in one spelling."""

@@ -1,0 +1,159 @@
+"""The parser of keys that say how values are written: signs of numbers, blanks, case, and texts that stand for others.
+
+Every check raises a SchemaError that names the field, the rule and the fix; a schema is public, so messages may quote
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from cantle.schema.declared_values import day, exact, flag, integer, moment
+from cantle.schema.documents import fail
+from cantle.schema.field_keys import FIELD_KEYS, WRITING
+from cantle.schema.fields import Bound, Field
+from cantle.schema.spelling import Folding, NumberForm, trimmed
+from cantle.schema.taxonomy import Label
+
+BOUNDS: dict[str, Callable[[str, str, object], Bound]] = {
+    "integer": integer,
+    "number": exact,
+    "date": day,
+    "datetime": moment,
+}
+_DEFAULTS = {"decimalChar": ".", "groupChar": None, "bareNumber": True, "trim": True, "ignoreCase": False}
+
+
+def check_place(where: str, kind: str, listed: bool, entry: Mapping[str, object]) -> None:
+    """Refuses a key that would say nothing about a column of this type, unless it holds its default."""
+    for name in WRITING:
+        key = FIELD_KEYS[name]
+        if name not in entry or name in ("format", "trueValues", "falseValues") or entry[name] == _DEFAULTS.get(name):
+            continue
+        if kind not in key.types or key.categories not in (None, listed):
+            what = "categories" if key.categories else "numbers" if key.categories is False else ", ".join(key.types)
+            fail(where, f"`{name}` is for columns of {what}", "take it out", name)
+
+
+def with_number_form(one: Field, where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> Field:
+    """A field of numbers or dates, with how they are written."""
+    form = NumberForm(
+        decimal=_sign(where, "decimalChar", entry.get("decimalChar", ".")),
+        group=None if entry.get("groupChar") is None else _sign(where, "groupChar", entry["groupChar"], blank=True),
+        bare=flag(where, "bareNumber", entry.get("bareNumber", True)),
+    )
+    if form.group == form.decimal:
+        fail(where, "decimalChar and groupChar are the same", "change one", "decimalChar", "groupChar")
+    read = BOUNDS[one.type]
+    pairs = [(text, read(where, f"`replace` of {text!r}:", value)) for text, value in _replace(where, entry, marks)]
+    made = replace(one, form=form)
+    already = next((text for text, _ in pairs if _is_read(made, text, marks)), None)
+    if already is not None:
+        fail(where, f"{already!r} in `replace` is read as a value already", "take it out of `replace`", "replace")
+    return replace(made, replaced=tuple((trimmed(text), value) for text, value in pairs))
+
+
+def _is_read(one: Field, text: str, marks: tuple[str, ...]) -> bool:
+    import polars as pl
+
+    from cantle.schema.scales import Steps
+
+    scale = one.attribute(marks).scale
+    return isinstance(scale, Steps) and not scale.read(pl.Series([text]))[1].any()
+
+
+def _sign(where: str, key: str, value: object, *, blank: bool = False) -> str:
+    if blank and value in (" ", "\xa0", "\u202f"):
+        return " "
+    if isinstance(value, str) and re.fullmatch(r"[^\w+\-()\[\]\\^\s]", value):
+        return value
+    return fail(where, f"`{key}` must be a single sign, not a letter, a digit or a bracket", 'write "," or "."', key)
+
+
+def with_spellings(one: Field, where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> Field:
+    """A field of categories, with how they are written."""
+    made = replace(
+        one,
+        trim=flag(where, "trim", entry.get("trim", True)),
+        ignore_case=flag(where, "ignoreCase", entry.get("ignoreCase", False)),
+    )
+    given = _replace(where, entry, marks)
+    if not given and not made.ignore_case:
+        return made
+    own = _texts(made, marks)
+    pairs = [(_key(one, text), _meant(where, one, text, value)) for text, value in given]
+    twice = next((text for text, _ in pairs if text in own), None)
+    if twice is not None:
+        fail(where, f"{twice!r} in `replace` is a category itself", "take it out of one of them", "replace")
+    made = replace(made, replaced=tuple(pairs))
+    if made.ignore_case:
+        _check_case(where, _texts(made, marks), marks)
+    return made
+
+
+def _texts(one: Field, marks: tuple[str, ...]) -> dict[str, int]:
+    """All texts that mean a category, with its place."""
+    from cantle.schema.scales import Labels
+
+    scale = one.attribute(marks).scale
+    return scale.texts if isinstance(scale, Labels) else {}
+
+
+def _key(one: Field, text: str) -> str:
+    """A text as categories are looked up: 01 reads as 1 in a list of integers."""
+    import polars as pl
+
+    from cantle.schema.values import label_text
+
+    return str(label_text(pl.Series([text]), one.type).item())
+
+
+def _meant(where: str, one: Field, text: str, value: object) -> Label:
+    known: tuple[Label, ...] = (False, True) if one.type == "boolean" else one.categories or ()
+    if one.type == "string" and type(value) is int:
+        value = str(value)
+    found = next((label for label in known if label == value and type(label) is type(value)), None)
+    if found is None:
+        fail(
+            where,
+            f"`replace` turns {text!r} into {value!r}, which is not one of its categories",
+            "correct it",
+            "replace",
+        )
+    return found
+
+
+def _check_case(where: str, places: Mapping[str, int], marks: tuple[str, ...]) -> None:
+    """Refuses texts that differ in case alone and mean different things."""
+    folded: dict[str, tuple[str, int]] = {}
+    fold = Folding.of([*places, *marks])
+    for text, place in places.items():
+        other, same = folded.setdefault(fold(text), (text, place))
+        if same != place:
+            fail(
+                where,
+                f"{other!r} and {text!r} differ in case alone",
+                "keep one, or take `ignoreCase` out",
+                "ignoreCase",
+            )
+    for mark in marks:
+        if fold(mark) in folded:
+            rule = f"category {folded[fold(mark)][0]!r} and missing value {mark!r} differ in case alone"
+            fail(where, rule, "keep one, or take `ignoreCase` out", "ignoreCase")
+
+
+def _replace(where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> list[tuple[str, object]]:
+    given = entry.get("replace")
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        fail(where, "`replace` is not a mapping", "write `replace: {text: value, …}`", "replace")
+    made = []
+    for key, value in given.items():
+        text = str(key).lower() if isinstance(key, bool) else str(key)
+        if not trimmed(text) or text in marks:
+            fail(where, f"{text!r} in `replace` is a missing value", "take it out of one of them", "replace")
+        made.append((text, value))
+    return made
