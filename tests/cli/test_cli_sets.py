@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def test_fimi_lines_in_and_out(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     done = cantle(*PUBLISH, "--method", "diffpart", "-o", "out")
     assert done.code == 0, done.err
-    assert done.err == ""
+    assert done.err.count("\n") == 1  # no ledger is charged
     assert "synthetic sets" in done.out
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {
@@ -158,7 +158,7 @@ def test_init_drafts_a_schema_for_sets(folder: Path, cantle: Cantle) -> None:  #
     filled = (folder / "draft.yaml").read_text().replace("???", "{minimum: 1, maximum: 30}", 2)
     (folder / "filled.yaml").write_text(filled)
     assert cantle("publish", "sets.dat", "--schema", "filled.yaml", "--epsilon", "1", "-o", "out").code == 0
-    assert cantle("init", "long.csv", "--kind", "sets").out.startswith("# A schema says what is public about sets")
+    assert "\n# A schema says what is public about sets" in cantle("init", "long.csv", "--kind", "sets").out
     assert "fields:" in cantle("init", "long.csv", "--header", "yes").out
     assert "\nkind: sets\n" in cantle("init", "list.parquet").out
     assert "--kind must be table, sets or graph" in cantle("init", "sets.dat", "--kind", "bags").err
@@ -178,4 +178,4 @@ def test_help_speaks_of_sets(cantle: Cantle) -> None:  # noqa: F811
 def test_in_a_process_of_its_own(folder: Path) -> None:
     done = outside(*PUBLISH, "-o", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert done.stderr.count("\n") == 1  # no ledger is charged

@@ -73,7 +73,7 @@ def run(folder: Path, *arguments: object) -> Told:
 
 # ---- canaries -------------------------------------------------------------------------------------------------------
 
-WITHOUT_DATA = {"demo", "reproduce", "bench", "audit"}
+WITHOUT_DATA = {"schema", "demo", "reproduce", "bench", "audit"}
 """Commands that are given no private file."""
 
 SHOWS_VALUES = {"check"}
