@@ -12,10 +12,10 @@ from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.postprocess.counts import public_dice
 from cantle.release import Release
 from cantle.release.asking import Asker
-from cantle.release.code_sets import join
 from cantle.report.groupings import Ints
 from cantle.report.set_section import has
 from cantle.report.set_view import SetView, holding, pair_counts
+from cantle.schema.code_sets import join
 from cantle.schema.sets import SetSchema
 
 Patterns = tuple[Ints, Ints]

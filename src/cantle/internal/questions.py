@@ -9,8 +9,8 @@ import numpy as np
 
 from cantle.postprocess.counts import Dice, public_dice
 from cantle.release.asking import Asker
-from cantle.release.code_sets import CodeSet, OneColumn, Question, join
 from cantle.report.table_view import TableView
+from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.domain import Attribute, Steps
 from cantle.schema.values import Codes
 

@@ -18,16 +18,16 @@ import numpy as np
 
 from cantle._arrays import Bools, Codes, Floats, Ints
 from cantle.errors import ParameterError, raise_alone
-from cantle.release.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.release.data_file import as_polars
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import table_schema_of, universe_of
 from cantle.release.noise_behind import SetCodes, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
-from cantle.release.question_columns import Misfit, Vocabulary, vocabulary_of
-from cantle.release.questions import parse
 from cantle.release.sets import list_frame
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.schema.domain import Attribute
+from cantle.schema.question_columns import Misfit, Vocabulary, vocabulary_of
+from cantle.schema.questions import parse
 from cantle.schema.scales import Labels, Steps
 
 if TYPE_CHECKING:

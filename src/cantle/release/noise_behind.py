@@ -17,10 +17,10 @@ from cantle._arrays import Codes, Floats, Ints
 from cantle.postprocess.counts import variance
 from cantle.postprocess.from_baskets import LONG, SHORT
 from cantle.postprocess.group_frames import column_of, leaves_from
-from cantle.release.code_sets import CodeSet, Key, Question, columns_of, holds, hull
 from cantle.release.estimates import Noise
 from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, universe_of
 from cantle.release.noisy_tables import tables_of
+from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, holds, hull
 from cantle.schema.domain import Attribute
 
 if TYPE_CHECKING:

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 
 from cantle.postprocess.records import csv_of
 from cantle.release.manifest import Manifest
+from cantle.schema.outlines import printable as printable
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def printable(value: object) -> str:
-    """A public value on one line."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in str(value))
 
 
 def declared_names(m: Manifest, what: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cantle.release.asking import Asker
-from cantle.release.code_sets import CodeSet, OneColumn
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
 from cantle.report.charts import Bar, lying, upright
 from cantle.report.content import Figure, Section
 from cantle.report.groupings import Grouping
 from cantle.report.svg import share_text
 from cantle.report.table_view import TableView
+from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute, Labels
 
 CONFIDENCE = 0.95

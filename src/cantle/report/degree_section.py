@@ -6,12 +6,12 @@ import numpy as np
 
 from cantle.release import Release
 from cantle.release.asking import Asker
-from cantle.release.code_sets import CodeSet, OneColumn
-from cantle.release.question_columns import MOST_COUNTED
 from cantle.report.columns import BASIS, CONFIDENCE, weakest
 from cantle.report.content import Figure, Section
 from cantle.report.groupings import Ints
 from cantle.report.loglog import degree_chart
+from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle.schema.question_columns import MOST_COUNTED
 
 POINTS = 60
 

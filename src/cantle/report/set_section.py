@@ -8,15 +8,15 @@ from itertools import combinations
 import numpy as np
 
 from cantle.release.asking import Asker
-from cantle.release.code_sets import CodeSet, OneColumn, Question, join
 from cantle.release.estimates import Estimate
-from cantle.release.question_columns import MOST_COUNTED
 from cantle.report.charts import Bar, lying, upright
 from cantle.report.columns import BASIS, CONFIDENCE, SHORT, weakest
 from cantle.report.content import Figure, Section
 from cantle.report.matrix import heat_map
 from cantle.report.set_view import SetView, pair_counts
 from cantle.report.svg import share_text
+from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
+from cantle.schema.question_columns import MOST_COUNTED
 
 ITEMS, PAIRS, SIZES, MATRIX = 25, 20, 20, 20
 

@@ -43,6 +43,11 @@ def quote(value: object) -> str:
         return f"a very long {type(value).__name__}"
 
 
+def printable(value: object) -> str:
+    """A public value on one line."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in str(value))
+
+
 def text_of(label: Label) -> str:
     """A label as people write it."""
     return str(label).lower() if isinstance(label, bool) else str(label)

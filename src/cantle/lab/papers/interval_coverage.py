@@ -17,8 +17,8 @@ from cantle.lab.papers import table_sets
 from cantle.lab.papers.harness import Row, Setting
 from cantle.lab.papers.table_sets import TableSet
 from cantle.release.asking import Asker, numbers_of
-from cantle.release.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema

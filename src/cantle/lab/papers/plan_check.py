@@ -18,7 +18,7 @@ from cantle.lab.papers.interval_coverage import Truth
 from cantle.lab.papers.table_sets import TableSet
 from cantle.planning import plan
 from cantle.release.asking import Asker
-from cantle.release.code_sets import CodeSet, OneColumn
+from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
 

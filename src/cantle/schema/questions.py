@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 from cantle.errors import ParameterError, raise_alone
-from cantle.release.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
-from cantle.release.question_columns import Column, Misfit, Vocabulary
-from cantle.release.question_tokens import Token, refuse, tokens_of
+from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
+from cantle.schema.question_columns import Column, Misfit, Vocabulary
+from cantle.schema.question_tokens import Token, refuse, tokens_of
 
 DEEPEST = 100
 """Most parentheses and `not` inside each other."""

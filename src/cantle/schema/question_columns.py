@@ -16,15 +16,14 @@ from typing import Protocol
 
 import polars as pl
 
-from cantle.release.code_sets import CodeSet, Key
-from cantle.release.question_tokens import Token
-from cantle.release.words import printable
 from cantle.schema import Schema
+from cantle.schema.code_sets import CodeSet, Key
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.graph import GraphSchema
 from cantle.schema.items import Universe
-from cantle.schema.outlines import Label
+from cantle.schema.outlines import Label, printable
+from cantle.schema.question_tokens import Token
 from cantle.schema.scales import EPOCH, Labels, Steps
 from cantle.schema.sets import SetSchema
 from cantle.schema.table import TableSchema

@@ -74,6 +74,15 @@ class CodeSet:
         """For each code whether it belongs to the set."""
         return np.searchsorted(self._edges, codes, side="right") % 2 == 1
 
+    def below(self, codes: Codes) -> Ints:
+        """For each code how many codes of the set are smaller."""
+        first, end = self._edges[::2], self._edges[1::2]
+        place = np.searchsorted(first, codes, side="left")
+        whole = np.concatenate([[0], np.cumsum(end - first)])
+        # the last span that starts below a code may reach beyond it
+        beyond = np.where(place > 0, np.maximum(end[place - 1] - codes, 0) if len(end) else 0, 0)
+        return whole[place] - beyond
+
     @cached_property
     def _edges(self) -> Ints:
         return np.array(self.edges, dtype=np.int64)

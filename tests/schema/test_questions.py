@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
-from cantle.release.code_sets import CodeSet, Question, columns_of, edges_of, holds, hull, negated
-from cantle.release.question_columns import vocabulary_of
-from cantle.release.questions import DEEPEST, parse
 from cantle.schema import Schema
+from cantle.schema.code_sets import CodeSet, Question, columns_of, edges_of, holds, hull, negated
+from cantle.schema.question_columns import vocabulary_of
+from cantle.schema.questions import DEEPEST, parse
 from tests.effort import examples
 from tests.release.people import SCHEMA, people
 
