@@ -39,7 +39,7 @@ def test_from_a_file_to_a_draft(site: Site) -> None:
     assert "Nothing of it has been read" in chosen.text
     assert "the first line may hold column names or a record" in site.post("/data/draft", kind="table").text
     assert "3 of 3</strong> columns are not complete" in site.post("/data/draft", kind="table", header="yes").text
-    assert 'data = "people.csv"' in (site.folder / "cantle.toml").read_text()
+    assert 'data = "people.csv"' in (site.folder / "studio.toml").read_text()
     assert [one["name"] for one in site.studio.schema.columns] == ["id", "age", "town"]
 
 

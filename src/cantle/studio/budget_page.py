@@ -96,7 +96,8 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
 
 def plan_part(studio: Studio, visit: Visit) -> Response:
     """The plan for what the form holds now."""
-    made = outlook(studio, visit.text("epsilon"), visit.text("records"))
+    records = visit.text("records")
+    made = outlook(studio, visit.text("epsilon"), records) if records else None
     return part("plan", outlook=made, epsilon=visit.text("epsilon"), deployments=DEPLOYMENTS)
 
 

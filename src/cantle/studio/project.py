@@ -15,6 +15,7 @@ from cantle.errors import OutputError, ParameterError, raise_alone
 from cantle.studio.toml_lines import Value, with_keys
 
 SETTINGS = "cantle.toml"
+OWN = "studio.toml"
 SCHEMA = "schema.yaml"
 LEDGER = "ledger.db"
 MANIFESTS = ("release.json", "NOT-PRIVATE.release.json")
@@ -22,7 +23,7 @@ MANIFESTS = ("release.json", "NOT-PRIVATE.release.json")
 
 @dataclass(frozen=True)
 class Settings:
-    """What cantle.toml says. `data` and `records` are the studio's own: the commands take them as arguments."""
+    """What cantle.toml says, and studio.toml: data, kind and records, which the commands take as arguments only."""
 
     schema: str = SCHEMA
     ledger: str = ""
@@ -42,9 +43,7 @@ class Project:
     @property
     def settings(self) -> Settings:
         """The settings as they are now."""
-        read = self._read()
-        own = read.get("studio")
-        own = own if isinstance(own, dict) else {}
+        read, own = self._read(SETTINGS), self._read(OWN)
         records = own.get("records")
         return Settings(
             schema=_word(read.get("schema")) or SCHEMA,
@@ -56,29 +55,30 @@ class Project:
             records=records if isinstance(records, int) and records > 0 else None,
         )
 
-    def _read(self) -> dict[str, object]:
+    def _read(self, name: str) -> dict[str, object]:
         try:
-            return tomllib.loads((self.folder / SETTINGS).read_text(encoding="utf-8"))
+            text = (self.folder / name).read_text(encoding="utf-8")
+            return tomllib.loads(text, parse_float=str)  # budgets are exact decimals
         except FileNotFoundError:
             return {}
         except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-            raise_alone(ParameterError(f"{SETTINGS} is not valid TOML; correct it in an editor, or remove it"))
+            raise_alone(ParameterError(f"{name} is not valid TOML; correct it in an editor, or remove it"))
         except OSError as error:
-            raise_alone(OutputError(f"cannot read {SETTINGS}: {error.strerror}"))
+            raise_alone(OutputError(f"cannot read {name}: {error.strerror}"))
 
     def set(self, **values: Value | None) -> None:
         """Writes settings of the commands."""
-        self._edit("", values)
+        self._edit(SETTINGS, values)
 
     def set_own(self, **values: Value | None) -> None:
         """Writes settings of the studio."""
-        self._edit("studio", values)
+        self._edit(OWN, values)
 
-    def _edit(self, table: str, values: dict[str, Value | None]) -> None:
-        self._read()  # a file that is not TOML is left alone
-        place = self.folder / SETTINGS
+    def _edit(self, name: str, values: dict[str, Value | None]) -> None:
+        self._read(name)  # a file that is not TOML is left alone
+        place = self.folder / name
         before = place.read_text(encoding="utf-8") if place.exists() else ""
-        after = with_keys(before, values, table)
+        after = with_keys(before, values)
         if after != before:
             write(place, after)
 
@@ -139,4 +139,4 @@ def write(place: Path, text: str) -> None:
 
 
 def _word(value: object) -> str:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

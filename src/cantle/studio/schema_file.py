@@ -11,6 +11,7 @@ from cantle.errors import CantleError, SchemaError
 from cantle.schema import Schema
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
+from cantle.schema.problems import with_lines
 from cantle.studio.project import write
 from cantle.studio.yaml_text import flow, schema_text
 
@@ -62,23 +63,23 @@ class SchemaFile:
         """What is wrong with the whole schema; empty if nothing is."""
         if not self.exists:
             return "there is no schema yet"
-        return self.unreadable or self.problem_of(self.document)
+        return self.unreadable or self.problem_of_text(self.text)
 
     def problem_of(self, document: Mapping[str, object]) -> str:
         """What is wrong with a document, in the words of the commands."""
         try:
-            made = Schema.from_dict(document, base_dir=self.path.parent)
-            if made.kind == "table":
-                made.domain()  # type: ignore[attr-defined]
+            Schema.from_dict(document, base_dir=self.path.parent)
         except CantleError as error:
             return str(error)
         return ""
 
     def problem_of_text(self, text: str) -> str:
+        """What is wrong with a text, with its lines."""
         try:
-            return self.problem_of(self._parsed(text))
+            Schema.from_dict(self._parsed(text), base_dir=self.path.parent)
         except SchemaError as error:
-            return str(error)
+            return str(with_lines(error, f"schema {self.path.name!r}", text, self.is_json))
+        return ""
 
     def problem_of_column(self, entry: Mapping[str, object]) -> str:
         """What is wrong with one column by itself."""

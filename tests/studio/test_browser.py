@@ -1,0 +1,218 @@
+"""The studio in a real browser: from a file to an archive that verifies, by keyboard, on narrow screens, for everybody.
+
+Needs playwright and Chromium (`apt-get install chromium`), and for one test axe-core
+(`npm install --prefix build/axe axe-core`). Elsewhere these tests are skipped and say why.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cantle.release.verify import verify_folder
+from cantle.trusted.ledger import Ledger
+from tests.entropy import launcher
+from tests.studio.site import people
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as play:
+        made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield made
+        made.close()
+
+
+class Running:
+    """A studio in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        command = [*launcher(), "studio", str(folder), "--no-browser"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.address = re.search(r"http://\S+", self.process.stdout.readline())[0]  # type: ignore[index]
+        self.home = self.address.split("?")[0]
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("studio") / "project"
+    people(folder)
+    (folder / "schema.yaml").unlink()
+    made = Running(folder)
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any, running: Running) -> Iterator[Any]:
+    """A tab of the browser that holds the cookie; it fails if the console says a word, or anything else is loaded."""
+    context = browser.new_context(accept_downloads=True, bypass_csp=False)
+    page, said, asked = context.new_page(), [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(running.address)
+    page.wait_for_url("**/data")
+    yield page
+    assert [words for words in said if "422" not in words] == []
+    assert [url for url in asked if not url.startswith((running.home, "data:"))] == []
+    assert [url for url in asked if "Secretville" in url or "people" in url] == []
+    context.close()
+
+
+def fill(tab: Any, name: str, **boxes: str) -> None:
+    """Fills in the editor of a column, waits until it is checked, and saves it."""
+    tab.get_by_role("heading", name=f"Column {name}").wait_for()
+    for box, value in boxes.items():
+        if box in ("type", "role"):
+            tab.select_option(f"#{box}", value)
+        else:
+            tab.fill(f"#{box}", value)
+    tab.locator("#status .done").wait_for()
+    tab.get_by_role("button", name=re.compile("^Save")).first.click()
+
+
+def test_from_a_file_to_an_archive_that_verifies(tab: Any, tmp_path: Path) -> None:
+    tab.get_by_role("button", name="people.csv").click()
+    tab.get_by_label("Yes, column names").check()
+    tab.get_by_role("button", name="Read the header").click()
+    tab.get_by_role("link", name="id", exact=True).click()
+    fill(tab, "id", role="identifier")
+    fill(tab, "age", type="integer", minimum="0", maximum="99")
+    fill(tab, "town", type="string", categories="Graz\nLinz\nOslo")
+    tab.get_by_text("The schema is complete.").wait_for()
+    tab.get_by_role("link", name="Continue: whom to protect").click()
+    tab.fill("#dataset", "villages")
+    tab.get_by_role("button", name="Save the names").click()
+    tab.fill("#cap", "3")
+    tab.get_by_role("button", name="Set the cap").click()
+    tab.get_by_role("link", name="Continue: budget").click()
+    tab.fill("#records", "300")
+    tab.locator("#plan").get_by_text("2.72").wait_for()
+    tab.locator("#slider").focus()
+    tab.keyboard.press("End")  # the slider by keyboard: the plan follows
+    tab.locator("#plan").get_by_text("epsilon 20 protects little").wait_for()
+    tab.fill("#epsilon", "1")
+    tab.locator("#plan").get_by_text("2.72").wait_for()
+    tab.get_by_role("button", name="Use this epsilon").click()
+    tab.get_by_role("link", name="Continue: publish").click()
+    tab.get_by_role("button", name="Publish and spend epsilon 1").click()
+    tab.get_by_role("link", name="Look at the release").click(timeout=60_000)
+    tab.get_by_text("Verified").wait_for()
+    tab.frame_locator("iframe").locator("#answer strong").wait_for()  # its box counts: its script runs
+    tab.fill("#question", "age >= 50")
+    tab.get_by_role("button", name="Ask", exact=True).click()
+    tab.locator("#answer").get_by_text("95 % interval").wait_for()
+    with tab.expect_download() as download:
+        tab.get_by_role("link", name="Download as zip").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        archive.extractall(tmp_path)
+    assert verify_folder(tmp_path / "release") == []
+
+
+def test_reload_back_and_a_second_tab_lose_nothing(tab: Any, running: Running) -> None:
+    tab.goto(running.home + "publish")
+    tab.reload()
+    tab.get_by_text("The release is in release/.").wait_for()
+    charged = len(Ledger(running.folder / "ledger.db").account("villages").entries)
+    other = tab.context.new_page()
+    other.goto(running.home + "columns/1")
+    other.fill("#maximum", "120")
+    tab.goto(running.home + "columns/2")
+    tab.fill("#categories", "Graz\nLinz\nOslo\nRome")
+    tab.locator("#status").get_by_text("4 categories").wait_for()
+    tab.get_by_role("button", name="Save").first.click()
+    tab.wait_for_url("**/columns?done=saved")
+    other.get_by_role("button", name="Save and go to the next").click()
+    other.wait_for_url("**/columns/2?done=saved")
+    text = (running.folder / "schema.yaml").read_text()
+    assert "maximum: 120" in text
+    assert "Rome" in text
+    tab.go_back()
+    tab.go_back()
+    tab.get_by_text("The release is in release/.").wait_for()
+    assert len(Ledger(running.folder / "ledger.db").account("villages").entries) == charged
+    other.close()
+
+
+def test_another_browser_is_not_let_in(browser: Any, running: Running) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    assert page.goto(running.address).status == 403
+    assert page.goto(running.home + "look").status == 403
+    context.close()
+
+
+PAGES = (
+    "data",
+    "columns",
+    "columns/2",
+    "columns/text",
+    "protect",
+    "budget",
+    "publish",
+    "look",
+    "ledger",
+    "internal/check",
+)
+
+
+def test_every_page_is_fit_for_everybody(tab: Any, running: Running) -> None:
+    """320 pixels wide without sideways scrolling, light and dark; and what axe finds (the report has its own test)."""
+    if not AXE.exists():
+        pytest.skip("no axe-core: npm install --prefix build/axe axe-core")
+    tab.goto(running.home + "columns")
+    tab.get_by_role("button", name="Read the private file").click()
+    tab.get_by_text("Secretville").wait_for(timeout=60_000)
+    script = AXE.read_text(encoding="utf-8")
+    for name in PAGES:
+        tab.goto(running.home + name, wait_until="domcontentloaded")
+        tab.evaluate(script)
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            found = tab.evaluate(
+                "axe.run(document, {iframes: false}).then((result) => result.violations.map((one) => one.id))"
+            )
+            assert found == [], (name, scheme)
+        tab.emulate_media(color_scheme="light")
+        tab.set_viewport_size({"width": 320, "height": 700})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 320, name
+        tab.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_by_keyboard_alone(tab: Any, running: Running) -> None:
+    """Every control can be reached with the tab key, and says that it has the focus."""
+    tab.goto(running.home + "columns/2")
+    wanted = tab.locator("a:visible, button:visible, input:visible, select:visible, textarea:visible, summary:visible")
+    reached = set()
+    for _ in range(wanted.count() + 5):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.outerHTML.slice(0, 200)"))
+        unseen = "document.activeElement != document.body && getComputedStyle(document.activeElement).outlineStyle"
+        assert tab.evaluate(unseen) != "none"
+    assert {one.evaluate("(node) => node.outerHTML.slice(0, 200)") for one in wanted.all()} <= reached
+    tab.locator("#categories").focus()
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.name") == "ordered", "a text box lets the tab key through"
