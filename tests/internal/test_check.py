@@ -85,6 +85,13 @@ def test_records_per_person(tmp_path: Path) -> None:
     assert (checked.used, checked.facts["persons"], checked.facts["most records of a person"]) == (2, 2, 2)
 
 
+def test_persons_with_fewer_records_than_the_bound_lose_none(tmp_path: Path) -> None:
+    document = {"fields": [{"name": "ill", "type": "boolean"}], "unit": {"person": "who", "max_records": 2}}
+    counts = found(document, "who,ill\na,true\na,true\na,false\nb,true\n", tmp_path)
+    assert counts["records", "records not used, because at most 2 per person are"] == 1
+    assert check(tmp_path / "data.csv", Schema.from_dict(document)).used == 3
+
+
 SETS = {"kind": "sets", "items": {"minimum": 1, "maximum": 17}}
 
 

@@ -44,7 +44,7 @@ def _persons(
         return [], int(fits.sum()), {}
     number, most = pl.concat(ids), schema.max_records
     nobody = int((number.is_null().to_numpy() & fits).sum())
-    held = number.filter(pl.Series(fits)).drop_nulls().value_counts()["count"].to_numpy()
+    held = number.filter(pl.Series(fits)).drop_nulls().value_counts()["count"].to_numpy().astype(np.int64)
     over = int(np.maximum(held - most, 0).sum())
     findings = [
         Finding("records dropped, because they have no person", nobody, len(fits)),
