@@ -131,10 +131,10 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.engines.filed_sets": {"pyarrow"},
         "trusted.engines.spark": {"pyspark"},
         "trusted.engines.spark.cluster": {"pyspark", "py4j", "pyarrow"},
-        "trusted.engines.spark.workers": {"pyarrow"},
-        "trusted.engines.database": {"ibis"},
+        "trusted.engines.spark.workers": {"polars", "pyarrow"},
+        "trusted.engines.database": {"ibis", "pyarrow"},
         "trusted.ledger.postgres": {"psycopg"},
-        "trusted.bounding.persons": {"polars"},
+        "trusted.bounding.persons": {"polars", "pyarrow"},
         "trusted.bounding._projection_kernel": {"numba"},
     }
     found = {name: others(tree) - STANDARD - {"numpy"} for name, tree in modules().items() if lies_in(name, "trusted")}

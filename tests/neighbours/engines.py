@@ -21,7 +21,7 @@ import polars as pl
 from cantle.data.engine_choice import EngineChoice
 from tests.neighbours.csvfiles import SAFE, csv_pair
 from tests.neighbours.frames import POLARS, WRITABLE, declared, in_parquet, polars_frame
-from tests.neighbours.law import Codes, Form, Pair, adds_at_most
+from tests.neighbours.law import Codes, Form, Pair, adds_at_most, inserted
 from tests.neighbours.reading import table
 from tests.neighbours.values import FIELDS, MARKS, TIMES, WORDS
 
@@ -52,6 +52,7 @@ def duckdb_forms() -> list[Form]:
         Form("polars", "duckdb", declared(POLARS, polars_frame), read, 10),
         Form("polars, in batches", "duckdb", batched(hand_over, PAIRS), read, 200, "polars", PAIRS),
         Form("DuckDB table", "duckdb", duckdb_database, table(choice=EngineChoice("duckdb", table="t")), 4),
+        Form("persons, in batches", "duckdb", persons_batched(hand_over_visits), read, 300, "persons", PAIRS),
     ]
 
 
@@ -106,8 +107,12 @@ def batch(dice: Random, pairs: int) -> tuple[Records, Records]:
 
 
 def each_adds_at_most_one(one: Codes, two: Codes) -> bool:
+    return each_adds_at_most(1, one, two)
+
+
+def each_adds_at_most(records: int, one: Codes, two: Codes) -> bool:
     """The rule for every pair of a batch by itself; the code of a pair's number is that number."""
-    rule = adds_at_most(1)
+    rule = adds_at_most(records)
     parts: list[list[Codes]] = [[Counter(), Counter()] for _ in range(PAIRS)]
     for side, codes in enumerate((one, two)):
         for code, count in codes.items():
@@ -169,6 +174,55 @@ def _other(value: Any) -> Any:
     return "7" if value == 7 else _plain(value)
 
 
+# ---- persons --------------------------------------------------------------------------------------------------
+
+BOUND = 2
+PERSONS = {
+    "fields": [NUMBER, {"name": "whole", **FIELDS["whole"]}],
+    "missingValues": MARKS,
+    "unit": {"person": "who", "max_records": BOUND},
+}
+WHO = ["", " ", "a", "A", "a ", "é", "e\u0301", "01", "1", "1.0", "\\", "'"]
+Visits = list[tuple[int, int, str | None]]
+
+
+def visits(dice: Random, pairs: int) -> tuple[Visits, Visits]:
+    """Records (pair, whole, who) of D and D', which has all records of one person more, or some of nobody.
+
+    The number of the pair begins each identifier, so that no person is in two pairs.
+    """
+    one: Visits = []
+    more: Visits = []
+    for pair in range(pairs):
+        newcomer, *others = dice.sample(WHO, 4)
+        for who in others:
+            one += [(pair, dice.randint(0, 12), f"{pair}.{who}") for _ in range(dice.randint(1, 4))]
+        added = dice.choice([f"{pair}.{newcomer}", f"{pair}.{newcomer}", None, "", MARKS[-1]])
+        more += [(pair, dice.randint(0, 12), added) for _ in range(dice.randint(1, 4))]
+    dice.shuffle(one)
+    return one, inserted(dice, one, more)
+
+
+def persons_batched(make: Callable[[Visits, Path], Any], pairs: int = PAIRS) -> Callable[[Random, Path], Pair]:
+    def pair(dice: Random, folder: Path) -> Pair:
+        both, made = visits(dice, pairs), []
+        for part, records in zip(("one", "two"), both, strict=True):
+            (folder / part).mkdir(exist_ok=True)
+            made.append(make(records, folder / part))
+        return Pair(PERSONS, *made, lambda one, two: each_adds_at_most(BOUND, one, two), repr(both))
+
+    return pair
+
+
+def hand_over_visits(records: Visits, _folder: Path) -> pl.DataFrame:
+    return pl.DataFrame(records, schema={"pair": pl.Int64, "whole": pl.Int64, "who": pl.String}, orient="row")
+
+
+def write_visits(records: Visits, folder: Path) -> Path:
+    hand_over_visits(records, folder).write_parquet(folder / "data.parquet")
+    return folder / "data.parquet"
+
+
 # ---- databases ------------------------------------------------------------------------------------------------
 
 
@@ -188,12 +242,20 @@ def database_forms(url: str | None = None) -> Iterator[list[Form]]:
             _run(backend, f"INSERT INTO {name} VALUES " + ", ".join(map(_row, records)))
         return backend.table(name)
 
+    def make_visits(records: Visits, folder: Path) -> Any:
+        name = f"visits_{folder.name}"
+        _run(backend, f"DROP TABLE IF EXISTS {name}")
+        _run(backend, f"CREATE TABLE {name} (pair BIGINT, whole BIGINT, who TEXT)")
+        _run(backend, f"INSERT INTO {name} VALUES " + ", ".join(map(_row, records)))
+        return backend.table(name)
+
     try:
         where = "PostgreSQL" if url else "DuckDB"
         read = table(choice=EngineChoice("database"))
         yield [
             Form(f"{where} table", "database", batched(make, 1), read, 2),
             Form(f"{where} table, in batches", "database", batched(make, PAIRS), read, 500, f"{where} table", PAIRS),
+            Form(f"{where} table, persons", "database", persons_batched(make_visits), read, 300, "persons", PAIRS),
         ]
     finally:
         backend.disconnect()
@@ -229,6 +291,7 @@ def spark_forms(session: Any) -> list[Form]:
     read = table(choice=EngineChoice("spark"))
     makers = {"Parquet": write_parquet, "Spark data frame": frame, "JSON": write_json, "CSV": write_csv}
     return [
+        Form("persons", "spark", persons_batched(write_visits), read, PAIRS, "persons", PAIRS),
         *(Form(name, "spark", batched(make, 50), read, 50, name, 50) for name, make in makers.items()),
         Form("CSV, one pair", "spark", csv_pair(["utf-8"], multiline=False), read, 2, "CSV"),
     ]

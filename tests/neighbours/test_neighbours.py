@@ -36,14 +36,14 @@ def test_many_neighbours_in_memory(form: Form) -> None:
     keep_the_law(form, TIMES * form.cases, SEED + 1)
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(8))
 def test_neighbours_in_duckdb(number: int) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     keep_the_law(duckdb_forms()[number])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(8))
 def test_many_neighbours_in_duckdb(number: int) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     form = duckdb_forms()[number]
@@ -82,7 +82,7 @@ def session() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["JSON", "CSV", "CSV, one pair", "Parquet", "Spark data frame"])
+@pytest.mark.parametrize("name", ["JSON", "CSV", "CSV, one pair", "persons", "Parquet", "Spark data frame"])
 def test_neighbours_in_spark(session: Any, name: str) -> None:
     form = next(form for form in spark_forms(session) if form.name == name)
     keep_the_law(form, form.cases)

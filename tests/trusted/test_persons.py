@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle._open import open_data
-from cantle.errors import DataError, ParameterError, SchemaError
+from cantle.errors import DataError, SchemaError
 from cantle.methods import make_method
-from cantle.trusted.bounding.persons import person_numbers, within_bound
+from cantle.trusted.bounding import persons
+from cantle.trusted.bounding.persons import person_numbers, places, within_bound
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.keys import OneWays
 
@@ -163,13 +165,27 @@ def test_the_column_of_persons_is_not_published() -> None:
     assert cantle.Schema.from_dict(parsed.to_dict()) == parsed
 
 
-def test_other_engines_say_that_they_cannot_and_it_costs_nothing(tmp_path: Path) -> None:
-    book = cantle.Ledger(tmp_path / "ledger.db")
-    book.cap("visits", 3)
-    paid = {"epsilon": 1, "ledger": book, "dataset": "visits"}
-    with pytest.raises(ParameterError, match="use engine memory"):
-        cantle.publish(frame(["a"], [1]), schema(), engine="duckdb", **paid)
-    assert book.account("visits").spent_nano == 0
-    assert book.account("visits").entries == ()
-    cantle.publish(frame(["a"], [1]), schema(), method="rps", **paid)
-    assert book.account("visits").spent_nano == 10**9
+@given(rows, st.integers(1, 4), st.randoms())
+def test_equal_hashes_leave_the_choice_to_the_codes(records: list[Any], most: int, dice: Any) -> None:
+    """Where all hashes are equal, too, the order of the records has no part in it: the last column decides first."""
+    other = records.copy()
+    dice.shuffle(other)
+    kept = []
+    with patch.object(persons, "marks", lambda _columns, records: np.zeros(records, np.uint64)):
+        for these in (records, other):
+            person, *columns = (np.array([r[i] for r in these], dtype=np.int64) for i in range(3))
+            used = within_bound(person, columns, most).tolist()
+            kept.append(Counter(record for record, is_used in zip(these, used, strict=True) if is_used))
+    assert kept[0] == kept[1]
+    for who in {record[0] for record in records} - {-1}:
+        mine = sorted((record for record in records if record[0] == who), key=lambda record: (record[2], record[1]))
+        assert Counter(mine[:most]) == Counter({record: n for record, n in kept[0].items() if record[0] == who})
+
+
+@given(st.lists(st.text(min_size=1, max_size=9), min_size=1), st.integers(1, 50))
+def test_a_person_has_one_place_whoever_else_is_there(ids: list[str], number: int) -> None:
+    """What brings the records of a person together in a cluster follows from the bytes of the identifier alone."""
+    together = places(pl.Series(ids), number).tolist()
+    assert together == [places(pl.Series(["x", one]), number)[1] for one in ids]
+    assert together == places(pl.Series(["ab", *ids])[1:], number).tolist()
+    assert all(0 <= place < number for place in together)

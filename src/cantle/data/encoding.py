@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from cantle import _fast
-from cantle.data.tables import CSV, Lines, read_batches, read_lines
+from cantle.data.tables import CSV, Lines, as_ids, read_batches, read_lines
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Layout, unsigned
 from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
@@ -66,6 +66,27 @@ def read_codes(
             scanner = scanner or _Scanner(domain, lines)
             for codes, classes in scanner.encode(lines, layout):
                 yield "polars", codes, classes
+
+
+PersonCodes = tuple[pl.Series, list[Codes], Codes]
+"""Whose each record is, its codes by column, and its class."""
+
+
+def read_person_codes(source: object, schema: TableSchema, domain: Domain) -> Iterator[tuple[str, PersonCodes]]:
+    """Batches of (kind of frame, codes with persons), without dropped records and records of nobody."""
+    for batch in read_batches(source, schema):
+        yield batch.kind, person_codes(batch.frame, domain, str(schema.person), schema.missing_values)
+
+
+def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tuple[str, ...]) -> PersonCodes:
+    """The codes of a frame with the identifier of each record's person, records of nobody left out."""
+    ids = as_ids(frame[person], missing)
+    columns = [attribute.encode(frame[attribute.name]) for attribute in domain.attributes]
+    classes = domain.target.encode(frame[domain.target.name]) if domain.target else np.zeros(len(ids), np.int64)
+    known = ids.is_not_null().to_numpy() & np.logical_and.reduce([column >= 0 for column in (*columns, classes)])
+    kept = [column[known].astype(unsigned(one.size)) for column, one in zip(columns, domain.attributes, strict=True)]
+    label = classes[known].astype(unsigned(domain.target.size if domain.target else 1))
+    return ids.filter(pl.Series(known, dtype=pl.Boolean)), kept, label
 
 
 def _is_large_csv(path: Path) -> bool:

@@ -8,7 +8,7 @@ anything is charged.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 
 from cantle import _fast
-from cantle.data.encoding import read_codes
+from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, files, refuse_nodes
 from cantle.data.spark_files import read_path, require_readable
 from cantle.data.sql_encoding import code_table, load_ibis
-from cantle.data.tables import PARQUET, as_ids, read_batches
+from cantle.data.tables import PARQUET
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Layout
 from cantle.schema.table import TableSchema
@@ -62,9 +62,7 @@ class AsksTable(Protocol):
 
 
 def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses persons where the engine cannot bound their records, a list of nodes, and files Spark cannot read."""
-    if schema.person is not None and choice.engine != "memory":
-        raise ParameterError(f"engine {choice.engine} cannot bound the records of a person yet; use engine memory")
+    """Refuses a list of nodes, and files Spark cannot read."""
     if choice.engine == "spark":
         require_readable(data, schema)
     refuse_nodes(nodes)
@@ -72,14 +70,14 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
 
 def open_engine(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """The table behind an engine, and the kind of frame it came in."""
-    if schema.person is not None:
-        return _persons(data, schema, method)
     openers = {"memory": _open_memory, "duckdb": _open_duckdb, "spark": _open_spark, "database": _open_database}
     return openers[choice.engine](data, schema, method, choice)
 
 
 def _wanted(schema: TableSchema) -> list[str]:
-    return [one.name for one in schema.fields if one.role != "identifier"]
+    """The columns that are read: those of the domain, and that of persons if there is one."""
+    persons = [] if schema.person is None else [schema.person]
+    return [one.name for one in schema.fields if one.role != "identifier"] + persons
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------
@@ -87,6 +85,8 @@ def _wanted(schema: TableSchema) -> list[str]:
 
 def _open_memory(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     """Codes in the layout the method asks about."""
+    if schema.person is not None:
+        return _persons(data, schema, method)
     if method.layout == "columns":
         frames, columns, labels = zip(*read_codes(data, schema, method.domain, "columns"), strict=True)
         joined = [np.concatenate(one) for one in zip(*columns, strict=True)]
@@ -97,20 +97,12 @@ def _open_memory(data: object, schema: TableSchema, method: AsksTable, choice: E
 
 def _persons(data: object, schema: TableSchema, method: AsksTable) -> Opened:
     """The same, with the records of each person bounded (cantle.trusted.bounding.persons)."""
-    frame, parts, ids = "", [], []
-    domain, person = method.domain, str(schema.person)
-    attributes = [*domain.attributes, *([domain.target] if domain.target else [])]
-    for batch in read_batches(data, schema):
-        frame = batch.kind
-        ids.append(as_ids(batch.frame[person], schema.missing_values))
-        parts.append([attribute.encode(batch.frame[attribute.name]) for attribute in attributes])
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    number = person_numbers(pl.concat(ids))
-    known = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]) & (number >= 0))
-    columns = [column[known] for column in columns]
-    used = within_bound(number[known], columns, schema.max_records)
-    columns = [column[used] for column in columns]
-    classes = columns.pop() if domain.target else np.zeros(int(used.sum()), np.uint8)
+    frames, found = zip(*read_person_codes(data, schema, method.domain), strict=True)
+    ids, parts, labels = zip(*found, strict=True)
+    columns, classes = [np.concatenate(column) for column in zip(*parts, strict=True)], np.concatenate(labels)
+    hashed = [*columns, classes] if method.classes > 1 else columns
+    used = within_bound(person_numbers(pl.concat(ids)), hashed, schema.max_records)
+    columns, classes, frame = [column[used] for column in columns], classes[used], frames[0]
     if method.layout == "columns":
         return {"frame": frame}, _columns(columns, classes, method)
     width = np.min_scalar_type(max([1, *method.sizes]))
@@ -137,37 +129,43 @@ def _rows(codes: Codes, classes: Codes, method: AsksTable) -> Engine:
 
 def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
     memory, total = duckdb.MEMORY if choice.memory is None else choice.memory, 0
+    sources = _sources(data, schema, choice)
 
-    def batches() -> Iterator[tuple[list[Codes], Codes]]:
+    def counted(batch: duckdb.Batch) -> duckdb.Batch:
         nonlocal total
-        for _, codes, classes in _batches(data, schema, method.domain, choice):
-            total += len(classes)
-            yield codes, classes
+        total += len(batch[1])
+        return batch
 
-    engine = duckdb.DuckEngine(batches(), sizes=method.sizes, class_count=method.classes, memory=memory)
+    def of_persons() -> Iterator[tuple[pyarrow.Array, duckdb.Batch]]:
+        for source in sources:
+            for _, (ids, codes, classes) in read_person_codes(source, schema, method.domain):
+                yield ids.to_arrow(), counted((codes, classes))
+
+    def of_records() -> Iterator[duckdb.Batch]:
+        for source in sources:
+            for _, codes, classes in read_codes(source, schema, method.domain, "columns"):
+                yield counted((codes, classes))
+
+    batches = of_records() if schema.person is None else duckdb.OfPersons(of_persons(), schema.max_records)
+    engine = duckdb.DuckEngine(batches, sizes=method.sizes, class_count=method.classes, memory=memory)
     engine.compiled = _fast.worth_loading(total)
     return POLARS, engine
 
 
-def _batches(
-    data: object, schema: TableSchema, domain: Domain, choice: EngineChoice
-) -> Iterator[tuple[str, list[Codes], Codes]]:
-    """Batches of codes, from a frame, from CSV and Parquet files, or from a DuckDB database."""
+def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
+    """What is read one after the other: a frame, CSV files, batches of Parquet files or of a DuckDB database."""
     if not isinstance(data, str | os.PathLike | list | tuple):
-        yield from read_codes(data, schema, domain, "columns")
+        yield data
         return
     for path in files(data):
         if path.suffix.lower() in DUCKDB:
-            found = duckdb.read_database(path, choice.table, _wanted(schema))
+            yield from map(polars_of, duckdb.read_database(path, choice.table, _wanted(schema)))
         elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif path.suffix.lower() in PARQUET:
-            found = parquet_batches(path, _wanted(schema))
+            yield from map(polars_of, parquet_batches(path, _wanted(schema)))
         else:
-            yield from read_codes(path, schema, domain, "columns")
-            continue
-        for batch in found:
-            yield from read_codes(polars_of(batch), schema, domain, "columns")
+            yield path
 
 
 def parquet_batches(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.RecordBatch]:
@@ -210,16 +208,20 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
     try:
         frame = spark.select(frame, _wanted(schema))
         list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain, "columns"))  # judges the types
-        encode = _encoder(method.domain)
-        return POLARS, spark.SparkEngine(frame, encode, sizes=method.sizes, class_count=method.classes, own=own)
+        records = _spark_records(schema, method.domain)
+        return POLARS, spark.SparkEngine(frame, records, sizes=method.sizes, class_count=method.classes, own=own)
     except BaseException:
         if own:
             frame.sparkSession.stop()
         raise
 
 
-def _encoder(domain: Domain) -> Callable[[pyarrow.RecordBatch], tuple[list[Codes], Codes]]:
-    return lambda batch: domain.encode_columns(polars_of(batch))
+def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.OfPersons:
+    """How workers turn batches into codes, and how many records of each person are used."""
+    if schema.person is None:
+        return lambda batch: domain.encode_columns(polars_of(batch))
+    person, missing = schema.person, schema.missing_values
+    return spark.OfPersons(lambda batch: person_codes(polars_of(batch), domain, person, missing), schema.max_records)
 
 
 def _spark_frame(session: SparkSession, data: object, schema: TableSchema) -> DataFrame:
@@ -238,7 +240,7 @@ def _spark_frame(session: SparkSession, data: object, schema: TableSchema) -> Da
 
 def _open_database(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     if hasattr(data, "get_backend"):
-        return POLARS, _database(data, method, own=False)
+        return POLARS, _database(data, schema, method, own=False)
     if not isinstance(data, str) or "://" not in data:
         raise ParameterError("the database engine takes the URL of a database or an ibis table")
     if choice.table is None:
@@ -248,7 +250,7 @@ def _open_database(data: object, schema: TableSchema, method: AsksTable, choice:
         backend = load_ibis().connect(data)
         *above, name = choice.table.split(".")
         table = backend.table(name, database=".".join(above) or None)
-        return POLARS, _database(table, method, own=True)
+        return POLARS, _database(table, schema, method, own=True)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
         if backend is not None:
             backend.disconnect()
@@ -259,6 +261,7 @@ def _open_database(data: object, schema: TableSchema, method: AsksTable, choice:
         )
 
 
-def _database(table: Table, method: AsksTable, *, own: bool) -> TableEngine:
-    codes = code_table(table, method.domain)
-    return database.DatabaseEngine(codes, sizes=method.sizes, class_count=method.classes, own=own)
+def _database(table: Table, schema: TableSchema, method: AsksTable, *, own: bool) -> TableEngine:
+    codes = code_table(table, method.domain, schema.person, schema.missing_values)
+    bound = None if schema.person is None else schema.max_records
+    return database.DatabaseEngine(codes, sizes=method.sizes, class_count=method.classes, max_records=bound, own=own)

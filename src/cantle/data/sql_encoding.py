@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table as Table
 
 CLASS = "label"
+WHO = "who"
 _EXACT = 2**53
 _TINY = 1e-290  # dividing less could underflow, which some databases refuse
 _DAY = 86_400
@@ -38,20 +39,61 @@ def load_ibis() -> ModuleType:
     return ibis
 
 
-def code_table(table: Table, domain: Domain) -> Table:
-    """The codes of a table's records: c0, c1, ... and the class `label`, without dropped records."""
+def code_table(table: Table, domain: Domain, person: str | None = None, marks: Sequence[str] = ()) -> Table:
+    """The codes of a table's records: c0, c1, ... and the class `label`, without dropped records.
+
+    With a column of persons, `who` tells them apart, and records of nobody are dropped; `marks` stand for nobody.
+    """
     ibis = load_ibis()
     named = {f"c{j}": attribute for j, attribute in enumerate(domain.attributes)}
     known = table.schema()
-    wanted = [*domain.attributes, *([domain.target] if domain.target else [])]
-    missing = ", ".join(repr(one.name) for one in wanted if one.name not in known)
+    wanted = [one.name for one in (*domain.attributes, *([domain.target] if domain.target else []))]
+    wanted += [] if person is None else [person]
+    missing = ", ".join(repr(name) for name in wanted if name not in known)
     if missing:
         raise DataError(f"the table has no column {missing}; correct the names in the schema.")
     if domain.target is not None:
         named[CLASS] = domain.target
-    made = table.select(**{name: _code(ibis, table, one) for name, one in named.items()})
-    made = made.filter([made[name] >= 0 for name in named])
+    whose = {} if person is None else {WHO: _who(ibis, table[person], marks)}
+    made = table.select(**{name: _code(ibis, table, one) for name, one in named.items()}, **whose)
+    made = made.filter([*(made[name] >= 0 for name in named), *(made[name].notnull() for name in whose)])
     return made if domain.target is not None else made.mutate(**{CLASS: ibis.literal(0, type="int16")})
+
+
+def _who(ibis: ModuleType, column: Column, marks: Sequence[str]) -> Value:
+    """A person's identifier, null if there is none: equal where the texts of tables.as_ids are equal, and only there.
+
+    Texts are compared as bytes, because the order of a column (its collation) may hold different texts for equal.
+    """
+    kind, name, bytes_of = column.type(), column.get_name(), _AS_BYTES.get(column.get_backend().name)
+    if bytes_of is None:
+        raise DataError("only PostgreSQL and DuckDB can bound the records of persons; use another engine.")
+    if kind.is_boolean() or kind.is_integer():
+        number = ibis.cases((column, 1), (~column, 0)).cast("int64") if kind.is_boolean() else column
+        gone = [int(mark) for mark in marks if _is_whole(mark)]
+        return ibis.cases((number.isin(gone), ibis.null()), else_=number) if gone else number
+    if not kind.is_string():
+        fix = "cast it to text or to an integer in a view"
+        raise DataError(f"column {name!r} has type {kind} in the database and cannot identify persons; {fix}.")
+    same = [bytes_of(ibis, column) == bytes_of(ibis, ibis.literal(mark)) for mark in sorted({"", *marks})]
+    return ibis.cases(*((one, ibis.null()) for one in same), else_=bytes_of(ibis, column))
+
+
+def _postgres_bytes(ibis: ModuleType, text: Value) -> Value:
+    @ibis.udf.scalar.builtin(signature=(("string", "string"), "binary"))
+    def convert_to(text, encoding): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+
+    return convert_to(text, "UTF8")
+
+
+def _duckdb_bytes(ibis: ModuleType, text: Value) -> Value:
+    @ibis.udf.scalar.builtin(signature=(("string",), "binary"))
+    def encode(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+
+    return encode(text)
+
+
+_AS_BYTES = {"postgres": _postgres_bytes, "duckdb": _duckdb_bytes}
 
 
 def _code(ibis: ModuleType, table: Table, attribute: Attribute) -> Value:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cantle
@@ -44,13 +45,13 @@ def duckdb_file(path: Path, _request: pytest.FixtureRequest) -> Opened:
 def duckdb_files(path: Path, _request: pytest.FixtureRequest) -> Opened:
     folder = path.parent / "many"
     folder.mkdir()
-    for i, part in enumerate(awkward().iter_slices(250)):
+    for i, part in enumerate(pl.read_parquet(path).iter_slices(250)):
         part.write_parquet(folder / f"part{i}.parquet")
     return folder, {"engine": "duckdb"}
 
 
-def duckdb_frame(_path: Path, _request: pytest.FixtureRequest) -> Opened:
-    return awkward(), {"engine": "duckdb"}
+def duckdb_frame(path: Path, _request: pytest.FixtureRequest) -> Opened:
+    return pl.read_parquet(path), {"engine": "duckdb"}
 
 
 def duckdb_database(path: Path, _request: pytest.FixtureRequest) -> Opened:
@@ -69,22 +70,22 @@ def ibis_duckdb(path: Path, _request: pytest.FixtureRequest) -> Opened:
     return backend.table("people"), {"engine": "database"}
 
 
-def postgres(_path: Path, request: pytest.FixtureRequest) -> Opened:
+def postgres(path: Path, request: pytest.FixtureRequest) -> Opened:
     pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     url = request.getfixturevalue("server")
-    fill(url, "people")
+    fill(url, "people", pl.read_parquet(path))
     return url, {"engine": "database", "table": "people"}
 
 
-def fill(url: str, name: str) -> None:
-    """The awkward people in a PostgreSQL table."""
+def fill(url: str, name: str, people: pl.DataFrame) -> None:
+    """People in a PostgreSQL table."""
     import psycopg
 
     kinds = "id text, age bigint, weight float8, town text, grade text, member bool, joined date, seen timestamp"
     with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE IF EXISTS {name}")
         cursor.execute(f"CREATE TABLE {name} ({kinds}, ill text)")
-        cursor.executemany(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * 9)})", awkward().rows())
+        cursor.executemany(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * 9)})", people.rows())
 
 
 def spark_frame(path: Path, request: pytest.FixtureRequest) -> Opened:
@@ -158,6 +159,30 @@ def test_the_same_seed_gives_the_same_bytes(
 def test_another_seed_gives_other_bytes(call: str) -> None:
     """Else the test above would show nothing."""
     assert in_memory(call, seed=9) != in_memory(call, seed=10)
+
+
+PERSONS: dict[str, Any] = SCHEMA | {"unit": {"person": "id", "max_records": 2}, "missingValues": ["", "?"]}
+IDS = ["a", "A", " a", "a ", "é", "e\u0301", "1", "01", "1.0", "a\\b", "'", '"', "", "?", None]
+
+
+def with_persons() -> pl.DataFrame:
+    """The awkward people, each with several records; some of them have no identifier, and some records are equal."""
+    data = pl.concat([awkward(300), awkward(300)])
+    places = pl.int_range(0, len(data), eager=True)
+    odd = pl.Series([IDS[i % len(IDS)] for i in range(len(data))])
+    return data.with_columns(id=pl.when(places % 3 == 0).then(odd).otherwise("p" + (places // 7).cast(pl.String)))
+
+
+@pytest.mark.parametrize("call", slow(["rps", "diffgen", "mosaic"], "rps", "diffgen"))
+@pytest.mark.parametrize("name", PLACES)
+def test_persons_are_bounded_alike(name: str, call: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    path = tmp_path / "people.parquet"
+    with_persons().write_parquet(path)
+    data, place = PLACES[name](path, request)
+    options: dict[str, Any] = {"method": call, "epsilon": 8, "insecure_seed": 9}
+    expected = saved(cantle.publish(path, PERSONS, **options), tmp_path / "memory")
+    assert saved(cantle.publish(data, PERSONS, **options, **place), tmp_path / "other") == expected
+    assert saved(cantle.publish(path, SCHEMA, **options), tmp_path / "records") != expected
 
 
 @pytest.mark.parametrize(("engine", "kind"), GAPS)

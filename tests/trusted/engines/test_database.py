@@ -25,6 +25,7 @@ from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import Sizes
 from tests.laws.strategies import Table, tables
 from tests.release.people import SCHEMA
+from tests.trusted.engines.awkward import awkward
 from tests.trusted.engines.test_all import fill
 from tests.trusted.engines.walks import grids, walk
 
@@ -279,7 +280,7 @@ def tables_of(url: str) -> set[str]:
 
 
 def test_nothing_is_left_behind(server: str) -> None:
-    fill(server, "kept")
+    fill(server, "kept", awkward())
     backend = ibis.connect(server)
     cantle.publish(backend.table("kept"), SCHEMA, epsilon=1, engine="database", method="rps", depth=3)
     assert tables_of(server) == set()  # the connection is still open: all was dropped
@@ -290,7 +291,7 @@ def test_nothing_is_left_behind(server: str) -> None:
 def test_a_role_that_may_only_read_and_keep_temporary_tables_will_do(server: str) -> None:
     import psycopg
 
-    fill(server, "kept")
+    fill(server, "kept", awkward())
     with psycopg.connect(server, autocommit=True) as connection:
         for statement in ("CREATE ROLE reader LOGIN", "GRANT SELECT ON kept TO reader"):
             connection.execute(statement)

@@ -1,27 +1,35 @@
 """The bound on what one person contributes: at most `max_records` records per person are used, by a public rule.
 
-Claim 40. For each person the records with the smallest public hash of their encoded values are kept, at most
-`max_records` of them; a record without a person is dropped. Which records of a person are kept depends only on that
-person's records, so data sets that differ in all records of one person differ, after this, in at most `max_records`.
+Claim 40. For each person the first `max_records` records are kept, in the order of a public hash of their codes and,
+where hashes are equal, of the codes themselves, the last column first (that is the class, if there are several); a
+record without a person is dropped. Which records of a person are kept depends only on that person's records, so data
+sets that differ in all records of one person differ, after this, in at most `max_records`. Records of equal codes are
+alike, so what is kept does not depend on the order in which records come.
+
+Every engine applies this one rule to all records of a person together: in memory `within_bound`; DuckDB and databases
+number the records of each person in the same order in SQL (`ORDER BY` the hash, then the codes); Spark first brings
+the records of a person together (`places`, then `groupByKey`) and calls `within_bound`. PostgreSQL computes the hash
+itself (`POSTGRES_MARK`), everything else calls `marks`.
 
 Persons are distinguished by the exact text of their identifier. Two persons read as one would share the bound, and
-removing one of them would bring back records of the other.
+removing one of them would bring back records of the other; one person read as two would have two bounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle._arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.mixing import scramble
 
 if TYPE_CHECKING:
     import polars as pl
 
-KEY = np.uint64(0x63616E746C65)  # public: it only has to be fixed
+KEY = 0x63616E746C65  # public: it only has to be fixed
 
 
 def person_numbers(ids: pl.Series) -> Ints:
@@ -29,14 +37,73 @@ def person_numbers(ids: pl.Series) -> Ints:
     return ids.rank("dense").cast(int).fill_null(0).to_numpy().astype(np.int64) - 1
 
 
-def within_bound(person: Ints, columns: list[Codes], max_records: int) -> Bools:
-    """Which records are used, given the person and the codes of each."""
-    mark = np.full(len(person), KEY, dtype=np.uint64)
+def marks(columns: Sequence[Codes], records: int) -> Words:
+    """The hash of each record by which its place among the records of its person is decided."""
+    mark = np.full(records, KEY, dtype=np.uint64)
     for column in columns:
         mark = scramble(mark ^ column.astype(np.uint64))
+    return mark
+
+
+POSTGRES_MARK = f"""
+CREATE FUNCTION pg_temp.cantle_mark(codes bigint[]) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    x bigint := {KEY}; code bigint; i int; p bigint; t bigint; h bigint;
+    high bigint[] := ARRAY[{0x9E3779B9}, {0xBF58476D}, {0x94D049BB}];
+    low bigint[] := ARRAY[{0x7F4A7C15}, {0x1CE4E5B9}, {0x133111EB}];
+    shift int[] := ARRAY[30, 27, 31];
+BEGIN
+    FOREACH code IN ARRAY codes LOOP
+        x := x # code;
+        FOR i IN 1..3 LOOP
+            p := ((x >> 16) & 65535) * low[i];
+            t := (x & 65535) * low[i] + ((p & 65535) << 16);
+            h := (t >> 32) + (p >> 16)
+                + ((x >> 32) & 65535) * low[i] + (((((x >> 48) & 65535) * low[i]) & 65535) << 16)
+                + (x & 65535) * high[i] + (((((x >> 16) & 65535) * high[i]) & 65535) << 16);
+            x := (h << 32) | (t & 4294967295);
+            x := x # ((x >> shift[i]) & ((1::bigint << (64 - shift[i])) - 1));
+        END LOOP;
+    END LOOP;
+    RETURN x # (1::bigint << 63);
+END $$
+"""
+"""`marks` in PostgreSQL, less 2^63: its integers have a sign, and the order stays. Its sums and products overflow with
+an error, so that words are multiplied in pieces of 16 and 32 bits; a shift to the left drops what does not fit."""
+
+
+def within_bound(person: Ints, columns: Sequence[Codes], max_records: int) -> Bools:
+    """Which records are used, given the person and the codes of each."""
+    mark = marks(columns, len(person))
     order = np.lexsort((mark, person))
+    if _has_ties(person[order], mark[order], [column[order] for column in columns]):
+        order = np.lexsort((*columns, mark, person))
     sorted_person = person[order]
     first = np.searchsorted(sorted_person, sorted_person, side="left")
     used = np.zeros(len(person), dtype=np.bool_)
     used[order] = (np.arange(len(person)) - first < max_records) & (sorted_person >= 0)
     return used
+
+
+def _has_ties(person: Ints, mark: Words, columns: Sequence[Codes]) -> bool:
+    """Whether different records of one person have the same hash; all are sorted by person and hash."""
+    same = np.flatnonzero((person[1:] == person[:-1]) & (mark[1:] == mark[:-1]) & (person[1:] >= 0))
+    return any((column[same] != column[same + 1]).any() for column in columns)
+
+
+def places(ids: pl.Series, number: int) -> Ints:
+    """For each record the place, 0 to number - 1, where the records of its person come together.
+
+    It is computed from the bytes of the identifier alone, so that every worker sends equal ones to the same place; a
+    library's own hash may differ from one version to the next.
+    """
+    import pyarrow as pa
+
+    array = ids.to_arrow().cast(pa.large_binary())
+    offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    content = np.frombuffer(array.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]].astype(np.uint64)
+    length = np.diff(offsets)
+    within = np.arange(len(content)) - np.repeat(offsets[:-1] - offsets[0], length)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(scramble(content + (within << 8).astype(np.uint64)))])
+    ends = offsets - offsets[0]
+    return (scramble(sums[ends[1:]] - sums[ends[:-1]]) % np.uint64(number)).astype(np.int64)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 
 from cantle.errors import EngineError, replacing
+from cantle.trusted.bounding.persons import POSTGRES_MARK, marks
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import numbers
 from cantle.trusted.geometry.boxes import Cuts, Ints
@@ -28,6 +29,7 @@ from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 if TYPE_CHECKING:
     from ibis.expr.types import IntegerValue, Table
+    from pyarrow import Array, ChunkedArray
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts held and returned together."""
@@ -47,7 +49,10 @@ RULES = {"node": "int64", "child": "int64", "attribute": "int64", "point": "int6
 
 
 class DatabaseEngine(Tables):
-    """Counts over an ibis table of codes c0, c1, ... and classes `label`."""
+    """Counts over an ibis table of codes c0, c1, ... and classes `label`.
+
+    If `max_records` of each person are used, the table has a column `who` as well, in which nothing is missing.
+    """
 
     def __init__(
         self,
@@ -55,6 +60,7 @@ class DatabaseEngine(Tables):
         *,
         sizes: tuple[int, ...],
         class_count: int,
+        max_records: int | None = None,
         own: bool = False,
         chunk_cells: int = CHUNK_CELLS,
     ) -> None:
@@ -67,6 +73,8 @@ class DatabaseEngine(Tables):
         self._grid: Grid | None = None
         self._placed: Table | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
+        if max_records is not None:
+            codes = self._bounded(codes, max_records)
         self._codes = self._keep(codes.mutate(node=ibis.literal(0, type="int32")))
 
     def __repr__(self) -> str:
@@ -272,6 +280,36 @@ class DatabaseEngine(Tables):
         table = table.mutate(fourth=(table.square * table.square % PRIME).cast("int64"))
         return table.filter(table.hashed * table.fourth % PRIME < subset.below).select(*names)
 
+    def _bounded(self, codes: Table, max_records: int) -> Table:
+        """At most so many records of each person: Claim 40, persons.within_bound in SQL."""
+        names = [*(f"c{column}" for column in range(len(self.sizes))), "label"]
+        held, listed = self._keep(codes), ", ".join(names)
+        mark = self._mark(names if self.classes > 1 else names[:-1])
+        marked = f"SELECT {listed}, who, {mark} AS mark FROM {held.get_name()}"
+        place = f"row_number() OVER (PARTITION BY who ORDER BY mark, {', '.join(reversed(names))})"
+        placed = f"SELECT {listed}, {place} AS place FROM ({marked}) AS marked"
+        made = self._ibis.util.gen_name("cantle_part")
+        self._run(
+            f"CREATE TEMPORARY TABLE {made} AS SELECT {listed} FROM ({placed}) AS placed WHERE place <= {max_records}"
+        )
+        self._drop(held)
+        return self._ibis.table(codes.drop("who").schema(), name=made)
+
+    def _mark(self, names: Sequence[str]) -> str:
+        """The hash of a record in SQL (persons.marks), for the databases that are known to compute it."""
+        if self._backend.name == "postgres":
+            self._run("DROP FUNCTION IF EXISTS pg_temp.cantle_mark(bigint[])")
+            self._run(POSTGRES_MARK)
+            return f"pg_temp.cantle_mark(ARRAY[{', '.join(names)}]::bigint[])"
+        if self._backend.name == "duckdb":  # in this process
+            mark = self._ibis.util.gen_name("cantle_mark")
+            with self._guarded():
+                self._backend.con.create_function(
+                    mark, lambda codes: _marks(codes), ["UBIGINT[]"], "UBIGINT", type="arrow"
+                )  # not the function itself: DuckDB would look for the types it names
+            return f"{mark}([{', '.join(f'{name}::UBIGINT' for name in names)}])"
+        raise EngineError("only PostgreSQL and DuckDB can bound the records of persons; use another engine")
+
     def _entry(self, table: Table, attribute: int, classes: int) -> IntegerValue:
         """code * classes + class; the code alone when the class is left out."""
         code = table[f"c{attribute}"].cast("int64")
@@ -351,6 +389,15 @@ class DatabaseEngine(Tables):
         """
         why = "it is gone, out of room, or temporary tables are not allowed; look at its log and grant TEMPORARY"
         return replacing(Exception, lambda _: EngineError(f"the database failed: {why}"))
+
+
+def _marks(codes: ChunkedArray) -> Array:
+    """persons.marks of lists of codes, one list per record."""
+    import pyarrow as pa
+
+    listed = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    flat = listed.flatten().to_numpy().reshape(len(listed), -1)
+    return pa.array(marks(list(flat.T), len(listed)))
 
 
 def _grouped(table: Table, cell: IntegerValue) -> Table:

@@ -25,6 +25,7 @@ import numpy as np
 
 from cantle._arrays import Codes
 from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone, replacing
+from cantle.trusted.bounding.persons import marks
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
 from cantle.trusted.engines.table_counts import count_all_words, count_words
@@ -36,7 +37,7 @@ from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-    from pyarrow import RecordBatch, Table
+    from pyarrow import Array, RecordBatch, Table
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts returned together, as in memory."""
@@ -56,6 +57,14 @@ Batch = tuple[Sequence[Codes], Codes]
 
 
 @dataclass(frozen=True)
+class OfPersons:
+    """Batches of records with their persons (Arrow arrays of texts), of whom at most `max_records` each are used."""
+
+    batches: Iterable[tuple[Array, Batch]]
+    max_records: int
+
+
+@dataclass(frozen=True)
 class _Slab:
     """The table of the records of regions first, ..., last - 1, numbered from 0 inside the table."""
 
@@ -69,7 +78,7 @@ class DuckEngine(Tables):
 
     def __init__(
         self,
-        batches: Iterable[Batch],
+        batches: Iterable[Batch] | OfPersons,
         *,
         sizes: tuple[int, ...],
         class_count: int,
@@ -92,7 +101,10 @@ class DuckEngine(Tables):
         self._known: dict[int, tuple[Ints, Ints]] = {}
         try:
             self._slabs = [_Slab(self._new_table("node UINTEGER"), 0, 1)]
-            self._fill(batches)
+            if isinstance(batches, OfPersons):
+                self._fill_bounded(batches)
+            else:
+                self._fill(batches)
         except BaseException:
             self._slabs = []
             self.close()  # the folder is deleted, whatever happened
@@ -127,6 +139,29 @@ class DuckEngine(Tables):
         if held:
             words = np.concatenate(held, axis=1)
             self._insert(self._slabs[0].table, words, np.zeros(words.shape[1], dtype=np.int64))
+
+    def _fill_bounded(self, records: OfPersons) -> None:
+        """The same with at most so many records of each person: Claim 40, persons.within_bound in SQL.
+
+        Later attributes are in later words and higher bits, so that words from the last to the first are in the order
+        of the codes, the last column first. Identifiers are compared as bytes.
+        """
+        words, content = ", ".join(self._columns), ", ".join(reversed(self._columns))
+        numbers = ", ".join(f"{name} UBIGINT" for name in (*self._columns, "mark"))
+        self._run(f"CREATE TABLE people ({numbers}, who BLOB)")
+        for ids, (columns, classes) in records.batches:
+            mark = marks([*columns, classes] if self.classes > 1 else columns, len(classes))
+            for first in range(0, len(classes), BATCH):
+                rows = slice(first, first + BATCH)
+                packed = self._layout.pack([column[rows] for column in columns], classes[rows])
+                self._insert("people", np.stack([*packed, mark[rows]]), ids[rows].cast(self._arrow.large_binary()))
+        place = f"row_number() OVER (PARTITION BY who ORDER BY mark, {content})"
+        self._run(
+            f"INSERT INTO {self._slabs[0].table} SELECT {words}, 0 FROM "
+            f"(SELECT {words}, {place} AS place FROM people) WHERE place <= {records.max_records}"
+        )
+        self._run("DROP TABLE people")
+        self._run("CHECKPOINT")
 
     # ---- the protocol -------------------------------------------------------------------------------------
 
@@ -262,10 +297,10 @@ class DuckEngine(Tables):
         if table != self._all:
             self._run(f"DROP TABLE IF EXISTS {table}")
 
-    def _insert(self, table: str, words: Words, last: Ints) -> None:
+    def _insert(self, table: str, words: Words, last: Ints | Array) -> None:
         if not len(last):
             return
-        batch = self._arrow.table([*words, last], names=[*self._columns[: len(words)], "last"])
+        batch = self._arrow.table([*words, last], names=[*(f"w{i}" for i in range(len(words))), "last"])
         with self._guarded():
             self._base.register("batch", batch)
             self._base.execute(f"INSERT INTO {table} SELECT * FROM batch")

@@ -12,8 +12,8 @@ What Spark caches or spills on its workers is private; whoever can enter its fol
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,18 @@ from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, merged, numbers
 from cantle.trusted.engines.spark import cluster, workers
 from cantle.trusted.engines.spark.cluster import is_running, load, nothing_of, reading, select, session
-from cantle.trusted.engines.spark.workers import Counts, Encode, Group, Held, Part, Result, Sent, Work
+from cantle.trusted.engines.spark.workers import (
+    Counts,
+    Encode,
+    Group,
+    Held,
+    OfPersons,
+    Part,
+    Result,
+    Sent,
+    WithPersons,
+    Work,
+)
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
@@ -33,7 +44,7 @@ if TYPE_CHECKING:
     from pyspark import RDD
     from pyspark.sql import DataFrame
 
-__all__ = ["SparkEngine", "is_running", "load", "nothing_of", "reading", "select", "session"]
+__all__ = ["Encode", "OfPersons", "SparkEngine", "is_running", "load", "nothing_of", "reading", "select", "session"]
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts returned together, as in memory."""
@@ -45,10 +56,16 @@ Asked = TypeVar("Asked")
 
 
 class SparkEngine(Tables):
-    """Counts over a Spark data frame whose batches `encode` turns into codes."""
+    """Counts over a Spark data frame whose batches `records` turns into codes, on the workers."""
 
     def __init__(
-        self, frame: DataFrame, encode: Encode, *, sizes: tuple[int, ...], class_count: int, own: bool = False
+        self,
+        frame: DataFrame,
+        records: Encode | OfPersons,
+        *,
+        sizes: tuple[int, ...],
+        class_count: int,
+        own: bool = False,
     ) -> None:
         self.sizes, self.classes = sizes, class_count
         self._layout, self._own = Layout(sizes, class_count), own
@@ -56,8 +73,7 @@ class SparkEngine(Tables):
         self._errors = cluster.errors()
         with self._guarded():
             self._context = self._session.sparkContext
-            packed = frame.mapInArrow(workers.packer(encode, self._layout), "part binary").rdd
-            self._parts: RDD[Part] = _kept(packed.map(lambda row: pickle.loads(row[0])))
+            self._parts = _kept(self._opened(frame, records))
             partitions = self._parts.getNumPartitions()
         self._cells = min(MOST_CELLS, ALL_CELLS // max(1, partitions))
         self._regions, self._older = 1, list["RDD[Part]"]()
@@ -65,6 +81,17 @@ class SparkEngine(Tables):
         self._grid: Grid | None = None
         self._counted: GridTally | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
+
+    def _opened(self, frame: DataFrame, records: Encode | OfPersons) -> RDD[Part]:
+        """The records as parts; where persons are bounded, all records of one are in the same part (Claim 40)."""
+        if not isinstance(records, OfPersons):
+            return _unpickled(frame.mapInArrow(workers.packer(records, self._layout), "part binary"))
+        held: RDD[WithPersons] = _unpickled(
+            frame.mapInArrow(workers.person_packer(records.encode, self._layout), "part binary")
+        )
+        number = max(1, held.getNumPartitions())
+        groups: RDD[tuple[int, Iterable[WithPersons]]] = held.flatMap(workers.person_sorter(number)).groupByKey(number)
+        return groups.mapPartitions(workers.bounder(self._layout, records.max_records))
 
     def __repr__(self) -> str:
         return "SparkEngine()"
@@ -178,6 +205,10 @@ class SparkEngine(Tables):
         """Replaces Spark's errors by a fixed message, because they may quote values."""
         why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
         return cluster.hushed(self._errors, lambda _: EngineError(f"the Spark job failed: {why}"))
+
+
+def _unpickled(packed: DataFrame) -> RDD[Any]:
+    return packed.rdd.map(lambda row: pickle.loads(row[0]))
 
 
 def _kept(parts: RDD[Part]) -> RDD[Part]:

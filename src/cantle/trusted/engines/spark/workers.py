@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
 from cantle._arrays import Codes, Ints, Words
+from cantle.trusted.bounding.persons import person_numbers, places, within_bound
 from cantle.trusted.engines.packing import GridTally, Layout, Sparse, Tally, add_bins, occupied, split_words
 from cantle.trusted.engines.table_counts import count_all_words, count_words, with_copies
 from cantle.trusted.geometry.boxes import Cuts
@@ -19,6 +21,7 @@ from cantle.trusted.mixing import scramble
 from cantle.trusted.table_keys import LeafCounts, TableCounts
 
 if TYPE_CHECKING:
+    from polars import Series
     from pyarrow import RecordBatch
 
 BLOCK = 1 << 18
@@ -35,6 +38,18 @@ Counts = tuple[Ints, Ints]
 
 Encode = Callable[["RecordBatch"], tuple[Sequence[Codes], Codes]]
 """An Arrow batch as columns of codes and classes; runs on the workers."""
+
+WithPersons = tuple["Series", Words]
+"""Whose each record is (texts, none missing), and words."""
+
+
+@dataclass(frozen=True)
+class OfPersons:
+    """Batches as persons (texts, none missing), codes and classes, and how many records of each person are used."""
+
+    encode: Callable[[RecordBatch], tuple[Series, Sequence[Codes], Codes]]
+    max_records: int
+
 
 Asked = TypeVar("Asked", covariant=True)
 Held = TypeVar("Held")
@@ -54,24 +69,75 @@ def packer(encode: Encode, layout: Layout) -> Callable[[Iterator[RecordBatch]], 
     """Arrow batches as parts of about BLOCK records, in regions numbered 0."""
 
     def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        import pyarrow
-
-        held: list[Words] = []
-
-        def packed() -> RecordBatch:
+        for held in _blocks(layout.pack(*encode(batch)) for batch in batches):
             words = np.concatenate(held, axis=1)
-            part = pickle.dumps((words, np.zeros(words.shape[1], dtype=np.uint32)))
-            return pyarrow.RecordBatch.from_arrays([pyarrow.array([part], pyarrow.binary())], ["part"])
-
-        for batch in batches:
-            held.append(layout.pack(*encode(batch)))
-            if sum(words.shape[1] for words in held) >= BLOCK:
-                yield packed()
-                held.clear()
-        if held:
-            yield packed()
+            yield _pickled((words, np.zeros(words.shape[1], dtype=np.uint32)))
 
     return pack
+
+
+def _blocks(packs: Iterable[Words]) -> Iterator[list[Words]]:
+    """Some words together, about BLOCK records."""
+    held: list[Words] = []
+    for words in packs:
+        held.append(words)
+        if sum(one.shape[1] for one in held) >= BLOCK:
+            yield held
+            held = []
+    if held:
+        yield held
+
+
+def _pickled(part: Part | WithPersons) -> RecordBatch:
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_arrays([pyarrow.array([pickle.dumps(part)], pyarrow.binary())], ["part"])
+
+
+# ---- persons: Claim 40 (cantle.trusted.bounding.persons) ----------------------------------------------------------
+
+
+def person_packer(
+    encode: Callable[[RecordBatch], tuple[Series, Sequence[Codes], Codes]], layout: Layout
+) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
+    """Arrow batches as persons and words."""
+
+    def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        for batch in batches:
+            ids, columns, classes = encode(batch)
+            yield _pickled((ids, layout.pack(columns, classes)))
+
+    return pack
+
+
+def person_sorter(number: int) -> Callable[[WithPersons], list[tuple[int, WithPersons]]]:
+    """Parts of a part by person, so that all records of a person go to the same place."""
+
+    def sort(part: WithPersons) -> list[tuple[int, WithPersons]]:
+        ids, words = part
+        place = places(ids, number)
+        return [(int(one), (ids.filter(place == one), words[:, place == one])) for one in np.unique(place)]
+
+    return sort
+
+
+def bounder(layout: Layout, max_records: int) -> Work[tuple[int, Iterable[WithPersons]], Part]:
+    """The records that are used; a group holds all records of its persons."""
+
+    def bound(groups: Iterable[tuple[int, Iterable[WithPersons]]]) -> Iterator[Part]:
+        import polars as pl
+
+        for _, group in groups:
+            ids, held = zip(*group, strict=True)
+            words: Words = np.concatenate(held, axis=1)
+            columns = [layout.column(words, column) for column in range(len(layout.sizes) + (layout.classes > 1))]
+            words = words[:, within_bound(person_numbers(pl.concat(ids)), columns, max_records)]
+            yield words, np.zeros(words.shape[1], dtype=np.uint32)
+
+    return bound
+
+
+# ---- counts -------------------------------------------------------------------------------------------------------
 
 
 def counter(question: Sent[tuple[Layout, Key, Ints, int]]) -> Work[Part, Sparse]:
