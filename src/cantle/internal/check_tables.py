@@ -20,6 +20,7 @@ def check_table(path: Path, schema: TableSchema) -> Checked:
     domain = schema.domain().with_target_as_column()
     tallies = [_Tally(attribute) for attribute in domain.attributes]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
+    broken = dict.fromkeys(schema.rules, 0)
     for batch in read_batches(path, schema):
         frame = batch.frame
         read += frame.height
@@ -27,12 +28,19 @@ def check_table(path: Path, schema: TableSchema) -> Checked:
         for tally in tallies:
             keep &= tally.add(frame[tally.attribute.name])
         kept.append(keep)
+        if domain.rules is not None:
+            for text, number in domain.rules.numbers(domain.coder(frame)):
+                broken[text] += number
         if schema.person is not None:
             persons.append(as_ids(frame[schema.person], schema.missing_values))
     fits = np.concatenate(kept)
     whole, used, facts = _persons(schema, persons, fits)
     dropped = Finding("records dropped, because a required value is missing or not declared", int((~fits).sum()), read)
-    sections = [Section("records", (dropped, *whole)), *(tally.section(read) for tally in tallies)]
+    against = [
+        Finding(f"records that break the rule {text!r}", number, read, becomes="counted, but none is released")
+        for text, number in broken.items()
+    ]
+    sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
     return Checked("table", "records", read, used, tuple(sections), facts)
 
 

@@ -75,6 +75,7 @@ class Mosaic(TableMethod):
             public_streams(self.seed, STREAMS),
             curator.unit.max_records,
             lambda noisy: self.own_accuracy.decide(curator, whole, noisy),
+            rules=self.domain.rules,
         )
         self._records = self._run.run()
 

@@ -33,6 +33,7 @@ from cantle.postprocess.mosaic.draw_values import heap_groups, heaps
 from cantle.postprocess.mosaic.fitted import DOUBT, Learned, first_tables
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.postprocess.mosaic.table_sets import Grouped, Survivors, candidates
+from cantle.schema.rules import Rules
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 
@@ -54,6 +55,7 @@ class MosaicRun:
     persons: int = 1
     accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
     edges: list[Ints] = field(default_factory=list)
+    rules: Rules | None = None
 
     def run(self) -> list[Codes]:
         """Codes of the synthetic records, one array per column; also sets `edges`, `plan`, `fitted`, `learned`."""
@@ -161,7 +163,7 @@ class MosaicRun:
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
         variance = laplace_variance(self._rate(price, len(asked)))
         doubt = DOUBT if self.start.gate else 0.0
-        self.fitted = first_tables(self.columns, self.edges, self.lead, doubt, size, answers, variance)
+        self.fitted = first_tables(self.columns, self.edges, self.lead, doubt, size, answers, variance, self.rules)
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]
 
@@ -244,7 +246,7 @@ class MosaicRun:
         table = NoisyTable(
             members, groups, noisy.reshape(groups).astype(np.float64), laplace_variance(self._rate(price, 1))
         )
-        self.fitted.tables.append(table)
+        self.fitted.add(table)
         if learned is not None:
             expected = predict(table, *learned, self.fitted.groupings) * self.fitted.total
             noise = table.variance * noisy.size

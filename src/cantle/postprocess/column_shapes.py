@@ -13,6 +13,7 @@ from cantle.postprocess.counts import Dice, Floats, Strata, draw_uniform
 from cantle.postprocess.mosaic.column_cells import WIDTHS, column_of, starting_edges, with_null
 from cantle.postprocess.mosaic.noisy_tables import laplace_variance
 from cantle.postprocess.mosaic.smooth import project, smooth
+from cantle.postprocess.obey_rules import Shape
 from cantle.schema.domain import Attribute, Domain
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
@@ -94,6 +95,11 @@ class ColumnShapes:
         first, last = np.searchsorted(edges, lo[some]), np.searchsorted(edges, hi[some])
         cell = Strata(count[some]).draw(mass, first, last, dice)[order].astype(np.int32)
         return draw_uniform(edges[:-1], edges[1:], cell, attribute.size, dice)
+
+    def shape(self, number: int, attribute: Attribute) -> Shape:
+        """How the values of a column lie on its whole grid."""
+        whole = np.array([0, attribute.size]), np.ones(1)
+        return Shape(*self._shapes.get(number, whole))
 
 
 def _smoothed(attribute: Attribute, edges: Ints, counts: Floats, variance: float, total: int) -> Floats:

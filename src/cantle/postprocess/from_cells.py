@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle._arrays import Bools, Codes
 from cantle.postprocess.column_shapes import ColumnShapes, ColumnTable, tables_frame
 from cantle.postprocess.counts import Dice, Floats, project_rows, round_rows
 from cantle.postprocess.group_frames import column_of, span_columns
+from cantle.postprocess.obey_rules import Regions
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, unsigned
@@ -38,7 +39,9 @@ def cell_results(
     generator: Dice,
 ) -> Results:
     """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
-    estimate, count = _projected(noisy.value, total)
+    may = ~_forbidden(domain, grid, noisy.cells)
+    estimate, count = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64)
+    estimate[may], count[may] = _projected(noisy.value[may], total)
     records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
     frames = {"marginals": tables_frame(domain, tables)} if tables else {}
     summary = {
@@ -53,6 +56,21 @@ def cell_results(
     if tables:
         structure["tables"] = {domain.attributes[table.attribute].name: table.edges.tolist() for table in tables}
     return Results(records, cells_frame(domain, grid, noisy, estimate, count), frames, summary, structure)
+
+
+def _forbidden(domain: Domain, grid: Grid, cells: Ints) -> Bools:
+    """Which entries (cell * classes + class) lie where every point breaks a rule of the schema."""
+    if domain.rules is None:
+        return np.zeros(len(cells), dtype=np.bool_)
+    cell, label = np.divmod(cells, _classes(domain))
+    return Regions(domain, domain.rules, *_spans(grid, cell)).forbidden(label)
+
+
+def _spans(grid: Grid, cell: Ints) -> tuple[Ints, Ints]:
+    """First and one past the last code of every attribute, one row per cell."""
+    place = grid.unravel(cell)
+    lo, hi = (np.stack([edge[place[:, a] + k] for a, edge in enumerate(grid.edges)], axis=1) for k in (0, 1))
+    return lo, hi
 
 
 def _classes(domain: Domain) -> int:
@@ -132,6 +150,11 @@ def drawn_from_cells(
         made[attribute.name] = attribute, shapes.draw(a, attribute, lo, hi, count, order, generator)
     if domain.target:
         made[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
+    if domain.rules is not None:
+        codes = {name: codes for name, (_, codes) in made.items()}
+        within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
+        regions = Regions(domain, domain.rules, *_spans(grid, cell))
+        regions.redraw(codes, row.astype(np.int64), within, generator)
     return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
 
 

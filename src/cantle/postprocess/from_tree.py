@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -20,11 +21,13 @@ from cantle.postprocess.counts import (
     variance,
 )
 from cantle.postprocess.group_frames import groups_frame, tree_frame
+from cantle.postprocess.obey_rules import Regions, Shape
 from cantle.postprocess.one_ways import OneWayTables, estimated, marginals_frame, one_way_tables
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.schema.rules import Rules
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
 
@@ -62,6 +65,7 @@ def tree_results(
     leaves = summarise(
         tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label
     )
+    leaves = _without_forbidden(domain, leaves)
     frames = {"tree": tree_frame(domain, tree)}
     tables = None
     if oneways is not None:
@@ -103,6 +107,16 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) ->
         frontier.ids, frontier.parent, depth, tree.leaf_path(), frontier.lo, frontier.hi,
         value, rate_num, rate_den, estimate, count,
     )  # fmt: skip
+
+
+def _without_forbidden(domain: Domain, leaves: Leaves) -> Leaves:
+    """The leaves with no record where every point breaks a rule of the schema."""
+    if domain.rules is None:
+        return leaves
+    regions, count = Regions(domain, domain.rules, leaves.lo, leaves.hi), leaves.count.copy()
+    for label in range(count.shape[1]):
+        count[regions.forbidden(np.full(len(count), label)), label] = 0
+    return replace(leaves, count=count)
 
 
 def _majority(estimate: Floats) -> Ints:
@@ -179,7 +193,31 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
     if domain.target:
         label = np.repeat((region % classes).astype(unsigned(classes)), counts)
         made[domain.target.name] = domain.target, label[order]
+    if domain.rules is not None:
+        _redraw(domain, domain.rules, leaves, np.repeat(leaf, counts)[order], made, within, generator)
     return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
+
+
+def _redraw(
+    domain: Domain,
+    rules: Rules,
+    leaves: Leaves,
+    leaf: Ints,
+    made: dict[str, tuple[Attribute, Codes]],
+    within: list[Floats],
+    generator: Dice,
+) -> None:
+    """Draws records that break a rule again, each inside its leaf."""
+    made |= {name: (attribute, codes.copy()) for name, (attribute, codes) in made.items() if name in rules.columns}
+    codes = {name: codes for name, (_, codes) in made.items()}
+    shapes = {one.name: Shape(_fine_edges(one), mass) for one, mass in zip(domain.attributes, within, strict=True)}
+    Regions(domain, rules, leaves.lo, leaves.hi).redraw(codes, leaf, shapes, generator)
+
+
+def _fine_edges(attribute: Attribute) -> Ints:
+    """The first place on the grid of every code, and one past the last."""
+    starts, _ = attribute.rooms
+    return np.append(starts, attribute.grid + 1) if attribute.nullable else starts
 
 
 def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints, generator: Dice) -> Codes:

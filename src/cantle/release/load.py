@@ -163,7 +163,7 @@ def generalise(release: Release, data: object, *, target: bool) -> NativeFrame:
     domain, grid = grid_and_domain(release)
     schema = table_schema_of(release.manifest)
     fields = tuple(field for field in schema.fields if target or field.role != "target")
-    raw = read_columns(data, replace(schema, fields=fields, person=None))
+    raw = read_columns(data, replace(schema, fields=fields, rules=(), person=None))
     return give_back(from_cells.generalise(domain, grid, raw.frame), raw.kind)
 
 

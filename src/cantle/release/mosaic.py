@@ -105,11 +105,12 @@ class ReleasedTables:
         doubt = DOUBT if self._about("frequent values") else 0.0
         noisy_size = int(size.noisy[0]), size.variance
         counts = [answer.noisy for answer in first]
-        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, first[0].variance)
+        rules, variance = self.domain.rules, first[0].variance
+        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, variance, rules)
         self._add_heaps(fitted)
         for answer in self._answers:
             if answer.why.startswith("table "):
-                fitted.tables.append(self._bought(answer, fitted))
+                fitted.add(self._bought(answer, fitted))
         if fitted.tables:
             fitted.use_tables()
         return fitted

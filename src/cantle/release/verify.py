@@ -30,6 +30,7 @@ from cantle.release.verify_mosaic import mosaic_problems
 from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
 from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Domain
+from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
@@ -63,6 +64,7 @@ def _checks(release: Release) -> Iterator[str]:
     yield from _ledger(release.manifest)
     yield from _schema(release.manifest)
     yield from _leaves(release)
+    yield from _rules(release)
     yield from accuracy_problems(release)
 
 
@@ -165,6 +167,17 @@ def _schema(manifest: Manifest) -> Iterator[str]:
 def _leaves(release: Release) -> Iterator[str]:
     """Checks what the method released: that it adds up, has the noise of the receipt, and holds the records."""
     return PROBLEMS[release.manifest.method](release)
+
+
+def _rules(release: Release) -> Iterator[str]:
+    """Checks that no released record breaks a rule of the schema; a release of sets of values has none to check."""
+    schema = schema_of(release.manifest)
+    if not isinstance(schema, TableSchema) or not schema.rules or release.manifest.parameters.get("values") == "set":
+        return
+    domain = schema.domain()
+    assert domain.rules is not None
+    broken = domain.rules.numbers(domain.coder(as_polars(release.records, release.manifest)))
+    yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
 
 
 def _tree_leaves(release: Release) -> Iterator[str]:

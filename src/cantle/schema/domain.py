@@ -13,11 +13,11 @@ converted to UTC first.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,9 @@ from cantle.schema.scales import Labels as Labels
 from cantle.schema.scales import Steps as Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.schema.values import Codes, Mask, by_kind
+
+if TYPE_CHECKING:
+    from cantle.schema.rules import Rules
 
 Layout = Literal["rows", "columns"]
 """Codes as one array (records, attributes), or as one array per attribute."""
@@ -166,11 +169,15 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a table without identifiers, the target kept separately; `columns` is the schema's order."""
+    """The attributes of a table without identifiers, the target kept separately; `columns` is the schema's order.
+
+    `rules` are about places on the full grids, whatever the widths of the attributes.
+    """
 
     attributes: tuple[Attribute, ...]
     target: Attribute | None
     columns: tuple[str, ...]
+    rules: Rules | None = None
 
     def coarsen(self, codes: int) -> Domain:
         """The domain with at most `codes` codes for every attribute; the target keeps its classes."""
@@ -185,8 +192,13 @@ class Domain:
 
     def with_orders(self, seed: int) -> Domain:
         """The domain with unordered categories permuted by a public seed; the target keeps its order."""
-        shuffled = (a if a.ordered else a.reordered(_public_order(a, seed)) for a in self.attributes)
-        return replace(self, attributes=tuple(shuffled))
+        shuffled, rules = [], self.rules
+        for attribute in self.attributes:
+            order = None if attribute.ordered else _public_order(attribute, seed)
+            shuffled.append(attribute if order is None else attribute.reordered(order))
+            if order is not None and rules is not None:
+                rules = rules.reordered(attribute.name, order)
+        return replace(self, attributes=tuple(shuffled), rules=rules)
 
     def encode(self, frame: pl.DataFrame) -> tuple[Codes, Codes]:
         """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type, without dropped records."""
@@ -214,6 +226,11 @@ class Domain:
         for j, column in enumerate(columns):  # one at a time, so that the old ones can be freed
             columns[j] = column[keep]
         return columns, classes[keep]
+
+    def coder(self, frame: pl.DataFrame) -> Callable[[str | int], Codes]:
+        """The codes of a frame's columns by name, as rules ask for them."""
+        every = {one.name: one for one in (*self.attributes, *([] if self.target is None else [self.target]))}
+        return lambda name: every[str(name)].encode(frame[str(name)])
 
     def _classes(self, frame: pl.DataFrame, keep: Mask) -> Codes:
         if self.target is None:

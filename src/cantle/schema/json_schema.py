@@ -125,6 +125,10 @@ _RECORDS: dict[str, Part] = {
 TABLE: dict[str, Part] = {
     "kind": {"const": "table"},
     "fields": _said("The columns.", {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/field"}}),
+    "rules": _said(
+        "What is known to hold for every record, such as 'age < 15 -> income is null'; nothing else is released.",
+        {"type": ["array", "null"], "items": _TEXT},
+    ),
     "primaryKey": _ANY,
     "foreignKeys": _ANY,
     "uniqueKeys": _ANY,

@@ -12,6 +12,7 @@ inferred from the data is marked (`guarantee: none`), and so is every release ma
       - {name: income, type: string, categories: ["<=50K", ">50K"], role: target}
       - {name: ssn, type: string, role: identifier}
     missingValues: ["", "?"]
+    rules: ["age < 18 -> income == '<=50K'"]  # what cannot be is never released (cantle.schema.rules)
     unit: {person: ssn, max_records: 3}      # protect all records of a person; at most 3 per person are used
     dialect: {delimiter: ";", header: true, skipInitialSpace: false, encoding: utf-8, quoteChar: '"'}
 
@@ -23,7 +24,7 @@ the canonical form contains its content in place of the path.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from cantle.schema.base import Schema as Schema
@@ -42,9 +43,10 @@ from cantle.schema.records import RecordSchema, parse_unit
 if TYPE_CHECKING:
     from cantle.schema.domain import Domain
 
-_OURS = {"fields", "missingValues", "dialect", "unit", "kind", "guarantee", *DIALECT_KEYS}
+_OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", *DIALECT_KEYS}
 _SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"}
 _SCHEMA_KEYS |= {"profile", "$schema"}
+_MOST_RULES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,7 @@ class TableSchema(RecordSchema):
     """
 
     fields: tuple[Field, ...]
+    rules: tuple[str, ...] = ()
     kind: ClassVar[str] = "table"
 
     @classmethod
@@ -83,9 +86,11 @@ class TableSchema(RecordSchema):
         dialect = Dialect()
         with problems.during("dialect"):
             dialect = parse_dialect(document)
+        rules = problems.value((), _rule_texts, document.get("rules"))
         problems.refuse()
-        return cls(
+        made = cls(
             fields=tuple(fields),
+            rules=rules,
             missing_values=missing,
             dialect=dialect,
             inferred=inferred,
@@ -93,10 +98,14 @@ class TableSchema(RecordSchema):
             max_records=most,
             extra=plain_mapping(document, without=_OURS),
         )
+        if rules:
+            made.domain()  # a wrong rule must be refused before anything is spent
+        return made
 
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
-        return {**self.extra, "fields": [one.to_dict() for one in self.fields], **self._common_keys()}
+        rules: dict[str, JSON] = {"rules": list(self.rules)} if self.rules else {}
+        return {**self.extra, "fields": [one.to_dict() for one in self.fields], **rules, **self._common_keys()}
 
     def domain(self) -> Domain:
         """The columns that may be published, as spans of codes."""
@@ -105,7 +114,13 @@ class TableSchema(RecordSchema):
         made = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
         target = next((one.name for one in self.fields if one.role == "target"), None)
         attributes = tuple(a for name, a in made.items() if name != target)
-        return Domain(attributes, made[target] if target is not None else None, tuple(made))
+        domain = Domain(attributes, made[target] if target is not None else None, tuple(made))
+        if not self.rules:
+            return domain
+        from cantle.schema.question_columns import vocabulary_of
+        from cantle.schema.rules import compiled
+
+        return replace(domain, rules=compiled(self.rules, vocabulary_of(replace(self, rules=()))))
 
 
 # ---------------------------------------------------------------------------------------- whole document
@@ -122,6 +137,17 @@ def _parse_fields(
             check_values(entry, f"field {name!r}" if isinstance(name, str) else f"field number {place + 1}")
             fields.append(parse_field(entry, place + 1, missing, base_dir))
     return fields
+
+
+def _rule_texts(declared: object) -> tuple[str, ...]:
+    """The checked list under `rules:`."""
+    if declared is None:
+        return ()
+    if not isinstance(declared, list | tuple) or not all(isinstance(one, str) and one.strip() for one in declared):
+        fail("rules", "they are not a list of texts", 'write `rules: ["age < 15 -> income is null"]`', "rules")
+    if len(declared) > _MOST_RULES:
+        fail("rules", f"there are more than {_MOST_RULES}", "keep the most important ones", "rules")
+    return tuple(declared)
 
 
 def _check_person(person: str | None, fields: Sequence[Field]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic import estimates
 from cantle.postprocess.mosaic.classes import MOST_MEAN_CELLS, learn_classes
@@ -18,6 +18,8 @@ from cantle.postprocess.mosaic.given_class import given_class
 from cantle.postprocess.mosaic.groupings import Groupings, barriers
 from cantle.postprocess.mosaic.label import Labels
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.postprocess.obey_rules import repair
+from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.geometry.boxes import Ints
 
 DOUBT = 2.0
@@ -43,6 +45,7 @@ class Fitted:
     class_tables: dict[int, NoisyTable]
     tables: list[NoisyTable] = field(default_factory=list)
     heaps: dict[int, Heaps] = field(default_factory=dict)
+    rules: Rules | None = None
 
     def __post_init__(self) -> None:
         self.total = max(1.0, self.noisy_total)
@@ -60,6 +63,16 @@ class Fitted:
     def masses(self, column: int) -> Floats:
         """The estimated number of records in each cell of a column."""
         return self.one_way[column] * self.total
+
+    def add(self, table: NoisyTable) -> None:
+        """Takes one more table; groups of values that no record may have are known to be empty."""
+        if self.rules is not None:
+            spans = {}
+            for column, number in zip(table.columns, table.groups, strict=True):
+                starts = self.edges[column][self.groupings[column].starts(number)]
+                spans[column] = starts, np.append(starts[1:], self.edges[column][-1])
+            table = replace(table, counts=np.where(_forbidden(self.rules, self.columns, spans), 0.0, table.counts))
+        self.tables.append(table)
 
     def use_tables(self) -> None:
         """Takes the tables bought so far into the one-way distributions."""
@@ -109,10 +122,13 @@ class Fitted:
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
-        return [
+        made = [
             draw_values(part, edges, self.heaps.get(column), dice)[:records]
             for column, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
         ]
+        if self.rules is not None:
+            repair(self.rules, {column.name: codes for column, codes in zip(self.columns, made, strict=True)}, dice)
+        return made
 
 
 def first_tables(
@@ -123,6 +139,7 @@ def first_tables(
     size: tuple[int, float],
     answers: Sequence[Ints],
     variance: float,
+    rules: Rules | None = None,
 ) -> Fitted:
     """The estimates from the first tables: one per column but the leading one, in order, with their noise variance.
 
@@ -132,6 +149,10 @@ def first_tables(
     sizes = [len(edge) - 1 for edge in edges]
     leads = [] if lead is None else [lead]
     shapes = [(sizes[number], *(sizes[one] for one in leads)) for number in others]
+    if rules is not None:
+        spans = [{one: (edges[one][:-1], edges[one][1:]) for one in (number, *leads)} for number in others]
+        masks = [_forbidden(rules, columns, one).reshape(-1) for one in spans]
+        answers = [np.where(mask, 0, answer) for mask, answer in zip(masks, answers, strict=True)]
     noisy_total = estimates.total_records(*size, answers, variance)
     counts, spread = estimates.one_way_counts(answers, shapes, others, lead, len(columns))
     class_tables = {
@@ -139,4 +160,15 @@ def first_tables(
         for number, answer, shape in zip(others, answers, shapes, strict=True)
         if leads
     }
-    return Fitted(columns, edges, lead, doubt, noisy_total, counts, [part * variance for part in spread], class_tables)
+    spread = [part * variance for part in spread]
+    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules)
+
+
+def _forbidden(rules: Rules, columns: Sequence[Column], spans: Mapping[int, tuple[Ints, Ints]]) -> Bools:
+    """Which cells of a table hold only values that break a rule, given the spans of codes along each of its columns."""
+    shape = [len(lo) for lo, _ in spans.values()]
+    along: dict[str | int, tuple[Ints, Ints]] = {}
+    for axis, (column, (lo, hi)) in enumerate(spans.items()):
+        form = [-1 if one == axis else 1 for one in range(len(shape))]
+        along[columns[column].name] = lo.reshape(form), hi.reshape(form)
+    return np.broadcast_to(rules.forbidden_spans(along) == EVERYWHERE, shape)

@@ -1,0 +1,183 @@
+"""Released records that break no rule of the schema (cantle.schema.rules): known zeros, and records drawn again.
+
+All of this is post-processing with public dice, the same on every engine. Without rules no die is thrown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cantle._arrays import Bools, Codes
+from cantle.postprocess.counts import Dice, Floats
+from cantle.schema.domain import Attribute, Domain
+from cantle.schema.rules import EVERYWHERE, SOMEWHERE, Rules
+from cantle.trusted.geometry.boxes import Ints
+
+ROUNDS = 30
+"""How often records are drawn again before those left are put into an allowed part of their region."""
+
+_FLOOR = 1e-9
+
+Spans = tuple[Ints, Ints]
+
+
+def fine_span(attribute: Attribute, lo: Ints, hi: Ints) -> Spans:
+    """Spans of codes as spans of places on the grid, null one past it."""
+    first = np.minimum(lo * attribute.width, attribute.grid)
+    return first, np.where(hi > attribute.bins, attribute.grid + 1, np.minimum(hi * attribute.width, attribute.grid))
+
+
+class Shape:
+    """How the values of a column lie on its grid: masses of spans, and evenly inside a span."""
+
+    def __init__(self, edges: Ints, mass: Floats) -> None:
+        even = _FLOOR * max(float(mass.sum()), 1.0) * np.diff(edges) / (edges[-1] - edges[0])  # no value is without any
+        self._edges, self._below = edges.astype(float), np.concatenate([[0.0], np.cumsum(mass + even)])
+
+    def between(self, lo: Ints, hi: Ints) -> Floats:
+        """The masses of spans."""
+        return np.interp(hi, self._edges, self._below) - np.interp(lo, self._edges, self._below)
+
+    def draw(self, lo: Ints, hi: Ints, dice: Dice) -> Ints:
+        """One value per span, by mass."""
+        low, high = (np.interp(side, self._edges, self._below) for side in (lo, hi))
+        place = np.interp(low + dice.random(len(lo)) * (high - low), self._below, self._edges)
+        return np.clip(np.floor(place).astype(np.int64), lo, hi - 1)
+
+
+class Regions:
+    """The regions of a tree or grid, one row per region and one column per attribute, before the rules of a domain."""
+
+    def __init__(self, domain: Domain, rules: Rules, lo: Ints, hi: Ints) -> None:
+        self._rules, self._named = rules, {attribute.name: attribute for attribute in domain.attributes}
+        self._target = None if domain.target is None else domain.target.name
+        self._spans = {
+            attribute.name: fine_span(attribute, lo[:, a], hi[:, a])
+            for a, attribute in enumerate(domain.attributes)
+            if attribute.name in rules.columns
+        }
+        self._number = len(lo)
+
+    def _box(self, region: int, label: int) -> dict[str | int, tuple[int, int]]:
+        box: dict[str | int, tuple[int, int]] = {
+            name: (int(lo[region]), int(hi[region])) for name, (lo, hi) in self._spans.items()
+        }
+        return box if self._target is None else {**box, self._target: (label, label + 1)}
+
+    def forbidden(self, label: Ints) -> Bools:
+        """For each region, and one class per region, whether every point of it breaks a rule."""
+        spans: dict[str | int, Spans] = dict(self._spans.items())
+        if self._target in self._rules.columns:
+            spans[str(self._target)] = label, label + 1
+        verdict = np.broadcast_to(self._rules.forbidden_spans(spans), (self._number,))
+        found, known = verdict == EVERYWHERE, dict[tuple[tuple[str | int, tuple[int, int]], ...], bool]()
+        for region in np.flatnonzero(verdict == SOMEWHERE).tolist():
+            box = tuple(self._box(region, int(label[region])).items())
+            if box not in known:
+                known[box] = self._rules.allowed_box(dict(box)) is None
+            found[region] = known[box]
+        return found
+
+    def redraw(self, made: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> None:
+        """Draws records that break a rule again, in place, each inside its region; no region may be forbidden.
+
+        `made` has the places on the grid of all columns, and `region` the region of every record. One column of a rule
+        is drawn again among the values that obey all rules beside the record's others; where there are none, all
+        columns of rules are. The class of a record stays.
+        """
+        drawn = [str(name) for name in self._rules.columns if name != self._target]
+        left = np.flatnonzero(_breaking(self._rules, made))
+        for name in reversed(drawn):  # what stands right of an arrow goes first
+            left = left[~self._change(name, left, made, region, shapes[name], dice)] if len(left) else left
+        for _ in range(ROUNDS):
+            if not len(left):
+                return
+            for name in drawn:
+                lo, hi = (side[region[left]] for side in self._spans[name])
+                made[name][left] = shapes[name].draw(lo, hi, dice)
+            left = left[_breaking(self._rules, {str(name): made[str(name)][left] for name in self._rules.columns})]
+        if len(left):
+            self._place(left, made, region, drawn, dice)
+
+    def _change(
+        self, name: str, records: Ints, made: Mapping[str, Codes], region: Ints, shape: Shape, dice: Dice
+    ) -> Bools:
+        """Draws one column of these records again where some value of it in their regions obeys all rules."""
+        codes = {str(key): made[str(key)][records].astype(np.int64) for key in self._rules.columns}
+        lo, hi = (side[region[records]] for side in self._spans[name])
+        cuts = np.array(self._rules.cuts(name))  # between two of them no condition changes
+        first, last = np.maximum(lo, cuts[:-1, None]), np.minimum(hi, cuts[1:, None])
+        weight = np.zeros(first.shape)
+        for part in range(len(first)):
+            codes[name] = np.minimum(first[part], hi - 1)
+            may = (last[part] > first[part]) & ~_breaking(self._rules, codes)
+            weight[part, may] = shape.between(first[part, may], last[part, may])
+        total = np.cumsum(weight, axis=0)
+        found = total[-1] > 0
+        chosen = (total <= dice.random(len(records)) * total[-1]).sum(axis=0).clip(max=len(first) - 1)
+        at = np.flatnonzero(found)
+        made[name][records[at]] = shape.draw(first[chosen[at], at], last[chosen[at], at], dice)
+        return found
+
+    def _place(self, records: Ints, made: Mapping[str, Codes], region: Ints, drawn: Sequence[str], dice: Dice) -> None:
+        """Puts records into an allowed part of their regions."""
+        label = np.zeros(len(records), dtype=np.int64) if self._target is None else made[self._target][records]
+        pairs, place = np.unique(np.stack([region[records], label], axis=1), axis=0, return_inverse=True)
+        boxes = [self._rules.allowed_box(self._box(int(where), int(one))) for where, one in pairs]
+        for name in drawn:
+            spans = np.array([box[name] for box in boxes if box is not None])[place.reshape(-1)]
+            lo, hi = spans[:, 0], spans[:, 1]
+            made[name][records] = lo + (dice.random(len(records)) * (hi - lo)).astype(np.int64)
+
+
+def _breaking(rules: Rules, made: Mapping[str, Codes]) -> Bools:
+    return rules.breaking(lambda name: made[str(name)])
+
+
+# ---------------------------------------------------------------------------------------------- records without regions
+
+
+def repair(rules: Rules, made: Mapping[str, Codes], dice: Dice) -> None:
+    """Changes records that break a rule, in place: some columns of rules become those of a record that obeys all rules
+    and agrees in the other columns of rules. As few columns as possible change, those right of arrows first.
+    """
+    names = [str(name) for name in rules.columns]
+    breaking = _breaking(rules, made)
+    bad, good = np.flatnonzero(breaking), np.flatnonzero(~breaking)
+    if len(bad) and not len(good):
+        _fill(rules, made, dice)
+        return
+    one = [[name] for name in reversed(names[1:])]
+    several = [names[first:] for first in range(len(names) - 2, -1, -1)]
+    for changed in [*one, *several, names]:
+        if not len(bad):
+            return
+        donor = _donors([made[name] for name in names if name not in changed], bad, good, dice)
+        found = donor >= 0
+        for name in changed:
+            made[name][bad[found]] = made[name][donor[found]]
+        bad = bad[~found]
+
+
+def _donors(others: Sequence[Codes], bad: Ints, good: Ints, dice: Dice) -> Ints:
+    """For each bad record a random good one with the same values of some columns, or -1."""
+    group = np.zeros(len(bad) + len(good), dtype=np.int64)
+    for codes in others:
+        _, number = np.unique(np.concatenate([codes[bad], codes[good]]), return_inverse=True)
+        _, group = np.unique(group * (int(number.max()) + 1) + number, return_inverse=True)
+    wanted, there = group[: len(bad)], group[len(bad) :]
+    order = np.argsort(there, kind="stable")
+    first, last = (np.searchsorted(there[order], wanted, side=side) for side in ("left", "right"))
+    place = first + (dice.random(len(bad)) * (last - first)).astype(np.int64)
+    return np.where(last > first, good[order[np.minimum(place, len(good) - 1)]], -1)
+
+
+def _fill(rules: Rules, made: Mapping[str, Codes], dice: Dice) -> None:
+    """Puts all records into a part of the domain in which no rule is broken."""
+    box = rules.allowed_box({})
+    assert box is not None
+    for name in map(str, rules.columns):
+        lo, hi = box[name]
+        made[name][:] = lo + (dice.random(len(made[name])) * (hi - lo)).astype(np.int64)

@@ -1,0 +1,186 @@
+"""Rules: what is known without the data about values that cannot stand together, such as `age < 15 -> income is null`.
+
+A rule is a condition that every record fulfils, in the words of questions (cantle.schema.questions), or two of them
+with an arrow: if the left one holds, the right one does. Rules are public, like all of a schema. They say which points
+of the domain are impossible, so no record is released there; input records are counted as they are, whatever the rules
+say.
+
+What is forbidden is found for boxes of codes: per column a verdict of each condition (it holds nowhere, somewhere,
+everywhere in the box), joined by `and` as the least and by `or` as the largest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle._arrays import Bools, Codes, Ints
+from cantle.errors import ParameterError, SchemaError
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, join, negated
+from cantle.schema.documents import fail
+from cantle.schema.problems import Problems
+
+if TYPE_CHECKING:
+    from cantle.schema.question_columns import Vocabulary
+
+NOWHERE, SOMEWHERE, EVERYWHERE = 0, 1, 2
+Verdicts = NDArray[np.int8]
+Box = Mapping[Key, tuple[int, int]]
+"""For some columns a span of codes; all codes for the others."""
+
+_MOST_BOXES = 20_000
+_ARROW = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(->)""")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules over the codes of the columns' full grids (null last): for each its text and when it is broken."""
+
+    texts: tuple[str, ...]
+    broken: tuple[Question, ...]
+    sizes: tuple[tuple[Key, int], ...]
+
+    @cached_property
+    def columns(self) -> list[Key]:
+        """The columns that rules name."""
+        return list(dict.fromkeys(key for one in self.broken for key in columns_of(one)))
+
+    def breaking(self, codes: Callable[[Key], Codes]) -> Bools:
+        """For each record whether it breaks a rule."""
+        made = holds(self.broken[0], codes)
+        for one in self.broken[1:]:
+            made = made | holds(one, codes)
+        return made
+
+    def numbers(self, codes: Callable[[Key], Codes]) -> list[tuple[str, int]]:
+        """Each rule with the number of records that break it."""
+        return [(text, int(holds(one, codes).sum())) for text, one in zip(self.texts, self.broken, strict=True)]
+
+    def forbidden(self, verdict: Callable[[OneColumn], Verdicts]) -> Verdicts:
+        """Whether a rule is broken somewhere or everywhere, for many boxes at once, given the verdicts on columns."""
+        made = _joined(self.broken[0], verdict)
+        for one in self.broken[1:]:
+            made = np.maximum(made, _joined(one, verdict))
+        return made
+
+    def forbidden_spans(self, spans: Mapping[Key, tuple[Ints, Ints]]) -> Verdicts:
+        """The same for boxes that are given by the first and one past the last code of each column."""
+        return self.forbidden(lambda one: self._of_spans(one, *spans.get(one.key, self._whole(one.key))))
+
+    def _whole(self, key: Key) -> tuple[Ints, Ints]:
+        return np.zeros(1, dtype=np.int64), np.array([dict(self.sizes)[key]])
+
+    @staticmethod
+    def _of_spans(one: OneColumn, lo: Ints, hi: Ints) -> Verdicts:
+        """By the number of codes of the condition that lie in each span."""
+        inside = one.codes.below(hi) - one.codes.below(lo)
+        return (SOMEWHERE + (inside == hi - lo).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
+
+    def allowed_box(self, box: Box) -> Box | None:
+        """A box inside `box` in which no rule is broken; None if every point of it breaks one.
+
+        A box that is neither is halved at a code where a condition changes. A box in which many halvings find nothing
+        counts as forbidden, so that no record is ever released that breaks a rule.
+        """
+        waiting = [{key: box.get(key, (0, size)) for key, size in self.sizes}]
+        for _ in range(_MOST_BOXES):
+            if not waiting:
+                return None
+            now = waiting.pop()
+            spans = {key: (np.array([lo]), np.array([hi])) for key, (lo, hi) in now.items()}
+            verdict = int(self.forbidden_spans(spans)[0])
+            if verdict == NOWHERE:
+                return now
+            if verdict == SOMEWHERE:
+                waiting += self._halved(now)
+        return None
+
+    def _halved(self, box: dict[Key, tuple[int, int]]) -> list[dict[Key, tuple[int, int]]]:
+        """The box in two parts, cut in the column with the most places at which a condition changes."""
+        places = {key: [edge for edge in self._edges[key] if lo < edge < hi] for key, (lo, hi) in box.items()}
+        key = max(places, key=lambda one: len(places[one]))
+        (lo, hi), cut = box[key], places[key][len(places[key]) // 2]
+        return [{**box, key: (lo, cut)}, {**box, key: (cut, hi)}]
+
+    @cached_property
+    def _edges(self) -> dict[Key, list[int]]:
+        return {key: sorted(set().union(*(edges_of(one, key) for one in self.broken))) for key, _ in self.sizes}
+
+    def cuts(self, key: Key) -> list[int]:
+        """The codes of a column at which a condition changes, with 0 and the number of codes."""
+        return [0, *self._edges[key], dict(self.sizes)[key]]
+
+    def reordered(self, key: Key, order: Sequence[int]) -> Rules:
+        """The rules for a column whose code i now stands for what was code order[i]; null stays last."""
+        broken = tuple(_reordered(one, key, order) for one in self.broken)
+        return Rules(self.texts, broken, self.sizes)
+
+
+def _joined(question: Question, verdict: Callable[[OneColumn], Verdicts]) -> Verdicts:
+    if isinstance(question, OneColumn):
+        return verdict(question)
+    made: Verdicts = np.array(EVERYWHERE if question.every else NOWHERE, dtype=np.int8)
+    for part in question.parts:
+        made = (np.minimum if question.every else np.maximum)(made, _joined(part, verdict))
+    return made
+
+
+def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
+    if not isinstance(question, OneColumn):
+        return type(question)(question.every, tuple(_reordered(part, key, order) for part in question.parts))
+    if question.key != key:
+        return question
+    size = question.codes.size
+    was = question.codes.holds(np.array([*order, *range(len(order), size)]))
+    return OneColumn(key, CodeSet.of(np.flatnonzero(was).tolist(), size))
+
+
+# ---------------------------------------------------------------------------------------------------------- declared
+
+
+def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
+    """The rules in codes; raises SchemaError that points at the place, or says that they contradict each other."""
+    if not texts:
+        return None
+    problems, broken = Problems(), list[Question]()
+    for number, text in enumerate(texts):
+        with problems.during("rules", number):
+            broken.append(_broken(text, vocabulary))
+    problems.refuse()
+    keys = dict.fromkeys(key for one in broken for key in columns_of(one))
+    sizes = tuple((key, vocabulary.columns[str(key)].size) for key in keys)
+    made = Rules(tuple(texts), tuple(broken), sizes)
+    if made.allowed_box({}) is None:
+        rule = "they contradict each other, so that every record would break one (or are too many to be sure)"
+        fail("rules", rule, "correct or remove one", "rules")
+    return made
+
+
+def _broken(text: str, vocabulary: Vocabulary) -> Question:
+    from cantle.schema.questions import parse
+
+    parts, start = [], 0
+    for found in _ARROW.finditer(text):
+        if found[1]:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    parts.append(text[start:])
+    if len(parts) > 2 or not all(part.strip() for part in parts):
+        rule = f"{text!r} is not a condition, or two of them with one arrow between"
+        fail("rules", rule, "write `age < 15 -> income is null`")
+    refused = ""
+    try:
+        conditions = [parse(part, vocabulary) for part in parts]
+    except ParameterError as error:
+        refused = str(error)
+    if refused:
+        raise SchemaError(f"rule {text!r}: {refused}")
+    if len(conditions) == 1:
+        return negated(conditions[0])
+    return join(True, [conditions[0], negated(conditions[1])])

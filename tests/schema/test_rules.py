@@ -1,0 +1,128 @@
+"""Rules of a schema: what they mean, which are refused, and what they forbid among all points of a small domain."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.errors import SchemaError
+from cantle.schema import Schema
+from cantle.schema.rules import EVERYWHERE, NOWHERE, Rules
+from cantle.schema.table import TableSchema
+
+FIELDS: list[dict[str, Any]] = [
+    {"name": "age", "type": "integer", "constraints": {"minimum": 10, "maximum": 19}},
+    {"name": "income", "type": "integer", "step": 10, "constraints": {"minimum": 0, "maximum": 40}},
+    {"name": "married", "type": "boolean", "constraints": {"required": True}},
+    {"name": "job", "type": "string", "categories": ["none", "clerk", "baker"], "role": "target"},
+]
+RULES = ["age < 15 -> income is null", "married -> age >= 15 or age is null", "job == 'none' -> not income > 20"]
+
+
+def rules_of(*texts: str) -> Rules:
+    schema = Schema.from_dict({"fields": FIELDS, "rules": list(texts)})
+    assert isinstance(schema, TableSchema)
+    rules = schema.domain().rules
+    assert rules is not None
+    return rules
+
+
+def breaks(age: int | None, income: int | None, married: bool, job: str) -> bool:
+    """The three rules in plain Python."""
+    first = age is not None and age < 15 and income is not None
+    second = married and age is not None and age < 15
+    return first or second or (job == "none" and income is not None and income > 20)
+
+
+AGES, INCOMES, JOBS = [*range(10, 20), None], [0, 10, 20, 30, 40, None], ["none", "clerk", "baker"]
+POINTS = np.array(list(product(range(11), range(6), range(2), range(3))))
+
+
+def columns(points: Any) -> dict[Any, Any]:
+    return dict(zip(("age", "income", "married", "job"), np.array(points).T, strict=True))
+
+
+def within(box: Any) -> Any:
+    """Which points lie in a box."""
+    codes = columns(POINTS)
+    return np.all([(codes[key] >= lo) & (codes[key] < hi) for key, (lo, hi) in box.items()], axis=0)
+
+
+def test_rules_hold_where_plain_python_says_so() -> None:
+    found = rules_of(*RULES).breaking(columns(POINTS).__getitem__)
+    wanted = [breaks(AGES[a], INCOMES[i], bool(m), JOBS[j]) for a, i, m, j in POINTS.tolist()]
+    assert found.tolist() == wanted
+    assert 0 < sum(wanted) < len(wanted)
+
+
+def test_boxes_are_judged_like_their_points() -> None:
+    """All boxes of a few spans: forbidden everywhere is never wrong, and the search for an allowed part is exact."""
+    rules = rules_of(*RULES)
+    for age, income, job in product(
+        [(0, 5), (2, 7), (5, 11), (10, 11)], [(0, 5), (5, 6), (3, 5), (0, 3)], [(0, 1), (1, 3)]
+    ):
+        box = {"age": age, "income": income, "job": job}
+        inside = within(box)
+        broken = rules.breaking(columns(POINTS[inside]).__getitem__)
+        verdict = int(rules.forbidden_spans({k: (np.array([lo]), np.array([hi])) for k, (lo, hi) in box.items()})[0])
+        assert verdict != EVERYWHERE or broken.all()
+        assert verdict != NOWHERE or not broken.any()
+        allowed = rules.allowed_box(box)  # type: ignore[arg-type]
+        assert (allowed is None) == broken.all()
+        if allowed is not None:
+            part = np.all(
+                [(columns(POINTS)[k] >= lo) & (columns(POINTS)[k] < hi) for k, (lo, hi) in allowed.items()], axis=0
+            )
+            assert part.any()
+            assert not rules.breaking(columns(POINTS[part & inside]).__getitem__).any()
+            assert (part <= inside).all()
+
+
+def test_shuffled_categories_keep_their_rules() -> None:
+    schema = Schema.from_dict({"fields": FIELDS[:3] + [{**FIELDS[3], "role": None}], "rules": RULES})
+    assert isinstance(schema, TableSchema)
+    plain, shuffled = schema.domain(), schema.domain().with_orders(3)
+    assert plain.rules is not None
+    assert shuffled.rules is not None
+    moved = POINTS.copy()
+    for column in (2, 3):
+        was, now = (domain.attributes[column].scale.labels for domain in (plain, shuffled))  # type: ignore[union-attr]
+        moved[:, column] = np.array([now.index(label) for label in was])[POINTS[:, column]]
+    assert not np.array_equal(moved, POINTS)
+    before = plain.rules.breaking(columns(POINTS).__getitem__)
+    after = shuffled.rules.breaking(columns(moved).__getitem__)
+    assert before.tolist() == after.tolist()
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ("age < 15", "not a list of texts"),
+        ([3], "not a list of texts"),
+        ([""], "not a list of texts"),
+        (["age < 15 ->"], "one arrow"),
+        (["age < 15 -> married -> age > 3"], "one arrow"),
+        (["agge < 15 -> married"], "did you mean age"),
+        (["age < 'x'"], "'x' is none"),
+        (["age < 15", "age > 15"], "contradict"),
+        (["age < 15 -> married", "age < 15 -> not married", "age < 15"], "contradict"),
+    ],
+)
+def test_wrong_rules_are_refused(rules: object, says: str, tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=says):
+        Schema.from_dict({"fields": FIELDS, "rules": rules})
+    text = f"rules: {rules!r}\nfields: {FIELDS!r}\n".replace("True", "true")
+    (tmp_path / "s.yaml").write_text(text.replace('"', "'") if "'x'" not in text else text)
+    with pytest.raises(SchemaError, match="line 1: "):
+        Schema.load(tmp_path / "s.yaml")
+
+
+def test_an_arrow_in_quotes_is_text_and_rules_go_into_the_canonical_form() -> None:
+    odd = {"name": "way", "type": "string", "categories": ["a->b", "c"]}
+    schema = Schema.from_dict({"fields": [*FIELDS, odd], "rules": ["way == 'a->b' -> age > 12"]})
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert schema.hash() != Schema.from_dict({"fields": [*FIELDS, odd]}).hash()
