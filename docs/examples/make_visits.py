@@ -1,7 +1,8 @@
 """A made-up file of clinic visits, as messy as real ones: python make_visits.py visits.csv
 
-It uses semicolons, German dates, Latin-1 text, three ways to write a missing value, typing errors, and several visits
-per patient. The people do not exist; the seed is fixed, so everybody who follows docs/tutorial.md sees the same file.
+It uses semicolons, Latin-1 text, decimal commas, dates in two forms, three ways to write a missing value, other
+spellings, and several visits per patient. The people do not exist; the seed is fixed, so everybody who follows
+docs/tutorial.md sees the same file.
 """
 
 import random
@@ -11,6 +12,7 @@ from datetime import date, timedelta
 CITIES = ("Basel", "Bern", "Genève", "Lausanne", "Zürich")
 DEPARTMENTS = ("cardiology", "dermatology", "emergency", "maternity", "surgery")
 MISSING = ("", "n/a", "?")
+SEXES = {"F": ("f", "female", "w"), "M": ("m", "male")}
 
 
 def visits(patients: int, dice: random.Random) -> list[str]:
@@ -31,21 +33,31 @@ def visits(patients: int, dice: random.Random) -> list[str]:
 
 
 def messed_up(fields: list[str], dice: random.Random) -> list[str]:
-    """The fields of a visit with what people do to them: blanks, impossible ages, other spellings."""
+    """The fields of a visit with what people do to them: blanks, units, impossible ages, other spellings."""
+    patient, day, age, sex, city, department, weight, stay = fields
+    weight = weight.replace(".", ",") + dice.choices(("", " kg"), (9, 1))[0]
+    if dice.random() < 0.2:
+        day = f"{day[:2]}/{day[3:5]}/{day[8:]}"
+    if dice.random() < 0.1:
+        sex = dice.choice(SEXES[sex])
     if dice.random() < 0.05:
-        fields[6] = dice.choice(MISSING)
+        city = f" {city} "
+    if dice.random() < 0.05:
+        department = department.upper()
+    if dice.random() < 0.05:
+        weight = dice.choice(MISSING)
     if dice.random() < 0.01:
-        fields[2] = "999"
-    if dice.random() < 0.02:
-        fields[5] = fields[5].upper()
-    return fields
+        age = "999"
+    elif int(age) > 90:
+        age = "90+"
+    return [patient, day, age, sex, city, department, weight, stay]
 
 
 def main(path: str) -> None:
     dice = random.Random(2012)
     head = "patient;day;age;sex;city;department;weight;stay"
     with open(path, "w", encoding="latin-1", newline="\n") as file:
-        file.write("\n".join([head, *visits(20_000, dice)]) + "\n")
+        file.write("\n".join([head, *visits(12_000, dice)]) + "\n")
 
 
 if __name__ == "__main__":
