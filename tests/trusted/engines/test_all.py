@@ -14,6 +14,7 @@ import pytest
 import cantle
 from cantle.data.engines_for_tables import ENGINES
 from cantle.errors import ParameterError
+from tests.effort import slow
 from tests.release.people import SCHEMA
 from tests.trusted.engines.awkward import awkward
 
