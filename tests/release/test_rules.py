@@ -98,3 +98,13 @@ def test_check_counts_records_that_break_rules(tmp_path: Path) -> None:
     assert [(one["what"], one["count"]) for one in findings] == [
         ("records that break the rule 'age < 15 -> income is null'", 3)
     ]
+
+
+@pytest.mark.parametrize("method", ["mosaic", "rps"])
+def test_rules_mean_the_same_on_another_engine(tmp_path: Path, method: str) -> None:
+    people(600).write_csv(tmp_path / "t.csv")
+    made = [
+        cantle.publish(tmp_path / "t.csv", SCHEMA, epsilon=1, method=method, insecure_seed=2, engine=engine).records
+        for engine in ("memory", "duckdb")
+    ]
+    assert made[0].equals(made[1])

@@ -82,6 +82,16 @@ def test_boxes_are_judged_like_their_points() -> None:
             assert (part <= inside).all()
 
 
+def test_a_cell_breaks_a_rule_only_if_all_its_points_do() -> None:
+    rules = rules_of(*RULES)
+    edges: dict[Any, Any] = {"age": [0, 3, 5, 8, 11], "income": [0, 3, 5, 6], "married": [0, 1, 2], "job": [0, 1, 3]}
+    edges = {name: np.array(part) for name, part in edges.items()}
+    cells = {name: np.searchsorted(part, columns(POINTS)[name], side="right") - 1 for name, part in edges.items()}
+    cell_breaks = rules.on_cells(edges).breaking(cells.__getitem__)
+    assert cell_breaks.sum() > 0
+    assert (cell_breaks <= rules.breaking(columns(POINTS).__getitem__)).all()
+
+
 def test_shuffled_categories_keep_their_rules() -> None:
     schema = Schema.from_dict({"fields": FIELDS[:3] + [{**FIELDS[3], "role": None}], "rules": RULES})
     assert isinstance(schema, TableSchema)

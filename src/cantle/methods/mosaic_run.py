@@ -230,7 +230,10 @@ class MosaicRun:
         share = min(Fraction(1), Fraction(SUBSET, self.start.n0))
         tables = tuple(question(members, groups, self.fitted.groupings) for members, groups in found)
         noise = plan.count * self.persons / (float(plan.tables) * float(self.epsilon)) * float(share)
-        penalties = np.rint(np.array([table.cells for table in tables]) * noise).astype(np.int64)
+        possible = [
+            table.cells - int(self.fitted.empty(*grouped).sum()) for table, grouped in zip(tables, found, strict=True)
+        ]
+        penalties = np.rint(np.array(possible) * noise).astype(np.int64)
         return CandidateTables(
             tables, pool.models(tables, float(share)), penalties, share, int(self.dice["subset"].integers(2**63))
         )

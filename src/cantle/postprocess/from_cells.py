@@ -63,7 +63,7 @@ def _forbidden(domain: Domain, grid: Grid, cells: Ints) -> Bools:
     if domain.rules is None:
         return np.zeros(len(cells), dtype=np.bool_)
     cell, label = np.divmod(cells, _classes(domain))
-    return Regions(domain, domain.rules, *_spans(grid, cell)).forbidden(label)
+    return Regions.of(domain, domain.rules, *_spans(grid, cell)).forbidden(label)
 
 
 def _spans(grid: Grid, cell: Ints) -> tuple[Ints, Ints]:
@@ -153,7 +153,7 @@ def drawn_from_cells(
     if domain.rules is not None:
         codes = {name: codes for name, (_, codes) in made.items()}
         within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
-        regions = Regions(domain, domain.rules, *_spans(grid, cell))
+        regions = Regions.of(domain, domain.rules, *_spans(grid, cell))
         regions.redraw(codes, row.astype(np.int64), within, generator)
     return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
 

@@ -113,7 +113,7 @@ def _without_forbidden(domain: Domain, leaves: Leaves) -> Leaves:
     """The leaves with no record where every point breaks a rule of the schema."""
     if domain.rules is None:
         return leaves
-    regions, count = Regions(domain, domain.rules, leaves.lo, leaves.hi), leaves.count.copy()
+    regions, count = Regions.of(domain, domain.rules, leaves.lo, leaves.hi), leaves.count.copy()
     for label in range(count.shape[1]):
         count[regions.forbidden(np.full(len(count), label)), label] = 0
     return replace(leaves, count=count)
@@ -211,7 +211,7 @@ def _redraw(
     made |= {name: (attribute, codes.copy()) for name, (attribute, codes) in made.items() if name in rules.columns}
     codes = {name: codes for name, (_, codes) in made.items()}
     shapes = {one.name: Shape(_fine_edges(one), mass) for one, mass in zip(domain.attributes, within, strict=True)}
-    Regions(domain, rules, leaves.lo, leaves.hi).redraw(codes, leaf, shapes, generator)
+    Regions.of(domain, rules, leaves.lo, leaves.hi).redraw(codes, leaf, shapes, generator)
 
 
 def _fine_edges(attribute: Attribute) -> Ints:

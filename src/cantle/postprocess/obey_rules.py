@@ -48,17 +48,21 @@ class Shape:
 
 
 class Regions:
-    """The regions of a tree or grid, one row per region and one column per attribute, before the rules of a domain."""
+    """Regions before the rules of a domain: for each column of rules the spans of places on its grid, one per region.
 
-    def __init__(self, domain: Domain, rules: Rules, lo: Ints, hi: Ints) -> None:
-        self._rules, self._named = rules, {attribute.name: attribute for attribute in domain.attributes}
-        self._target = None if domain.target is None else domain.target.name
-        self._spans = {
-            attribute.name: fine_span(attribute, lo[:, a], hi[:, a])
-            for a, attribute in enumerate(domain.attributes)
-            if attribute.name in rules.columns
-        }
-        self._number = len(lo)
+    The target, if rules name it, has no spans: a record's class stays.
+    """
+
+    def __init__(self, rules: Rules, spans: Mapping[str, Spans], target: str | None = None) -> None:
+        self._rules, self._target = rules, target
+        self._spans = {name: both for name, both in spans.items() if name in rules.columns}
+
+    @staticmethod
+    def of(domain: Domain, rules: Rules, lo: Ints, hi: Ints) -> Regions:
+        """The regions of a tree or grid, one row per region and one column per attribute."""
+        named = enumerate(domain.attributes)
+        spans = {attribute.name: fine_span(attribute, lo[:, a], hi[:, a]) for a, attribute in named}
+        return Regions(rules, spans, None if domain.target is None else domain.target.name)
 
     def _box(self, region: int, label: int) -> dict[str | int, tuple[int, int]]:
         box: dict[str | int, tuple[int, int]] = {
@@ -71,7 +75,7 @@ class Regions:
         spans: dict[str | int, Spans] = dict(self._spans.items())
         if self._target in self._rules.columns:
             spans[str(self._target)] = label, label + 1
-        verdict = np.broadcast_to(self._rules.forbidden_spans(spans), (self._number,))
+        verdict = np.broadcast_to(self._rules.forbidden_spans(spans), label.shape)
         found, known = verdict == EVERYWHERE, dict[tuple[tuple[str | int, tuple[int, int]], ...], bool]()
         for region in np.flatnonzero(verdict == SOMEWHERE).tolist():
             box = tuple(self._box(region, int(label[region])).items())
@@ -88,9 +92,7 @@ class Regions:
         columns of rules are. The class of a record stays.
         """
         drawn = [str(name) for name in self._rules.columns if name != self._target]
-        left = np.flatnonzero(_breaking(self._rules, made))
-        for name in reversed(drawn):  # what stands right of an arrow goes first
-            left = left[~self._change(name, left, made, region, shapes[name], dice)] if len(left) else left
+        left = self.change_one(made, region, shapes, dice)
         for _ in range(ROUNDS):
             if not len(left):
                 return
@@ -101,10 +103,18 @@ class Regions:
         if len(left):
             self._place(left, made, region, drawn, dice)
 
+    def change_one(self, made: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> Ints:
+        """The first part of `redraw`, in which one column of a record changes; gives the records that are left."""
+        left = np.flatnonzero(_breaking(self._rules, made))
+        for name in reversed([str(name) for name in self._rules.columns if name != self._target]):
+            if len(left):  # what stands right of an arrow goes first
+                left = left[~self._change(name, left, made, region, shapes[name], dice)]
+        return left
+
     def _change(
         self, name: str, records: Ints, made: Mapping[str, Codes], region: Ints, shape: Shape, dice: Dice
     ) -> Bools:
-        """Draws one column of these records again where some value of it in their regions obeys all rules."""
+        """Draws one column of these records again where a value of it in their regions obeys all rules."""
         codes = {str(key): made[str(key)][records].astype(np.int64) for key in self._rules.columns}
         lo, hi = (side[region[records]] for side in self._spans[name])
         cuts = np.array(self._rules.cuts(name))  # between two of them no condition changes

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
-from cantle.schema.field_parser import TYPES
+from cantle.schema.field_keys import TYPES
 
 FILE_NAME = "cantle.schema.json"
 """The file beside a draft that its first line names, so that editors find it without a network."""

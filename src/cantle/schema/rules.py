@@ -112,6 +112,15 @@ class Rules:
     def _edges(self) -> dict[Key, list[int]]:
         return {key: sorted(set().union(*(edges_of(one, key) for one in self.broken))) for key, _ in self.sizes}
 
+    def on_cells(self, edges: Mapping[Key, Ints]) -> Rules:
+        """The rules over cells of codes, given the edges of each column's cells: where every point breaks them.
+
+        A condition holds for a cell if it holds for all codes in it, so cells that break a rule hold no other points. A
+        cell that breaks one rule here and another there may be missed.
+        """
+        sizes = tuple((key, len(edges[key]) - 1) for key, _ in self.sizes)
+        return Rules(self.texts, tuple(_on_cells(one, edges) for one in self.broken), sizes)
+
     def cuts(self, key: Key) -> list[int]:
         """The codes of a column at which a condition changes, with 0 and the number of codes."""
         return [0, *self._edges[key], dict(self.sizes)[key]]
@@ -129,6 +138,14 @@ def _joined(question: Question, verdict: Callable[[OneColumn], Verdicts]) -> Ver
     for part in question.parts:
         made = (np.minimum if question.every else np.maximum)(made, _joined(part, verdict))
     return made
+
+
+def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:
+    if not isinstance(question, OneColumn):
+        return type(question)(question.every, tuple(_on_cells(part, edges) for part in question.parts))
+    lo, hi = edges[question.key][:-1], edges[question.key][1:]
+    whole = question.codes.below(hi) - question.codes.below(lo) == hi - lo
+    return OneColumn(question.key, CodeSet.of(np.flatnonzero(whole).tolist(), len(lo)))
 
 
 def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:

@@ -18,7 +18,7 @@ from cantle.postprocess.mosaic.given_class import given_class
 from cantle.postprocess.mosaic.groupings import Groupings, barriers
 from cantle.postprocess.mosaic.label import Labels
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
-from cantle.postprocess.obey_rules import repair
+from cantle.postprocess.obey_rules import Regions, Shape, repair
 from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.geometry.boxes import Ints
 
@@ -67,12 +67,19 @@ class Fitted:
     def add(self, table: NoisyTable) -> None:
         """Takes one more table; groups of values that no record may have are known to be empty."""
         if self.rules is not None:
-            spans = {}
-            for column, number in zip(table.columns, table.groups, strict=True):
-                starts = self.edges[column][self.groupings[column].starts(number)]
-                spans[column] = starts, np.append(starts[1:], self.edges[column][-1])
-            table = replace(table, counts=np.where(_forbidden(self.rules, self.columns, spans), 0.0, table.counts))
+            empty = self.empty(table.columns, table.groups)
+            table = replace(table, counts=np.where(empty, 0.0, table.counts))
         self.tables.append(table)
+
+    def empty(self, columns: Sequence[int], groups: Sequence[int]) -> Bools:
+        """Which cells of a table hold only values that break a rule."""
+        if self.rules is None:
+            return np.zeros(tuple(groups), dtype=np.bool_)
+        spans = {}
+        for column, number in zip(columns, groups, strict=True):
+            starts = self.edges[column][self.groupings[column].starts(number)]
+            spans[column] = starts, np.append(starts[1:], self.edges[column][-1])
+        return _forbidden(self.rules, self.columns, spans)
 
     def use_tables(self) -> None:
         """Takes the tables bought so far into the one-way distributions."""
@@ -108,11 +115,21 @@ class Fitted:
 
     def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many drafted records, one array per column."""
-        return generate(self.model(learned), records, dice)
+        return self._possible(generate(self.model(learned), records, dice), dice)
 
     def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many records to release, one array per column."""
-        return generate(self.model(learned).to_release(), records, dice)
+        return self._possible(generate(self.model(learned).to_release(), records, dice), dice)
+
+    def _possible(self, cells: list[Codes], dice: Dice) -> list[Codes]:
+        """The cells with none in which every point breaks a rule."""
+        if self.rules is not None:
+            named = {column.name: edges for column, edges in zip(self.columns, self.edges, strict=True)}
+            repair(self.rules.on_cells(dict(named.items())), self._named(cells), dice)
+        return cells
+
+    def _named(self, codes: Sequence[Codes]) -> dict[str, Codes]:
+        return {column.name: part for column, part in zip(self.columns, codes, strict=True)}
 
     def labels(self) -> Labels:
         """The model that draws the two-valued target, last of all columns."""
@@ -127,8 +144,21 @@ class Fitted:
             for column, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
         ]
         if self.rules is not None:
-            repair(self.rules, {column.name: codes for column, codes in zip(self.columns, made, strict=True)}, dice)
+            self._obey(self.rules, cells, self._named(made), dice)
         return made
+
+    def _obey(self, rules: Rules, cells: Sequence[Codes], made: dict[str, Codes], dice: Dice) -> None:
+        """Changes records that break a rule: inside their cells if possible, so that they agree with the tables."""
+        bad = np.flatnonzero(rules.breaking(lambda name: made[str(name)]))
+        spans, shapes = {}, {}
+        for column, edges, part in zip(self.columns, self.edges, cells, strict=True):
+            spans[column.name] = edges[part[bad]], edges[part[bad].astype(np.int64) + 1]
+            shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
+        some = {name: codes[bad] for name, codes in made.items()}
+        Regions(rules, spans).change_one(some, np.arange(len(bad)), shapes, dice)
+        for name, codes in some.items():
+            made[name][bad] = codes
+        repair(rules, made, dice)
 
 
 def first_tables(
