@@ -20,15 +20,17 @@ import rfc8785
 import yaml
 
 from cantle import _fast
-from cantle.data.draft_schema import draft
+from cantle.data.draft_schema import draft, text_of
 from cantle.data.encoding import read_codes
-from cantle.errors import CantleError
+from cantle.errors import CantleError, SchemaError
 from cantle.schema import Schema
+from cantle.schema.code_books import read_code_book
 from cantle.schema.hierarchy_files import load_hierarchy
 from tests.fuzz.case import NUMBER, WORD, Target, published
 from tests.fuzz.mutations import TOKENS, YAML
 from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part
 from tests.release.people import SCHEMA, people
+from tests.schema.code_books import ADULT, as_csv, as_ddi, as_nist, as_sdv, as_smartnoise
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
@@ -215,6 +217,7 @@ JOB_SCHEMA = {
                                                                               "maximum": "2020-12-31"}},
     ],
     "missingValues": ["", "?"], "dialect": {"delimiter": ";", "encoding": "utf-8"}, "title": "a table",
+    "rules": ["age < 15 -> job == 'Clerk'", "code in ('A01', 'B01') or day >= 2020-02-01"],
 }  # fmt: skip
 
 
@@ -249,6 +252,17 @@ def _use_hierarchy(path: Path, _dice: Random) -> None:
     assert set(tree.leaves) == set(JOBS), "the leaves are not the declared categories"
     repr(tree)
     tree.to_nested()
+
+
+def _use_code_book(path: Path, _dice: Random) -> None:
+    """A code book that is read gives the text of a schema that is complete, or that lists what is left to do."""
+    (path.parent / "made.yaml").write_text(text_of([one.entry() for one in read_code_book(path)]), encoding="utf-8")
+    problem = ""
+    try:
+        Schema.load(path.parent / "made.yaml")
+    except SchemaError as error:
+        problem = str(error)
+    assert "not valid YAML" not in problem, "the draft is not YAML"
 
 
 def _use_items(path: Path, dice: Random) -> None:
@@ -298,6 +312,10 @@ def all_targets() -> list[Target]:
         Target("nodes", "nodes.txt", (*_degree_seeds(), LISTED), _use_nodes),
         Target("schema yaml", "schema.yaml", _schema_seeds(yaml.safe_dump), _use_schema, TOKENS + YAML, SCHEMAS),
         Target("schema json", "schema.json", _schema_seeds(json.dumps), _use_schema, TOKENS + YAML, SCHEMAS),
+        Target("code book csv", "book.csv", (as_csv(ADULT).encode(),), _use_code_book),
+        Target("code book json", "book.json", (as_nist(ADULT).encode(), as_sdv(ADULT).encode()), _use_code_book),
+        Target("code book yaml", "book.yaml", (as_smartnoise(ADULT).encode(),), _use_code_book),
+        Target("code book xml", "book.xml", (as_ddi(ADULT).encode(),), _use_code_book),
         Target("item file", "items.txt", (LISTED, b"1\n2\n3\n17\n"), _use_items),
         Target("node file", "nodes.txt", (LISTED, b"1\n2\n3\n17\n"), _use_node_file),
         Target("hierarchy arx", "job.csv", _arx_seeds(), _use_hierarchy),
