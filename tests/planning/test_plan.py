@@ -175,6 +175,9 @@ def test_epsilon_in_words() -> None:
     assert (words.odds, words.from_half) == (pytest.approx(4), pytest.approx(0.8))
     assert "8.0 of 10" in words.lines()[1]
     assert "nearly 10" in EpsilonInWords.of(2_000).lines()[1]
+    # Epsilon is about one record more or less; another record in its place differs by 2 epsilon.
+    assert "is in the data" in words.lines()[0]
+    assert "twice epsilon" in words.lines()[-1]
     assert all(one.low <= one.high and one.source for one in DEPLOYMENTS)
     assert like(0.01).startswith("0 of")
 

@@ -13,10 +13,13 @@ _PEOPLE = 10
 
 @dataclass(frozen=True)
 class EpsilonInWords:
-    """What somebody who sees a release can learn about one protected unit, at most."""
+    """How sure somebody who sees a release can be that one protected unit is in the data, at most.
+
+    That is what neighbours differ by. Two inputs in which the unit is there with other values differ by 2 epsilon.
+    """
 
     odds: float
-    """The factor by which the odds of any guess change."""
+    """The factor by which the odds change that the unit is in the data."""
     from_half: float
     """What a chance of one half becomes."""
     from_tenth: float
@@ -38,9 +41,10 @@ class EpsilonInWords:
         )
         half, tenth = _in_ten(self.from_half), _in_ten(self.from_tenth)
         return [
-            f"the odds of any guess about a person change by a factor of at most {odds}",
+            f"the odds that a given person is in the data change by a factor of at most {odds}",
             f"who was right about 5 of {_PEOPLE} people before is right about at most {half} of {_PEOPLE} afterwards",
             f"who was right about 1 of {_PEOPLE} people before is right about at most {tenth} of {_PEOPLE} afterwards",
+            "for guesses at what the record of somebody in the data says, read these lines for twice epsilon",
         ]
 
 
@@ -60,6 +64,6 @@ def caution(epsilon: float) -> str | None:
     after = 100 * _after(0.5, epsilon)
     shown = f"{after:.1f} %" if after < 99.95 else "nearly 100 %"
     return (
-        f"epsilon {epsilon:g} protects little: a guess that was right with 50 % may be right with {shown} afterwards; "
-        "plan shows what smaller values cost in accuracy"
+        f"epsilon {epsilon:g} protects little: who thought with 50 % that a person is in the data may think so with "
+        f"{shown} afterwards; plan shows what smaller values cost in accuracy"
     )
