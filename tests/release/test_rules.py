@@ -65,6 +65,8 @@ def test_no_released_record_breaks_a_rule(tmp_path: Path, how: dict[str, Any]) -
     assert release.records.equals(again.records)
     release.save(tmp_path / "out")
     assert verify_folder(tmp_path / "out") == []
+    (statement,) = (tmp_path / "out").glob("*statement.md")
+    assert "No released record breaks any of the 4 public rules in the schema" in statement.read_text()
     loaded = cantle.Release.load(tmp_path / "out")
     for n in (40, 1200):
         assert broken(loaded.sample(n, seed=1)) == 0

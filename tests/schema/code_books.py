@@ -14,26 +14,52 @@ import yaml
 Row = tuple[str, str, tuple[int, int] | str, bool]
 """Name, type, bounds or values (separated by |), and whether a value must be there."""
 
+_COUNTRIES = "United-States|Cambodia|England|Puerto-Rico|Canada|Germany|Outlying-US(Guam-USVI-etc)|India|Japan|Greece"
+_COUNTRIES += "|South|China|Cuba|Iran|Honduras|Philippines|Italy|Poland|Jamaica|Vietnam|Mexico|Portugal|Ireland|France"
+_COUNTRIES += "|Dominican-Republic|Laos|Ecuador|Taiwan|Haiti|Columbia|Hungary|Guatemala|Nicaragua|Scotland|Thailand"
+_COUNTRIES += "|Yugoslavia|El-Salvador|Trinadad&Tobago|Peru|Hong|Holand-Netherlands"
+_DEGREES = "Bachelors|Some-college|11th|HS-grad|Prof-school|Assoc-acdm|Assoc-voc|9th|7th-8th|12th|Masters|1st-4th|10th"
+_DEGREES += "|Doctorate|5th-6th|Preschool"
+_WORK = "Private|Self-emp-not-inc|Self-emp-inc|Federal-gov|Local-gov|State-gov|Without-pay|Never-worked"
+_JOBS = "Tech-support|Craft-repair|Other-service|Sales|Exec-managerial|Prof-specialty|Handlers-cleaners"
+_JOBS += "|Machine-op-inspct|Adm-clerical|Farming-fishing|Transport-moving|Priv-house-serv|Protective-serv|Armed-Forces"
+_WEDDED = "Married-civ-spouse|Divorced|Never-married|Separated|Widowed|Married-spouse-absent|Married-AF-spouse"
+
 ADULT: list[Row] = [
     ("age", "integer", (17, 90), True),
-    ("workclass", "string", "Private|Self-emp-not-inc|Self-emp-inc|Federal-gov|Local-gov|State-gov|Without-pay", False),
+    ("workclass", "string", _WORK, False),
     ("fnlwgt", "integer", (0, 1_500_000), True),
+    ("education", "string", _DEGREES, True),
     ("education-num", "integer", (1, 16), True),
-    ("marital-status", "string", "Married-civ-spouse|Divorced|Never-married|Separated|Widowed", True),
+    ("marital-status", "string", _WEDDED, True),
+    ("occupation", "string", _JOBS, False),
+    ("relationship", "string", "Wife|Own-child|Husband|Not-in-family|Other-relative|Unmarried", True),
     ("race", "string", "White|Asian-Pac-Islander|Amer-Indian-Eskimo|Other|Black", True),
     ("sex", "string", "Female|Male", True),
     ("capital-gain", "integer", (0, 99_999), True),
+    ("capital-loss", "integer", (0, 9_999), True),
     ("hours-per-week", "integer", (1, 99), True),
+    ("native-country", "string", _COUNTRIES, False),
     ("class", "string", "<=50K|>50K", True),
 ]
+_TRADES = "admin.|blue-collar|entrepreneur|housemaid|management|retired|self-employed|services|student|technician"
 BANK: list[Row] = [
     ("age", "integer", (18, 100), True),
-    ("job", "string", "admin.|blue-collar|entrepreneur|housemaid|management|retired|services|student|unknown", True),
+    ("job", "string", f"{_TRADES}|unemployed|unknown", True),
     ("marital", "string", "divorced|married|single", True),
+    ("education", "string", "primary|secondary|tertiary|unknown", True),
     ("default", "string", "yes|no", True),
     ("balance", "integer", (-10_000, 110_000), True),
+    ("housing", "string", "yes|no", True),
+    ("loan", "string", "yes|no", True),
+    ("contact", "string", "cellular|telephone|unknown", True),
+    ("day", "integer", (1, 31), True),
     ("month", "string", "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", True),
+    ("duration", "integer", (0, 7_200), True),
+    ("campaign", "integer", (1, 100), True),
     ("pdays", "integer", (-1, 999), False),
+    ("previous", "integer", (0, 300), True),
+    ("poutcome", "string", "failure|success|other|unknown", True),
     ("y", "string", "yes|no", True),
 ]
 _ACTIVITIES = "eating|getting in/out of bed|getting around inside|dressing|bathing|using toilet|heavy house work"
@@ -110,7 +136,7 @@ def as_ddi(rows: list[Row]) -> str:
         if isinstance(known, tuple):
             content = f'<valrng><range UNITS="REAL" min="{known[0]}" max="{known[1]}"/></valrng>'
         else:
-            escaped = [one.replace("<", "&lt;") for one in known.split("|")]
+            escaped = [one.replace("&", "&amp;").replace("<", "&lt;") for one in known.split("|")]
             content = "".join(f"<catgry><catValu>{one}</catValu><labl>x</labl></catgry>" for one in escaped)
         inside.append(f"<var ID='V' name={quoteattr(name)}><labl>about</labl>{content}{form}</var>")
     return f'<?xml version="1.0"?><codeBook xmlns="ddi:codebook:2_5"><dataDscr>{"".join(inside)}</dataDscr></codeBook>'

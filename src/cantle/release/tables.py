@@ -88,7 +88,11 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 
 
 def outcome(manifest: Manifest, regions: str) -> str:
-    return drawn_records(manifest, "record", regions)
+    said, rules = drawn_records(manifest, "record", regions), manifest.schema.get("rules")
+    if not isinstance(rules, list) or manifest.parameters.get("values") == "set":
+        return said
+    known = "the public rule" if len(rules) == 1 else f"any of the {len(rules)} public rules"
+    return f"{said}\nNo released record breaks {known} in the schema, whatever the input records do."
 
 
 def fitted(manifest: Manifest) -> str:  # noqa: ARG001
