@@ -6,9 +6,11 @@ A question speaks of codes alone, so it can be held against released records, ag
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -82,6 +84,19 @@ class CodeSet:
         # the last span that starts below a code may reach beyond it
         beyond = np.where(place > 0, np.maximum(end[place - 1] - codes, 0) if len(end) else 0, 0)
         return whole[place] - beyond
+
+    def overlap(self, first: int, end: int) -> int:
+        """How many of the codes from `first` to below `end` belong to the set."""
+        return self._number_below(end) - self._number_below(first)
+
+    def _number_below(self, code: int) -> int:
+        place = bisect_left(self.edges, code)
+        return self._wholes[place // 2] + (code - self.edges[place - 1] if place % 2 else 0)
+
+    @cached_property
+    def _wholes(self) -> list[int]:
+        """The number of codes in the first spans: in none of them, in one, ..."""
+        return [0, *accumulate(end - first for first, end in self.spans())]
 
     @cached_property
     def _edges(self) -> Ints:

@@ -34,7 +34,7 @@ Verdicts = NDArray[np.int8]
 Box = Mapping[Key, tuple[int, int]]
 """For some columns a span of codes; all codes for the others."""
 
-_MOST_BOXES = 20_000
+_MOST_BOXES = 5_000
 _ARROW = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(->)""")
 
 
@@ -93,8 +93,7 @@ class Rules:
             if not waiting:
                 return None
             now = waiting.pop()
-            spans = {key: (np.array([lo]), np.array([hi])) for key, (lo, hi) in now.items()}
-            verdict = int(self.forbidden_spans(spans)[0])
+            verdict = max(_of_box(one, now) for one in self.broken)
             if verdict == NOWHERE:
                 return now
             if verdict == SOMEWHERE:
@@ -138,6 +137,16 @@ def _joined(question: Question, verdict: Callable[[OneColumn], Verdicts]) -> Ver
     for part in question.parts:
         made = (np.minimum if question.every else np.maximum)(made, _joined(part, verdict))
     return made
+
+
+def _of_box(question: Question, box: Box) -> int:
+    """Where in a box a condition holds: `_joined` for one box."""
+    if isinstance(question, OneColumn):
+        first, end = box[question.key]
+        inside = question.codes.overlap(first, end)
+        return EVERYWHERE if inside == end - first else SOMEWHERE if inside else NOWHERE
+    parts = [_of_box(part, box) for part in question.parts]
+    return min(parts, default=EVERYWHERE) if question.every else max(parts, default=NOWHERE)
 
 
 def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:

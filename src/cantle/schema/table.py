@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from cantle.schema.base import Schema as Schema
@@ -42,11 +43,12 @@ from cantle.schema.records import RecordSchema, parse_unit
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Domain
+    from cantle.schema.rules import Rules
 
 _OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", *DIALECT_KEYS}
 _SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"}
 _SCHEMA_KEYS |= {"profile", "$schema"}
-_MOST_RULES = 1000
+_MOST_RULES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +117,14 @@ class TableSchema(RecordSchema):
         target = next((one.name for one in self.fields if one.role == "target"), None)
         attributes = tuple(a for name, a in made.items() if name != target)
         domain = Domain(attributes, made[target] if target is not None else None, tuple(made))
-        if not self.rules:
-            return domain
+        return replace(domain, rules=self._compiled_rules) if self.rules else domain
+
+    @cached_property
+    def _compiled_rules(self) -> Rules | None:
         from cantle.schema.question_columns import vocabulary_of
         from cantle.schema.rules import compiled
 
-        return replace(domain, rules=compiled(self.rules, vocabulary_of(replace(self, rules=()))))
+        return compiled(self.rules, vocabulary_of(replace(self, rules=())))
 
 
 # ---------------------------------------------------------------------------------------- whole document
