@@ -686,6 +686,7 @@ def test_good_specialisations_are_paid_before_they_look(candidates: Any, quality
         (Cells(TOP, 3), 1),
         (Cells(TOP, 1), 1),
         (Cells(None, 2), 1),
+        (Cells(TOP, 2, 1), 1),  # type: ignore[arg-type]
         (Cells(MyGrid(TOP.edges), 2), 1),
         (MyCells(TOP, 2), 1),
         (Size(), 1),

@@ -35,10 +35,10 @@ from cantle.trusted.degree_queries import (
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.graph import GraphEngine
 from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.keys import GridCells, MergedOneWays, OneWays
+from cantle.trusted.keys import MergedOneWays, OneWays
 from cantle.trusted.noise import Seeded
 from cantle.trusted.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
 from tests.laws.strategies import Table, all_records, all_tables
@@ -136,17 +136,23 @@ def test_every_trusted_query_states_its_claim(kind: type) -> None:
     assert re.search(r"^ *Claim \d+\. Sensitivity ", kind.__doc__ or "", re.MULTILINE)
 
 
-def test_the_cells_of_a_grid_move_by_one_in_all() -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_the_cells_of_a_grid_move_by_one_in_all(together: bool) -> None:
     """Claim 23, through the column engine: a record is in one cell of one class, whatever the cut."""
+    nodes, everyone = Frontier.root(SIZES), np.zeros(1, dtype=np.int64)
     for grid in (Grid.top(SIZES), Grid.top(SIZES).refine(1, (1,)), Grid.top(SIZES).refine(0, (1,)).refine(1, (1, 2))):
-        query = Cells(grid, CLASSES)
+        query = Cells(grid, CLASSES, together)
         assert [query.sensitivity(Unit(k)) for k in (1, 2)] == [1, 2]
+        total = int(query.totals(nodes)[0])
+        assert total == grid.cells * (1 if together else CLASSES)
 
-        def cells(records: tuple[tuple[int, ...], ...], key: GridCells = query.key) -> np.ndarray:
+        def cells(records: tuple[tuple[int, ...], ...], query: Cells = query, total: int = total) -> np.ndarray:
             table = Table(SIZES, CLASSES, records)
             engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
-            entries, counts = engine.occupied(key)
-            found = np.zeros(key.cells, dtype=np.int64)
+            starts, entries, counts = query.occupied(engine, everyone, nodes)
+            assert starts.tolist() == [0, len(entries)]
+            assert (np.diff(entries) > 0).all()
+            found = np.zeros(total, dtype=np.int64)
             found[entries] = counts
             return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import cantle
 from cantle.errors import SchemaError, VerifyError
 from cantle.methods import mosaic_run
 from cantle.methods.mosaic import Mosaic
+from cantle.methods.mosaic_plan import first_tables
 from cantle.postprocess.mosaic.column_cells import column_of
 from cantle.postprocess.mosaic.frames import drawn_codes
 from cantle.release import Release
@@ -72,13 +74,13 @@ def published(fields: list[dict[str, Any]], data: Any = None, **more: Any) -> Re
 BRANCHES: dict[str, tuple[Callable[[], Release], set[str]]] = {
     "gate open": (lambda: published([*WIDE, YES], epsilon=20), {"cells of wide columns", "frequent values"}),
     "gate shut": (lambda: published([*WIDE, YES], epsilon=1), {"one frequent value", "leaves by class"}),
-    "low": (lambda: published([*WIDE, YES], epsilon="0.01"), {"first tables", "leaves by class"}),
+    "low": (lambda: published([*WIDE, YES], epsilon="0.01"), {"first tables, 17 to 32 cells", "leaves by class"}),
     "no target": (lambda: published([*WIDE, category("ill", "ny")], epsilon=5), {"choice of table 1", "table 1"}),
-    "three classes": (lambda: published([*WIDE[:2], category("town", "abc", role="target")]), {"first tables"}),
-    "a wide target": (lambda: published([number("age", 0, 99) | {"role": "target"}, WIDE[2]]), {"first tables"}),
+    "three classes": (lambda: published([*WIDE[:2], category("town", "abc", role="target")]), {"one frequent value"}),
+    "a wide target": (lambda: published([number("age", 0, 99) | {"role": "target"}, WIDE[2]]), {"table 1"}),
     "a hub": (lambda: published(many_columns()[1], many_columns()[0]), {"hub column"}),
-    "one column": (lambda: published(WIDE[2:]), {"number of records", "first tables"}),
-    "the target alone": (lambda: published([YES]), {"first tables"}),
+    "one column": (lambda: published(WIDE[2:]), {"number of records", "first tables, 3 to 4 cells"}),
+    "the target alone": (lambda: published([YES]), {"first tables, 2 cells"}),
     "no record": (lambda: published([*WIDE, YES], people().head(0)), {"leaves by class"}),
 }
 
@@ -100,6 +102,16 @@ def test_every_branch_spends_all_of_epsilon_and_adds_up(name: str) -> None:
     assert len(release.records) == release.manifest.summary["records"]
 
 
+def test_first_tables_of_many_cells_have_more_of_the_budget() -> None:
+    groups = first_tables([2, 16, 3, 9, 1], Fraction(1, 2), alone=True)
+    assert [(group.columns, group.why.removeprefix("first tables, ")) for group in groups] == [
+        ((4,), "1 cell"), ((0,), "2 cells"), ((2,), "3 to 4 cells"), ((1, 3), "9 to 16 cells"),
+    ]  # fmt: skip
+    assert sum(group.paid for group in groups) == Fraction(1, 2)
+    assert float(groups[3].paid / 2 / groups[1].paid) == pytest.approx(2, rel=0.01)  # 2 = cube root of 16 / 2
+    assert [group.why for group in first_tables([2, 16], Fraction(1, 2), alone=False)] == ["first tables"]
+
+
 def test_persons_pay_for_all_their_records() -> None:
     identifier = {"name": "id", "type": "integer", "role": "identifier"}
     schema = {"fields": [*WIDE, YES, identifier], "unit": {"person": "id", "max_records": 3}}
@@ -108,7 +120,7 @@ def test_persons_pay_for_all_their_records() -> None:
     charges = {charge.why: charge.sensitivity for charge in release.manifest.receipt.charges()}
     assert charges["number of records"] == 3
     assert charges["cells of wide columns"] == charges["frequent values"] == 2 * 3
-    assert charges["first tables"] == 3 * 3
+    assert sum(number for why, number in charges.items() if why.startswith("first tables")) == 3 * 3
     assert charges["choice of table 1"] == 2 * 3
     assert charges["leaves by class"] == 3
 
@@ -180,6 +192,7 @@ def test_tables_have_the_rates_of_their_charges() -> None:
         assert (num, den) == (charges[why].epsilon_nano, charges[why].sensitivity * 10**9)
 
 
+OF_FIRST = pl.col("why").str.starts_with("first tables")
 TAMPERED: dict[str, Callable[[Release], None]] = {
     "a rate": lambda r: r.frames.update(tables=r.frames["tables"].with_columns(rate_num=pl.col("rate_num") + 1)),
     "a missing cell": lambda r: r.frames.update(tables=r.frames["tables"].slice(1)),
@@ -189,10 +202,10 @@ TAMPERED: dict[str, Callable[[Release], None]] = {
     "other cells": lambda r: r.manifest.structure["cells"].update(town=[0, 2, 4]),
     "cells that do not cover": lambda r: r.manifest.structure["cells"].update(town=[0, 2]),
     "other counts": lambda r: r.frames.update(
-        tables=r.frames["tables"].with_columns(noisy=pl.col("noisy") + 90 * (pl.col("why") == "first tables"))
+        tables=r.frames["tables"].with_columns(noisy=pl.col("noisy") + 90 * OF_FIRST)
     ),
     "another number of records": lambda r: r.frames.update(
-        tables=r.frames["tables"].with_columns(noisy=pl.col("noisy") * (pl.col("why") != "first tables"))
+        tables=r.frames["tables"].with_columns(noisy=pl.col("noisy") * ~OF_FIRST)
     ),
     "other groups": lambda r: next(one for one in r.manifest.structure["tables"] if one["why"] == "table 1")["edges"][
         0

@@ -112,7 +112,7 @@ def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Rece
         f"rounds {method.rounds}, records {method.noisy_records}, cells {method.grid.cells}",
         *(f"cut of a{a}: {edge.tolist()}" for a, edge in enumerate(method.grid.edges)),
         f"at least {noisy.at_least[0]}, rate {noisy.rate_num[0]}/{noisy.rate_den}",
-        *(f"values of a{one.attribute}: {one.entries.tolist()} {one.noisy.tolist()}" for one in method.tables),
+        *(f"values of a{one.attribute}: {one.cells.tolist()} {one.noisy.tolist()}" for one in method.tables),
         *(f"leaked {value}" for value in getattr(noise, "leaked", ())),
     ]
     cells = tuple(n for pair in zip(noisy.cells.tolist(), noisy.value.tolist(), strict=True) for n in pair)

@@ -191,7 +191,7 @@ class DiffGen(TableMethod):
                 continue
             others = tuple(np.array([0, size], dtype=np.int64) for size in self.sizes)
             column = Grid((*others[:a], edges, *others[a + 1 :]))
-            asked = Cells(column, self.classes)
+            asked = Cells(column, self.classes, together=True)
             noisy = curator.measure(root, asked, each, at_least=1, why="one-way tables")
             self.tables.append(ColumnTable(a, edges, noisy.cells, noisy.value, int(noisy.rate_num[0]), noisy.rate_den))
 

@@ -7,9 +7,11 @@ rule, and epsilon is divided by the number of records per person.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
+
+from cantle.postprocess.mosaic.answers import FIRST
 
 NANO = 10**9
 SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
@@ -20,6 +22,9 @@ HALFWAY = 42
 
 LOW = 8
 """The rho below which tables are not chosen (with a two-valued target) and wide columns get 16 widths."""
+
+CUBE_ROOTS = 50, 63, 79
+"""Those of 1, 2 and 4, times 50."""
 
 GATE = 100
 HUB_COLUMNS = 40
@@ -116,3 +121,43 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
 
 def _first_share(rho: float) -> Fraction:
     return Fraction(floor(min(0.9, max(0.15, HALFWAY / (HALFWAY + rho))) * NANO), NANO)
+
+
+@dataclass(frozen=True)
+class FirstTables:
+    """First tables that are measured together, at one rate."""
+
+    columns: tuple[int, ...]  # places in the list of columns
+    paid: Fraction
+    why: str  # what the receipt calls them
+
+
+def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[FirstTables]:
+    """The first tables by rate. If they stay `alone`, a rate is in proportion to the cube root of the number of cells.
+
+    The noise of a column with K cells, added up over them or over a range of them, grows as K or as root K over its
+    rate; rates in proportion to root K would make the sum of the former, and the largest of the latter, smallest. But
+    neighbouring cells of numbers are pooled, so that their noise grows more slowly. Columns with K up to a power of two
+    (and above its half) share a rate, so that few passes over the records are needed. Where more tables are chosen,
+    these know columns of many cells well, and all first tables have one rate. What rounding leaves goes to the last.
+    """
+    if not alone:
+        return [FirstTables(tuple(range(len(cells))), whole, FIRST)]
+    levels = [max(0, size - 1).bit_length() for size in cells]
+    weights = [CUBE_ROOTS[level % 3] << level // 3 for level in levels]
+    found = list[FirstTables]()
+    for level in sorted(set(levels)):
+        columns = tuple(number for number, one in enumerate(levels) if one == level)
+        share = Fraction(sum(weights[number] for number in columns), sum(weights))
+        found.append(FirstTables(columns, price(share, whole), f"{FIRST}, {_range_of(level)}"))
+    rest = whole - sum(group.paid for group in found)
+    return [*found[:-1], replace(found[-1], paid=found[-1].paid + rest)]
+
+
+def _range_of(level: int) -> str:
+    """Up to 2^level cells, and more than half of that.
+
+    >>> [_range_of(level) for level in (0, 1, 2)]
+    ['1 cell', '2 cells', '3 to 4 cells']
+    """
+    return ("1 cell", "2 cells")[level] if level < 2 else f"{2 ** (level - 1) + 1} to {2**level} cells"

@@ -72,7 +72,7 @@ class Questions:
         self._persons = curator.unit.max_records
         self._within: ColumnCells | None = None
         self._round: TableRound | None = None
-        self._bought: int | None = None
+        self._bought = 0
         """Number of tables bought one by one, after the first tables."""
         self.answers: list[NoisyAnswer] = []
 
@@ -131,10 +131,11 @@ class Questions:
         asked = Hubs(self.within, tuple(columns))
         return self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column")
 
-    def cross_tables(self, tables: Sequence[CrossTable], price: Fraction) -> list[Ints]:
-        """Noisy counts of all cells of these tables, flat."""
-        why = "first tables" if self._bought is None else f"table {self._bought + 1}"
-        self._bought = 0 if self._bought is None else self._bought + 1
+    def cross_tables(self, tables: Sequence[CrossTable], price: Fraction, why: str = "") -> list[Ints]:
+        """Noisy counts of all cells of these tables, flat; without a name they are the next table that is bought."""
+        if not why:
+            self._bought += 1
+            why = f"table {self._bought}"
         noisy = self._curator.measure(self._root, CrossTables(self.within, tuple(tables)), _nano(price), why=why)
         about: list[CellsOf] = [{"columns": list(table.columns), "edges": self._group_edges(table)} for table in tables]
         return self._keep(why, noisy, [table.cells for table in tables], about)
@@ -144,7 +145,7 @@ class Questions:
         if self._round is None or self._round.tables is not candidates.tables:
             self._round = TableRound(self.within, candidates.tables, candidates.share, candidates.seed)
         asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
-        why = f"choice of table {(self._bought or 0) + 1}"
+        why = f"choice of table {self._bought + 1}"
         return self._curator.choose(self._root, asked, Distance(), _nano(price), why=why)
 
     def heaps(self, tables: Sequence[HeapTable], price: Fraction) -> list[Ints]:

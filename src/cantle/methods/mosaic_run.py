@@ -159,11 +159,15 @@ class MosaicRun:
         price = self._price(self.plan.first)
         if not self.plan.count:
             price += self._remainder(price, self._price(self.start.heaps))
-        answers = self.questions.cross_tables(asked, price)
+        answers, variances = dict[int, Ints](), dict[int, float]()
+        for group in rules.first_tables([sizes[number] for number in others], price, self.plan.count == 0):
+            found = self.questions.cross_tables([asked[place] for place in group.columns], group.paid, group.why)
+            answers |= zip(group.columns, found, strict=True)
+            variances |= dict.fromkeys(group.columns, laplace_variance(self._rate(group.paid, len(group.columns))))
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
-        variance = laplace_variance(self._rate(price, len(asked)))
         doubt = DOUBT if self.start.gate else 0.0
-        self.fitted = first_tables(self.columns, self.edges, self.lead, doubt, size, answers, variance, self.rules)
+        first = [(answers[place], variances[place]) for place in range(len(others))]
+        self.fitted = first_tables(self.columns, self.edges, self.lead, doubt, size, first, self.rules)
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]
 

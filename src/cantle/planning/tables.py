@@ -44,16 +44,19 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     hub = target is None and len(columns) >= rules.HUB_COLUMNS and bool(few)
     classes = columns[target].codes if target is not None else round(sum(few) / len(few)) if hub else 0
     shares = rules.plan(start, cells, len(columns), classes, hub and len(few) > 1, hub)
-    tables = max(1, len(others) - hub)
-    first = noise_of(float(shares.first) * rate / tables)
-    known = [_known_noise(size, cells, first**2 * max(1, classes), shares, rate, len(columns)) for size in cells]
-    value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
+    first = _first_noise(cells, shares, rate)
+    known = [
+        _known_noise(size, cells, noise**2 * max(1, classes), shares, rate, len(columns))
+        for size, noise in zip(cells, first, strict=True)
+    ]
+    # Of any of the values: most are those of columns with many cells, whose tables have the least noise.
+    value_noise = sqrt(sum(size * noise**2 for size, noise in zip(cells, known, strict=True)) / sum(cells))
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("cells and frequent values of wide columns", float(start.shape)),
         Part("own error of the release", float(start.accuracy)),
         Part("hub column", float(shares.hub)),
-        Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), first),
+        Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), max(first)),
         Part("choice of tables", float(shares.selection)),
         Part(f"{shares.count} chosen tables", float(shares.tables), _each(shares.tables, shares.count, rate)),
         Part("target in groups of records", float(shares.label), _each(shares.label, 1, rate)),
@@ -71,6 +74,15 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         remarks=_mosaic_remarks(start, shares, len(columns)),
         **_cost("mosaic", records, len(columns), shares.count),
     )
+
+
+def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[float]:
+    """The noise in the first table of each column."""
+    found = [0.0] * len(cells)
+    for group in rules.first_tables(cells, shares.first, shares.count == 0):
+        for number in group.columns:
+            found[number] = noise_of(float(group.paid) * rate / len(group.columns))
+    return found
 
 
 def _usable(method: Mosaic) -> bool:

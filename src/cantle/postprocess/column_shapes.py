@@ -36,28 +36,26 @@ _FLOOR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
-    """The noisy table of one attribute by class, over cells given by edges of codes; only counts of at least 1.
-
-    Entries are cell * classes + class, ascending.
-    """
+    """The noisy table of one attribute over cells given by edges of codes; cells with counts of at least 1 are listed,
+    ascending."""
 
     attribute: int
     edges: Ints
-    entries: Ints
+    cells: Ints
     noisy: Ints
     rate_num: int
     rate_den: int
 
-    def counts(self, classes: int) -> tuple[Floats, float]:
-        """The counts of the cells, all classes together, and the variance of their noise.
+    def counts(self) -> tuple[Floats, float]:
+        """The counts of all cells, and the variance of their noise.
 
         A count that is not listed was 0 or less after noise. If the cell is empty, its expected noise is then
         -a / (1 - a), where P[Z = k] is proportional to a^|k|; so empty cells are 0 on average.
         """
         rate = self.rate_num / self.rate_den
-        full = np.full((len(self.edges) - 1) * classes, 1 / -np.expm1(rate))
-        full[self.entries] = self.noisy
-        return full.reshape(-1, classes).sum(axis=1), classes * laplace_variance(rate)
+        full = np.full(len(self.edges) - 1, 1 / -np.expm1(rate))
+        full[self.cells] = self.noisy
+        return full, laplace_variance(rate)
 
 
 def table_edges(attribute: Attribute, records: float, rate: float) -> Ints | None:
@@ -77,9 +75,8 @@ class ColumnShapes:
 
     def __init__(self, domain: Domain, grid: Grid, tables: Sequence[ColumnTable], total: int) -> None:
         self._shapes: dict[int, tuple[Ints, Floats]] = {}
-        classes = domain.target.size if domain.target else 1
         for table in tables:
-            counts, variance = table.counts(classes)
+            counts, variance = table.counts()
             smoothed = _smoothed(domain.attributes[table.attribute], table.edges, counts, variance, total)
             self._shapes[table.attribute] = _spread(table.edges, smoothed, grid.edges[table.attribute])
 
@@ -121,24 +118,21 @@ def _spread(edges: Ints, mass: Floats, cuts: Ints) -> tuple[Ints, Floats]:
 
 
 def tables_frame(domain: Domain, tables: Sequence[ColumnTable]) -> pl.DataFrame:
-    """The noisy tables, long: attribute, entry, the codes [lo, hi) of its cell in words, class, noisy count, rate."""
+    """The noisy tables, long: attribute, cell, its values in words, noisy count, rate."""
     import polars as pl
 
-    classes = domain.target.size if domain.target else 1
     parts = []
     for table in tables:
-        attribute, (cell, label) = domain.attributes[table.attribute], np.divmod(table.entries, classes)
+        attribute, cell = domain.attributes[table.attribute], table.cells
         spans = zip(table.edges[cell].tolist(), table.edges[cell + 1].tolist(), strict=True)
         columns: dict[str, pl.Series | Codes] = {
             "attribute": pl.Series([attribute.name] * len(cell), dtype=pl.String),
-            "entry": table.entries,
+            "cell": cell,
             "label": pl.Series([attribute.describe(*span) for span in spans], dtype=pl.String),
             "noisy": table.noisy,
             "rate_num": np.full(len(cell), table.rate_num),
             "rate_den": np.full(len(cell), table.rate_den),
         }
-        if domain.target:
-            columns["class"] = domain.target.decode(label, np.zeros(len(label)))
         parts.append(pl.DataFrame(columns))
     return pl.concat(parts)
 
@@ -152,6 +146,6 @@ def tables_from(domain: Domain, edges: dict[str, list[int]], frame: pl.DataFrame
         part = frame.filter(pl.col("attribute") == name)  # type: ignore[union-attr]
         if len(part):
             rate = int(part["rate_num"][0]), int(part["rate_den"][0])
-            listed = part["entry"].to_numpy(), part["noisy"].to_numpy()
+            listed = part["cell"].to_numpy(), part["noisy"].to_numpy()
             tables.append(ColumnTable(names.index(name), np.array(edge, dtype=np.int64), *listed, *rate))
     return tables

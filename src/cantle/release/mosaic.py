@@ -15,6 +15,7 @@ import numpy as np
 from cantle._arrays import Codes
 from cantle.errors import VerifyError, raise_alone
 from cantle.postprocess.counts import STREAMS, Dice, public_streams
+from cantle.postprocess.mosaic.answers import FIRST
 from cantle.postprocess.mosaic.column_cells import column_of
 from cantle.postprocess.mosaic.draw_values import heaps
 from cantle.postprocess.mosaic.fitted import DOUBT, Fitted, first_tables
@@ -101,12 +102,12 @@ class ReleasedTables:
     def _fit(self) -> Fitted:
         columns = [column_of(attribute) for attribute in self.domain.attributes]
         (size,) = self._about("number of records")
-        first = self._about("first tables")
+        first = {answer.about["columns"][0]: answer for answer in self._answers if answer.why.startswith(FIRST)}
         doubt = DOUBT if self._about("frequent values") else 0.0
         noisy_size = int(size.noisy[0]), size.variance
-        counts = [answer.noisy for answer in first]
-        rules, variance = self.domain.rules, first[0].variance
-        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, variance, rules)
+        others = [name for number, name in enumerate(self._names) if number != self._lead]
+        counts = [(first[name].noisy, first[name].variance) for name in others]
+        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, self.domain.rules)
         self._add_heaps(fitted)
         for answer in self._answers:
             if answer.why.startswith("table "):

@@ -145,7 +145,8 @@ class Children:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The class histogram of every cell of a grid, empty cells included; cell * classes + class.
+    """The class histogram of every cell of a grid, empty cells included; cell * classes + class. If `together`, the
+    number of records of every cell instead, all classes together.
 
     Claim 23. Sensitivity 1 per record: cells and classes are disjoint, a record is in one of each.
     """
@@ -155,22 +156,28 @@ class Cells:
 
     grid: Grid
     classes: int
+    together: bool = False
 
     @property
     def key(self) -> GridCells:
         return GridCells(self.grid, self.classes)
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
-        return self.key.fits(domain)
+        return type(self.together) is bool and self.key.fits(domain)
 
     def owners(self, nodes: Frontier) -> Ints:
         return np.arange(len(nodes))
 
     def totals(self, nodes: Frontier) -> Ints:
-        return np.full(len(nodes), self.key.cells, dtype=np.int64)
+        cells = self.grid.cells if self.together else self.key.cells
+        return np.full(len(nodes), cells, dtype=np.int64)
 
     def occupied(self, engine: TableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
         exact_cells, exact_counts = engine.occupied(self.key)
+        if self.together and len(exact_cells):
+            cells = exact_cells // self.classes
+            first = np.flatnonzero(np.diff(cells, prepend=-1))
+            exact_cells, exact_counts = cells[first], np.add.reduceat(exact_counts, first)
         return np.array([0, len(exact_cells)]), exact_cells, exact_counts
 
     def sensitivity(self, unit: Unit) -> int:

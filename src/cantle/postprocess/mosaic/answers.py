@@ -7,6 +7,9 @@ from typing import TypedDict
 
 from cantle._arrays import Ints
 
+FIRST = "first tables"
+"""How receipts call the tables of all columns that are measured first: this, and for which numbers of cells."""
+
 
 class TreeNode(TypedDict, total=False):
     """A node of a label tree: a leaf has its number; another has its column, the cells that go left, its children."""

@@ -14,31 +14,31 @@ from cantle.postprocess.mosaic.smooth import combine, smooth
 from cantle.trusted.geometry.boxes import Ints
 
 
-def total_records(noisy_size: int, size_variance: float, tables: Sequence[Ints], variance: float) -> float:
-    """The inverse-variance mean of the noisy size and the totals of the tables of step 2."""
-    totals = np.array([noisy_size, *(table.sum() for table in tables)], dtype=np.float64)
-    weights = 1 / np.array([size_variance, *(variance * table.size for table in tables)])
+def total_records(noisy_size: int, size_variance: float, first: Sequence[tuple[Ints, float]]) -> float:
+    """The inverse-variance mean of the noisy size and the totals of the first tables, given with their variances."""
+    totals = np.array([noisy_size, *(table.sum() for table, _ in first)], dtype=np.float64)
+    weights = 1 / np.array([size_variance, *(variance * table.size for table, variance in first)])
     return float((totals * weights).sum() / weights.sum())
 
 
 def one_way_counts(
-    first: Sequence[Ints], shapes: Sequence[tuple[int, ...]], columns: Sequence[int], lead: int | None, count: int
+    first: Sequence[tuple[Ints, float]], columns: Sequence[int], lead: int | None, count: int
 ) -> tuple[list[Floats], list[Floats]]:
-    """Noisy counts of every column from the tables of step 2, and their variances in units of one cell's.
+    """Noisy counts of every column from the first tables, and their variances.
 
     The leading column's counts are averaged over all tables, by their inverse variances.
     """
     counts: list[Floats] = [np.zeros(0)] * count
     spread: list[Floats] = [np.zeros(0)] * count
     lead_sums, lead_weights = [], []
-    for table, shape, column in zip(first, shapes, columns, strict=True):
-        shaped = table.reshape(shape).astype(np.float64)
+    for (table, variance), column in zip(first, columns, strict=True):
         if lead is None:
-            counts[column], spread[column] = shaped, np.ones(len(shaped))
+            counts[column], spread[column] = table.astype(np.float64), np.full(len(table), variance)
             continue
-        counts[column], spread[column] = shaped.sum(axis=1), np.full(shape[0], float(shape[1]))
-        lead_sums.append(shaped.sum(axis=0))
-        lead_weights.append(1 / shape[0])
+        cells, classes = table.shape
+        counts[column], spread[column] = table.sum(axis=1).astype(np.float64), np.full(cells, classes * variance)
+        lead_sums.append(table.sum(axis=0))
+        lead_weights.append(1 / (cells * variance))
     if lead is not None:
         weights = np.array(lead_weights)
         counts[lead] = (np.array(lead_sums) * weights[:, None]).sum(axis=0) / weights.sum()

@@ -167,11 +167,10 @@ def first_tables(
     lead: int | None,
     doubt: float,
     size: tuple[int, float],
-    answers: Sequence[Ints],
-    variance: float,
+    first: Sequence[tuple[Ints, float]],
     rules: Rules | None = None,
 ) -> Fitted:
-    """The estimates from the first tables: one per column but the leading one, in order, with their noise variance.
+    """The estimates from the first tables: one per column but the leading one, in order, with their noise variances.
 
     `size` is the noisy number of records with its variance.
     """
@@ -182,15 +181,15 @@ def first_tables(
     if rules is not None:
         spans = [{one: (edges[one][:-1], edges[one][1:]) for one in (number, *leads)} for number in others]
         masks = [_forbidden(rules, columns, one).reshape(-1) for one in spans]
-        answers = [np.where(mask, 0, answer) for mask, answer in zip(masks, answers, strict=True)]
-    noisy_total = estimates.total_records(*size, answers, variance)
-    counts, spread = estimates.one_way_counts(answers, shapes, others, lead, len(columns))
+        first = [(np.where(mask, 0, answer), noise) for mask, (answer, noise) in zip(masks, first, strict=True)]
+    noisy_total = estimates.total_records(*size, first)
+    shaped = [(answer.reshape(shape), variance) for (answer, variance), shape in zip(first, shapes, strict=True)]
+    counts, spread = estimates.one_way_counts(shaped, others, lead, len(columns))
     class_tables = {
-        number: NoisyTable((number, *leads), shape, answer.reshape(shape).astype(np.float64), variance)
-        for number, answer, shape in zip(others, answers, shapes, strict=True)
+        number: NoisyTable((number, *leads), answer.shape, answer.astype(np.float64), variance)
+        for number, (answer, variance) in zip(others, shaped, strict=True)
         if leads
     }
-    spread = [part * variance for part in spread]
     return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules)
 
 
