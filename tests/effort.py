@@ -17,7 +17,7 @@ def examples(few: int) -> settings:
     return settings(max_examples=few * EFFORT)
 
 
-def slow(names: Sequence[str], *left_out: str) -> list[Any]:
+def slow(names: Sequence[str | int], *left_out: str | int) -> list[Any]:
     """Names to run a test on; those left out by default run with `-m slow`."""
     assert set(left_out) <= set(names)
     return [pytest.param(name, marks=pytest.mark.slow) if name in left_out else name for name in names]

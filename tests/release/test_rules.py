@@ -13,7 +13,8 @@ import pytest
 import cantle
 from cantle.release.verify import problems, verify_folder
 from tests.cli.inside import run
-from tests.release.changes import with_manifest
+from tests.effort import slow
+from tests.release.changes import with_manifest, with_parts
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
@@ -26,7 +27,7 @@ RULES = ["age < 15 -> income is null", "married -> age >= 15", "age < 15 -> job 
 SCHEMA = {"fields": FIELDS, "rules": RULES}
 
 
-def people(n: int = 1500) -> pl.DataFrame:
+def people(n: int = 1000) -> pl.DataFrame:
     dice = np.random.default_rng(5)
     age = dice.integers(0, 90, n)
     income = [None if years < 15 else int(dice.integers(0, 1000)) for years in age]
@@ -45,18 +46,19 @@ def broken(records: pl.DataFrame) -> int:
     return int(records.select(wrong.fill_null(False).sum()).item())
 
 
-METHODS: list[dict[str, Any]] = [
-    {"method": "mosaic"},
-    {"method": "rps"},
-    {"method": "rps", "preset": "paper"},
-    {"method": "rps", "values": "midpoint", "bins": 7},
-    {"method": "diffgen"},
-    {"method": "diffgen", "preset": "paper"},
-]
+METHODS: dict[str, dict[str, Any]] = {
+    "mosaic": {"method": "mosaic"},
+    "rps": {"method": "rps"},
+    "rps as published": {"method": "rps", "preset": "paper"},
+    "rps in a few bins": {"method": "rps", "values": "midpoint", "bins": 7},
+    "diffgen": {"method": "diffgen"},
+    "diffgen as published": {"method": "diffgen", "preset": "paper"},
+}
 
 
-@pytest.mark.parametrize("how", METHODS, ids=lambda how: "-".join(map(str, how.values())))
-def test_no_released_record_breaks_a_rule(tmp_path: Path, how: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", slow(list(METHODS), "rps as published", "diffgen as published"))
+def test_no_released_record_breaks_a_rule(tmp_path: Path, name: str) -> None:
+    how = METHODS[name]
     free = cantle.publish(people(), {"fields": FIELDS}, epsilon=1, insecure_seed=4, **how)
     assert broken(free.records) > 0  # without rules noise makes such records
     release = cantle.publish(people(), SCHEMA, epsilon=1, insecure_seed=4, **how)
@@ -68,13 +70,13 @@ def test_no_released_record_breaks_a_rule(tmp_path: Path, how: dict[str, Any]) -
     (statement,) = (tmp_path / "out").glob("*statement.md")
     assert "No released record breaks any of the 4 public rules in the schema" in statement.read_text()
     loaded = cantle.Release.load(tmp_path / "out")
-    for n in (40, 1200):
-        assert broken(loaded.sample(n, seed=1)) == 0
-    young = release.records.filter(pl.col("age") < 15)
-    assert len(young) > 0
+    assert broken(loaded.sample(400, seed=1)) == 0
+    if name == "mosaic":  # the young are kept, as the rules want them
+        young, true = (len(one.filter(pl.col("age") < 15)) for one in (release.records, people()))
+        assert young > true / 2
 
 
-@pytest.mark.parametrize("method", ["mosaic", "rps", "diffgen"])
+@pytest.mark.parametrize("method", slow(["mosaic", "rps", "diffgen"], "diffgen"))
 def test_data_that_breaks_every_rule_is_counted_and_not_released(method: str) -> None:
     wrong = people().with_columns(age=pl.lit(5), income=pl.lit(7), married=pl.lit(True), town=pl.lit("f"))
     release = cantle.publish(wrong, SCHEMA, epsilon=1, method=method, insecure_seed=4)
@@ -102,7 +104,7 @@ def test_check_counts_records_that_break_rules(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("method", ["mosaic", "rps"])
+@pytest.mark.parametrize("method", slow(["mosaic", "rps"], "mosaic"))
 def test_rules_mean_the_same_on_another_engine(tmp_path: Path, method: str) -> None:
     people(600).write_csv(tmp_path / "t.csv")
     made = [
@@ -110,3 +112,33 @@ def test_rules_mean_the_same_on_another_engine(tmp_path: Path, method: str) -> N
         for engine in ("memory", "duckdb")
     ]
     assert made[0].equals(made[1])
+
+
+CONDITIONS = (
+    "age < 15", "age >= 40", "age is null", "income is null", "income > 500", "income is not null", "married",
+    "not married", "married is null", "town in ('a', 'b')", "town is null", "job == 'none'", "job != 'baker'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", slow([0, 1, 2, 3, 4, 5], 0, 2, 3, 5))
+def test_any_rules_hold_for_any_data(number: int) -> None:
+    dice = np.random.default_rng(number)
+    pairs = [dice.choice(CONDITIONS, 2, replace=False) for _ in range(1 + number % 4)]
+    rules = [f"{left} or {right}" if number % 3 == 0 else f"{left} -> {right}" for left, right in pairs]
+    how = list(METHODS.values())[number]
+    schema = cantle.Schema.from_dict({"fields": FIELDS, "rules": rules})
+    release = cantle.publish(people(300).head(number % 2), schema, epsilon=1, insecure_seed=number, **how)
+    domain = schema.domain()  # type: ignore[attr-defined]
+    for records in (release.records, release.sample(60, seed=1)):
+        assert sum(broken for _, broken in domain.rules.numbers(domain.coder(records))) == 0, rules
+    assert problems(release) == []
+
+
+@pytest.mark.parametrize("method", ["rps", "diffgen"])
+def test_a_sample_of_a_release_without_records_obeys_rules(method: str) -> None:
+    """All regions then have equal shares, but those that are forbidden must have none."""
+    release = cantle.publish(people(), SCHEMA, epsilon=1, insecure_seed=4, method=method)
+    empty = with_parts(release, groups=release.groups.with_columns(count=pl.lit(0, dtype=pl.Int64)))
+    sample = empty.sample(300, seed=1)
+    assert len(sample) == 300
+    assert broken(sample) == 0

@@ -39,7 +39,7 @@ def cell_results(
     generator: Dice,
 ) -> Results:
     """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
-    may = ~_forbidden(domain, grid, noisy.cells)
+    may = possible(domain, grid, noisy.cells)
     estimate, count = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64)
     estimate[may], count[may] = _projected(noisy.value[may], total)
     records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
@@ -58,12 +58,12 @@ def cell_results(
     return Results(records, cells_frame(domain, grid, noisy, estimate, count), frames, summary, structure)
 
 
-def _forbidden(domain: Domain, grid: Grid, cells: Ints) -> Bools:
-    """Which entries (cell * classes + class) lie where every point breaks a rule of the schema."""
+def possible(domain: Domain, grid: Grid, cells: Ints) -> Bools:
+    """Which entries (cell * classes + class) have a point that breaks no rule of the schema."""
     if domain.rules is None:
-        return np.zeros(len(cells), dtype=np.bool_)
+        return np.ones(len(cells), dtype=np.bool_)
     cell, label = np.divmod(cells, _classes(domain))
-    return Regions.of(domain, domain.rules, *_spans(grid, cell)).forbidden(label)
+    return ~Regions.of(domain, domain.rules, *_spans(grid, cell)).forbidden(label)
 
 
 def _spans(grid: Grid, cell: Ints) -> tuple[Ints, Ints]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import (
     Dice,
     Floats,
@@ -65,7 +65,7 @@ def tree_results(
     leaves = summarise(
         tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label
     )
-    leaves = _without_forbidden(domain, leaves)
+    leaves = replace(leaves, count=np.where(possible(domain, leaves), leaves.count, 0))
     frames = {"tree": tree_frame(domain, tree)}
     tables = None
     if oneways is not None:
@@ -109,14 +109,15 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) ->
     )  # fmt: skip
 
 
-def _without_forbidden(domain: Domain, leaves: Leaves) -> Leaves:
-    """The leaves with no record where every point breaks a rule of the schema."""
-    if domain.rules is None:
-        return leaves
-    regions, count = Regions.of(domain, domain.rules, leaves.lo, leaves.hi), leaves.count.copy()
-    for label in range(count.shape[1]):
-        count[regions.forbidden(np.full(len(count), label)), label] = 0
-    return replace(leaves, count=count)
+def possible(domain: Domain, leaves: Leaves) -> Bools:
+    """For each leaf and class whether it has a point that breaks no rule of the schema."""
+    number, classes = leaves.count.shape
+    made: Bools = np.ones((number, classes), dtype=np.bool_)
+    if domain.rules is not None:
+        regions = Regions.of(domain, domain.rules, leaves.lo, leaves.hi)
+        for label in range(classes):
+            made[:, label] = ~regions.forbidden(np.full(number, label))
+    return made
 
 
 def _majority(estimate: Floats) -> Ints:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from cantle import _fast
+from cantle._arrays import Bools
 from cantle.data.tables import read_columns
 from cantle.errors import CantleError, ParameterError, VerifyError, raise_alone
 from cantle.postprocess import column_shapes, from_cells
 from cantle.postprocess.counts import Dice, fresh_seed, public_dice
 from cantle.postprocess.from_cells import grid_of
-from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses
+from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses, possible
 from cantle.postprocess.group_frames import leaves_from
 from cantle.postprocess.one_ways import tables_from
 from cantle.postprocess.records import give_back
@@ -181,7 +182,8 @@ def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """Records in proportion to the released cells of diffgen."""
     domain, grid = grid_and_domain(release)
     listed = from_cells.listed_cells(domain, release.groups)
-    count = _scaled(release.groups["count"].to_numpy(), n, generator)
+    may = from_cells.possible(domain, grid, listed)
+    count = _scaled(release.groups["count"].to_numpy(), may, n, generator)
     stated = release.manifest.structure.get("tables", {})
     tables = column_shapes.tables_from(domain, stated, release.frames.get("marginals"))
     released = int(release.groups["count"].sum())
@@ -192,7 +194,8 @@ def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """Records in proportion to the released leaves of rps."""
     domain = domain_of(release.manifest)
     leaves = leaves_from(domain, release.groups)
-    scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), n, generator).reshape(leaves.count.shape))
+    may, shape = possible(domain, leaves), leaves.count.shape
+    scaled = replace(leaves, count=_scaled(leaves.count.reshape(-1), may.reshape(-1), n, generator).reshape(shape))
     values = release.manifest.parameters["values"]
     if values == "set":
         return draw_generalised(domain, scaled, generator)
@@ -233,15 +236,16 @@ SAMPLERS: dict[str, Callable[[Release, int, Dice], pl.DataFrame]] = {
 """Methods whose released counts more records can be drawn from; of others, released records are drawn again."""
 
 
-def _scaled(count: Ints, n: int, generator: Dice) -> Ints:
-    """Counts that add up to n, each on average n times its share; all shares are equal if all counts are 0.
+def _scaled(count: Ints, may: Bools, n: int, generator: Dice) -> Ints:
+    """Counts that add up to n, each on average n times its share. If all counts are 0, those that may be more have
+    equal shares.
 
     Systematic sampling: the shares lie side by side on a line, and n evenly spaced ticks start at a random point. Every
     count differs from n times its share by less than one, and the counts come back unchanged if n is their sum.
     """
-    if not len(count):
-        return count.astype(np.int64)
-    weight = count.astype(float) if count.sum() else np.ones(len(count))
+    weight = count.astype(float) if count.sum() else may.astype(float)
+    if not weight.any():
+        return np.zeros(len(count), dtype=np.int64)
     below = np.floor(np.append(0.0, np.cumsum(weight)) * (n / weight.sum()) + generator.random())
     below[0], below[-1] = 0, n
     return np.diff(np.minimum(below, n)).astype(np.int64)
