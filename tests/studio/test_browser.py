@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ import pytest
 
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
-from tests.entropy import launcher
+from tests.studio.running import Running
 from tests.studio.site import people
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -36,22 +35,6 @@ def browser() -> Iterator[Any]:
         made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield made
         made.close()
-
-
-class Running:
-    """A studio in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        command = [*launcher(), "studio", str(folder), "--no-browser"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.address = re.search(r"http://\S+", self.process.stdout.readline())[0]  # type: ignore[index]
-        self.home = self.address.split("?")[0]
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.communicate(timeout=30)
 
 
 @pytest.fixture(scope="module")

@@ -58,6 +58,24 @@ def test_a_column_is_checked_as_it_is_typed_and_written_when_it_is_saved(site: S
     load_schema(site.folder / "schema.yaml")
 
 
+def test_a_code_book_fills_in_what_is_blank_and_rules_are_checked(site: Site) -> None:
+    (site.folder / "schema.yaml").unlink()
+    site.post("/data/choose", path="people.csv")
+    site.post("/data/draft", kind="table", header="yes")
+    site.post("/columns/0", seen=_seen(site, 0), role="identifier")
+    book = "name,type,min,max,values\nid,integer,0,9,\nage,integer,0,99,\ntown,string,,,Graz|Linz|Oslo\n"
+    assert "The schema is complete" in site.post("/columns/code-book", pasted=book).text
+    assert site.studio.schema.columns[0] == {"name": "id", "role": "identifier"}, "what was filled in stays"
+    assert "compare the names" in site.post("/columns/code-book", pasted=book).text
+    wrong = site.post("/columns/table", rules="income > 5 -> age > 3", missing="NA\n?")
+    assert wrong.status_code == 422
+    assert "income &gt; 5" in wrong.text, "what was typed is not lost"
+    site.post("/columns/table", rules="age < 18 -> town == 'Graz'", missing="NA\n?")
+    text = (site.folder / "schema.yaml").read_text()
+    assert 'missingValues: ["", NA, "?"]' in text
+    assert load_schema(site.folder / "schema.yaml").to_dict()["rules"] == ["age < 18 -> town == 'Graz'"]
+
+
 def test_two_tabs_do_not_undo_each_other(site: Site) -> None:
     seen = [site.get(f"/columns/{n}").text.split('name="seen" value="')[1].split('"')[0] for n in (1, 2)]
     site.post("/columns/1", seen=seen[0], type="integer", minimum="1", maximum="2")
@@ -79,6 +97,7 @@ def test_two_tabs_do_not_undo_each_other(site: Site) -> None:
     {"name": "a", "type": "string", "categories": ["a", "b", "c"], "hierarchy": [["a", "b"], "c"]},
     {"name": "a", "type": "date", "format": "%d/%m/%Y",
      "constraints": {"minimum": "2020-01-01", "maximum": "2021-01-01"}},
+    {"name": "a", "type": "string", "hierarchy": "towns.csv"},
     {"name": "a", "role": "identifier"},
 ])  # fmt: skip
 def test_a_form_that_is_not_touched_changes_nothing(entry: dict[str, object]) -> None:
@@ -134,6 +153,8 @@ def test_check_is_internal_and_nothing_private_is_elsewhere(site: Site) -> None:
     assert not any(
         "Secretville" in one.read_text(errors="ignore") for one in site.studio.private.path.rglob("*") if one.is_file()
     )
+    site.post("/columns/table", missing="NA")
+    assert "The schema was changed since this check" in site.get("/internal/check").text
     site.post("/internal/check/forget")
     assert "Secretville" not in site.get("/internal/check").text
 

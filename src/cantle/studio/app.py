@@ -21,6 +21,7 @@ from cantle.studio import (
     look_page,
     protect_page,
     publish_page,
+    table_page,
     text_page,
 )
 from cantle.studio.guard import Guard, refusal
@@ -54,6 +55,8 @@ WORKING: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/columns/text", text_page.show),
     ("POST", "/columns/text", text_page.save),
     ("POST", "/columns/text/check", text_page.check),
+    ("POST", "/columns/code-book", table_page.fill_in),
+    ("POST", "/columns/table", table_page.save),
     ("GET", "/columns/{number:int}", columns_page.edit),
     ("POST", "/columns/{number:int}", columns_page.save),
     ("POST", "/columns/{number:int}/check", columns_page.check),

@@ -96,6 +96,8 @@ def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Te
     else:
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         made["categories"] = [_scalar(line, kind) if kind == "integer" else line for line in lines] or BLANK
+        if not lines and (form.get("hierarchy_file") or form.get("hierarchy", "").strip()):
+            del made["categories"]  # the hierarchy lists them
     if form.get("ordered"):
         made["categoriesOrdered"] = True
     if form.get("hierarchy_file"):
@@ -143,6 +145,8 @@ def summary_of(entry: Mapping[str, object]) -> str:
         tree = ", hierarchy" if entry.get("hierarchy") is not None else ""
         order = ", ordered" if boxes["ordered"] else ""
         return f"{len(listed):,} {'category' if len(listed) == 1 else 'categories'}{order}{tree}"
+    if entry.get("hierarchy") is not None:
+        return "categories of its hierarchy"
     if boxes["minimum"] or boxes["maximum"]:
         step = f" in steps of {boxes['step']}" if boxes["step"] else ""
         return f"{boxes['minimum'] or '?'} to {boxes['maximum'] or '?'}{step}"

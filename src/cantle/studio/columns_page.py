@@ -20,7 +20,7 @@ from cantle.studio.yaml_text import field_lines
 _LONGEST_YAML = 6000  # letters
 
 
-def show(studio: Studio, visit: Visit) -> Response:
+def show(studio: Studio, visit: Visit, error: str = "") -> Response:
     """The list of columns."""
     schema = studio.schema
     if schema.exists and (schema.unreadable or schema.kind != "table" or not schema.columns):
@@ -32,6 +32,7 @@ def show(studio: Studio, visit: Visit) -> Response:
         "columns",
         "columns",
         done=visit.done,
+        error=error,
         commands=[commands.check(studio.data_shown, studio.settings.schema)] if schema.exists else [],
         yaml=_shortened(schema.text),
         rows=rows,
@@ -40,7 +41,16 @@ def show(studio: Studio, visit: Visit) -> Response:
         problem="" if left else schema.problem(),
         has_data=bool(studio.data),
         checked=studio.checked is not None,
+        missing=visit.form.get("missing", _listed(schema.document.get("missingValues"))),
+        rules=visit.form.get("rules", _listed(schema.document.get("rules"))),
+        pasted=visit.form.get("pasted", ""),
+        book=visit.form.get("book", ""),
     )
+
+
+def _listed(values: object) -> str:
+    """The texts of a list, one per line; the empty one is understood."""
+    return "\n".join(str(one) for one in values if one != "") if isinstance(values, list) else ""
 
 
 def edit(studio: Studio, visit: Visit) -> Response:

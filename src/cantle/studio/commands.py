@@ -55,23 +55,41 @@ def environment() -> dict[str, str]:
     return {**os.environ, **PROGRESS}
 
 
-def run(launch: Sequence[str], arguments: Sequence[str], folder: Path, hold: int) -> tuple[int, str, str]:
-    """Runs a command to its end; gives its code, what it printed, and its complaints. `hold` is a file it keeps open.
+class Runner:
+    """Runs commands to their end, for pages that wait for the result; `stop` ends those that still run."""
 
-    What it printed may be private: it is passed through memory, and written nowhere.
-    """
-    done = subprocess.run(
-        [*launch, *arguments],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        pass_fds=(hold,) if os.name == "posix" else (),
-    )
-    return done.returncode, done.stdout, done.stderr
+    def __init__(self, launch: Sequence[str], folder: Path, hold: int) -> None:
+        self._launch, self._folder, self._hold = launch, folder, hold
+        self._running: set[subprocess.Popen[str]] = set()
+
+    def run(self, arguments: Sequence[str]) -> tuple[int, str, str]:
+        """The code of a command, what it printed, and its complaints.
+
+        What it printed may be private: it is passed through memory, and written nowhere.
+        """
+        process = subprocess.Popen(
+            [*self._launch, *arguments],
+            cwd=self._folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            pass_fds=(self._hold,) if os.name == "posix" else (),
+            start_new_session=True,
+        )
+        self._running.add(process)
+        try:
+            printed, said = process.communicate()
+        finally:
+            self._running.discard(process)
+        return process.returncode, printed, said
+
+    def stop(self) -> None:
+        """Ends all commands, which have released nothing."""
+        for process in list(self._running):
+            process.kill()
 
 
 def complaint(stderr: str) -> str:

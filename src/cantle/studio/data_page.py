@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from starlette.responses import Response
 
 from cantle.data.draft_schema import KINDS, blank_schema, draft, kind_of, needs_header
 from cantle.errors import CantleError, DataError, ParameterError
+from cantle.schema.json_schema import FILE_NAME, json_schema
 from cantle.studio import commands
 from cantle.studio.pages import page
 from cantle.studio.project import write
@@ -91,7 +93,7 @@ def choose(studio: Studio, visit: Visit) -> Response:
         return show(studio, visit, "there is no such file; type its whole path, or choose it in the list")
     if not os.access(path, os.R_OK):
         return show(studio, visit, "this file may not be read by you; ask for the permission, or choose another")
-    studio.upload, studio.checked = None, None
+    studio.take(None)
     studio.project.set_own(data=studio.project.name_of(path))
     return go("/data", "chosen")
 
@@ -105,6 +107,7 @@ def draft_schema(studio: Studio, visit: Visit) -> Response:
         if studio.schema.exists and not visit.text("replace"):
             return go("/columns", "kept")
         write(studio.project.schema_file, _draft(data, kind, visit.text("header")))
+        write(studio.project.schema_file.with_name(FILE_NAME), json.dumps(json_schema(), indent=1) + "\n")
     except CantleError as error:
         return show(studio, visit, str(error))
     return go("/columns" if kind == "table" else "/columns/text", "schema")

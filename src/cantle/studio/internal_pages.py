@@ -13,6 +13,7 @@ from cantle.studio import commands
 from cantle.studio.guard import refusal
 from cantle.studio.look_page import DOCUMENT, look
 from cantle.studio.pages import page
+from cantle.studio.schema_file import stamp
 from cantle.studio.studio import Studio
 from cantle.studio.visits import Visit, go
 
@@ -21,14 +22,15 @@ def run_check(studio: Studio, _: Visit) -> Response:
     """Reads the private file by `cantle check`, on demand only; the result stays in memory."""
     try:
         studio.require_data()
+        text = studio.schema.text
         arguments = commands.check(studio.data, studio.settings.schema)
-        code, printed, said = commands.run(studio.launch, [*arguments, "--json"], studio.folder, studio.private.lock)
+        code, printed, said = studio.runner.run([*arguments, "--json"])
         found = _parsed(printed)
         if found is None or "sections" not in found:
             return _refused(studio, commands.complaint(said) if code else "the check gave no result")
     except CantleError as error:
         return _refused(studio, str(error))
-    studio.checked = found
+    studio.checked, studio.checked_schema = found, stamp(text)
     return go("/internal/check")
 
 
@@ -49,7 +51,8 @@ def show_check(studio: Studio, _: Visit) -> Response:
     if studio.checked is None:
         return go("/columns")
     found = [commands.check(studio.data_shown, studio.settings.schema)]
-    return page(studio, "check", "columns", commands=found, internal=True, found=studio.checked)
+    old = stamp(studio.schema.text) != studio.checked_schema
+    return page(studio, "check", "columns", commands=found, internal=True, found=studio.checked, old=old)
 
 
 def forget_check(studio: Studio, _: Visit) -> Response:
@@ -67,7 +70,7 @@ def make_report(studio: Studio, visit: Visit) -> Response:
     try:
         studio.require_data()
         arguments = ["report", name, "--against", studio.data, "-o", str(target)]
-        code, _, said = commands.run(studio.launch, arguments, studio.folder, studio.private.lock)
+        code, _, said = studio.runner.run(arguments)
     except CantleError as error:
         return look(studio, visit, str(error))
     if code or not target.exists():

@@ -28,6 +28,7 @@ STEPS = (
 DONE = {
     "saved": "Saved.",
     "schema": "The draft of a schema was written. Fill in what is blank.",
+    "filled": "Columns were filled in from the code book. Read them through.",
     "kept": "The schema that was there already is used.",
     "chosen": "The file was chosen. Nothing of it has been read.",
     "cap": "The cap was set.",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cantle.errors import ParameterError
-from cantle.studio.commands import LAUNCH
+from cantle.studio.commands import LAUNCH, Runner
 from cantle.studio.jobs import Desk
 from cantle.studio.opened import Shelf
 from cantle.studio.private_folder import PrivateFolder
@@ -31,12 +32,15 @@ class Studio:
     upload: Path | None = None
     checked: dict[str, object] | None = None
     """What `check` found: private, in memory only."""
+    checked_schema: str = ""
+    """The schema as it was then, by its mark."""
     internal_reports: dict[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()
         self.reads_only = is_release(self.folder)
         self.project = Project(self.folder)
+        self.runner = Runner(self.launch, self.folder, self.private.lock)
 
     @property
     def settings(self) -> Settings:
@@ -69,11 +73,18 @@ class Studio:
         """The releases that can be looked at, by name."""
         return {self.folder.name: self.folder} if self.reads_only else self.project.releases()
 
+    def take(self, upload: Path | None) -> None:
+        """Works with another data file from now on; an upload before it is deleted, unless a job reads it."""
+        before, self.upload, self.checked = self.upload, upload, None
+        if before is not None and not (self.desk.job is not None and self.desk.job.running):
+            shutil.rmtree(before.parent, ignore_errors=True)
+
     def close(self) -> list[str]:
         """Ends the job, if one runs, and removes the private folder; gives what there is to say about the job."""
         words = []
         if (job := self.desk.job) is not None and job.running:
             job.stop()
             words = [f"The release that was being made was stopped: {job.complaint}"] if job.code else []
+        self.runner.stop()
         self.private.close()
         return words

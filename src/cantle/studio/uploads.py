@@ -33,10 +33,7 @@ def upload_endpoint(studio: Studio) -> Callable[[Request], Coroutine[Any, Any, R
         except (TooLarge, ClientDisconnect, OSError) as error:
             await run_in_threadpool(shutil.rmtree, place.parent, True)
             return refusal(413 if isinstance(error, TooLarge) else 500)
-        before, studio.upload = studio.upload, place
-        studio.checked = None
-        if before is not None:
-            await run_in_threadpool(shutil.rmtree, before.parent, True)
+        await run_in_threadpool(studio.take, place)
         return PlainTextResponse("/data?done=chosen")
 
     return upload
