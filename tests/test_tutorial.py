@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import polars as pl
 
-from tests.entropy import launcher
+from tests.cli.inside import run
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.findall(r"```(sh|yaml|python)\n(.*?)```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.DOTALL)
 
 
+def run_line(line: str, folder: Path) -> None:
+    """A line of the shell: `cantle` inside this process, everything else as a command."""
+    words = shlex.split(line, comments=True)
+    if words[:1] == ["cantle"]:
+        done = run(*words[1:], cwd=folder)
+    else:
+        own = line.replace("python ", f"{shlex.quote(sys.executable)} ", 1) if line.startswith("python ") else line
+        done = subprocess.run(["sh", "-e", "-c", own], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
 def test_every_block_of_the_tutorial_runs(tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")
-    binaries = tmp_path / "bin"
-    binaries.mkdir()
-    for name, text in (("cantle", shlex.join(launcher())), ("python", shlex.quote(sys.executable))):
-        (binaries / name).write_text(f'#!/bin/sh\nexec {text} "$@"\n')
-        (binaries / name).chmod(0o755)
-    environment = os.environ | {"PATH": f"{binaries}:{os.environ['PATH']}"}
     for language, text in BLOCKS:
         if language == "yaml":
             name = text.splitlines()[0].removeprefix("# ")
             (tmp_path / name).write_text(text, encoding="utf-8")
-            continue
-        command = ["sh", "-e", "-c", text] if language == "sh" else [*launcher(), "-c", text]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, f"{text}\n{done.stderr}"
+        elif language == "sh":
+            for line in text.replace("\\\n", " ").splitlines():
+                run_line(line, tmp_path)
+        else:
+            with chdir(tmp_path):
+                exec(text, {"__name__": "__main__"})
     assert {"sh", "yaml", "python"} == {language for language, _ in BLOCKS}
     released = pl.read_csv(tmp_path / "release" / "data.csv")
     assert released.columns == ["day", "age", "sex", "city", "department", "weight", "stay"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,13 +69,19 @@ def has_proof(row: Row, page: str) -> bool:
     return set(places) <= set(where) and any(argued(where[place], row.number) for place in places)
 
 
+@cache
+def text_of(place: Path) -> str:
+    """The tests of a file or of a folder."""
+    files = sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
 def has_test(row: Row) -> bool:
     """Whether all named tests are there, and one of them uses the symbol or says that it is about the claim."""
     places = [ROOT / path for path in row.tests]
     if not places or not all(place.exists() for place in places):
         return False
-    files = [file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])]
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    text = "\n".join(text_of(place) for place in places)
     used = re.search(rf"\b{row.symbol.split('.')[-1]}\b", text) is not None
     return "def test_" in text and (used or row.number in claims_in(text))
 

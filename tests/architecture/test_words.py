@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.sources import ROOT, modules
@@ -15,6 +16,7 @@ def test_every_module_has_a_docstring() -> None:
     assert [name for name, tree in modules().items() if not ast.get_docstring(tree)] == []
 
 
+@cache
 def docstrings() -> list[tuple[str, str]]:
     """(module, docstring) of every module, class and function."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

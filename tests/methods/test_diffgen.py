@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
@@ -28,6 +28,7 @@ from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.noise import Seeded
 from cantle.trusted.scores import HalfGini, JointMajority, Quality, WeightedMajority
 from cantle.trusted.specialisations import Value
+from tests.effort import examples
 from tests.laws.strategies import public_domain
 
 DOMAIN = public_domain()
@@ -105,7 +106,7 @@ def test_values_with_too_many_children_wait() -> None:
     assert [v.attribute for v in method._values(5, 4)] == [1]
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(st.integers(0, 6), st.sampled_from([1, 7, 60]), st.integers(1, 40), st.sampled_from(["default", "paper"]))
 def test_every_cut_is_one_of_the_taxonomy_and_epsilon_is_spent(
     rounds: int, records: int, units: int, preset: str

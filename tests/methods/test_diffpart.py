@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
@@ -24,6 +24,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.ledger import Ledger
 from cantle.trusted.noise import Lanes, Rate, Seeded
 from cantle.trusted.segments import MOST_SPURIOUS
+from tests.effort import examples
 
 
 def schema(size: int) -> SetSchema:
@@ -122,7 +123,7 @@ def longest(parts: Partitions) -> int:
     return here + max(longest(below.take([i])) for i in range(len(below)))
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(st.integers(1, 7), st.integers(2, 4), st.integers(1, 7), st.booleans())
 def test_the_number_of_operations_is_that_of_the_longest_chain(size: int, fanout: int, m: int, paper: bool) -> None:
     """Theorem 4.1: exact without a cut, and never too small with one."""
@@ -176,7 +177,7 @@ def test_an_epsilon_too_small_for_the_taxonomy_is_refused() -> None:
         DiffPart(schema(60), fanout=2).refuse_budget(8, 1)
 
 
-@settings(max_examples=30)
+@examples(12)
 @given(st.integers(2, 40), st.integers(2, 7), st.integers(1, 6), st.integers(2, 200))
 def test_an_epsilon_that_is_not_refused_pays_for_every_operation(size: int, fanout: int, m: int, nano: int) -> None:
     plan = DiffPart(schema(size), cells="tree", fanout=fanout, m=m)

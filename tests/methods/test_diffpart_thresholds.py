@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.methods.diffpart_thresholds import chance, expected, smallest_constant, threshold
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import unrank
+from tests.effort import examples
 
 
 def all_of_them(tree: ItemTree, passes: list[float]) -> float:
@@ -32,7 +33,7 @@ def all_of_them(tree: ItemTree, passes: list[float]) -> float:
     return total
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(st.integers(1, 6), st.integers(2, 6), st.booleans(), st.data())
 def test_the_bound_holds_whatever_the_tree(size: int, fanout: int, even: bool, data: st.DataObject) -> None:
     tree = ItemTree.of(size, fanout, even=even)

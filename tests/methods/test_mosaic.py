@@ -228,8 +228,10 @@ def test_what_does_not_add_up_is_found(name: str) -> None:
         assert release.sample(3, seed=1).columns == release.records.columns
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "database"])
-@pytest.mark.parametrize("subset", [False, True], ids=["all records", "scores on a subset"])
+@pytest.mark.parametrize(("engine", "subset"), [
+    ("duckdb", True), ("database", False), *(pytest.param(*one, marks=pytest.mark.slow)
+                                            for one in (("duckdb", False), ("database", True))),
+])  # fmt: skip
 def test_the_same_seed_gives_the_same_bytes_with_the_gate_open(
     engine: str, subset: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from cantle.planning import plan, solve, want_of
 from cantle.planning.deployments import DEPLOYMENTS, like
 from cantle.planning.outline import Plan
 from cantle.planning.words import EpsilonInWords, caution
+from tests.effort import slow
 from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS
 from tests.release.people import SCHEMA, people
 
@@ -119,7 +120,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", slow(list(TABLES), "demo", "latent"))
 def test_predictions_are_within_a_factor_of_what_is_measured(name: str) -> None:
     table, found = TABLES[name](), dict[str, list[tuple[float, float]]]()
     for seed in range(4):

@@ -100,13 +100,13 @@ def test_intervals_read_off_tables_hold_the_truth() -> None:
     questions = ["grade == 'mid'", "member and ill == 'no'", ""]
     schema = {"fields": [one for one in SCHEMA["fields"] if one["name"] in ("grade", "member", "ill", "town")]}
     held = []
-    for seed in range(60):
+    for seed in range(20):
         release = cantle.publish(private, schema, epsilon=1, method="mosaic", insecure_seed=seed)
         for question, exact in zip(questions, truth, strict=True):
             estimate = release.count(question)
             assert estimate.covers == "noise"
             held.append(estimate.low <= exact <= estimate.high)
-    assert np.mean(held) >= 0.9  # of 180 intervals at 95 %, dependent within a release
+    assert np.mean(held) >= 0.9  # of 60 intervals at 95 %, dependent within a release
     assert np.mean(held) < 1
 
 

@@ -15,6 +15,7 @@ import cantle
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.show import overview, tree_lines
+from tests.effort import slow
 
 FIRST = datetime(2025, 1, 3, 5)
 DAYS = {"minimum": "2025-01-01", "maximum": "2025-01-20"}
@@ -59,7 +60,7 @@ def check_round_trip(release: cantle.Release, folder: Path, data: str | None) ->
     return as_polars(loaded.records, loaded.manifest)
 
 
-@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("kind", slow(FRAMES, *FRAMES[1:]))
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str) -> None:
     """Two releases of one seed, saved in one format each, come back the same."""
@@ -76,9 +77,11 @@ def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str) -> None:
     assert found["csv"].equals(found["parquet"])
 
 
-@pytest.mark.parametrize(
-    "method", [{"method": "rps"}, {"method": "rps", "values": "set"}, {"method": "diffgen"}], ids=str
-)
+@pytest.mark.parametrize("method", [
+    {"method": "rps"},
+    pytest.param({"method": "rps", "values": "set"}, marks=pytest.mark.slow),
+    pytest.param({"method": "diffgen"}, marks=pytest.mark.slow),
+], ids=str)  # fmt: skip
 @pytest.mark.parametrize("data", KINDS["table"].FORMATS)
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:

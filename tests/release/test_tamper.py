@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import shutil
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,13 +30,20 @@ def test_single_byte_edits(tmp_path: Path) -> None:
     assert edits(80, tmp_path) == []
 
 
-@pytest.fixture(params=["rps", "diffgen"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module", params=["rps", "diffgen"])
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The second release of a data set with a cap."""
-    paid = {"ledger": tmp_path / "l.db", "dataset": "people"}
-    cantle.Ledger(tmp_path / "l.db").cap("people", 3)
-    cantle.publish(people(60), SCHEMA, epsilon=1, **paid).save(tmp_path / "first")
-    return cantle.publish(people(60), SCHEMA, epsilon=1, method=request.param, **paid).save(tmp_path / "second")
+    place = tmp_path_factory.mktemp("releases")
+    paid = {"ledger": place / "l.db", "dataset": "people"}
+    cantle.Ledger(place / "l.db").cap("people", 3)
+    cantle.publish(people(60), SCHEMA, epsilon=1, **paid).save(place / "first")
+    return cantle.publish(people(60), SCHEMA, epsilon=1, method=request.param, **paid).save(place / "second")
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    """A copy of the release, to be changed."""
+    return Path(shutil.copytree(saved, tmp_path / "second"))
 
 
 def rehash(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _: None) -> list[str]:
