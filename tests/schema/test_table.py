@@ -163,6 +163,8 @@ BOMB = "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9 if k else ''}x]\n" for k in ra
         ("s.yaml", "&a {fields: [*a]}", "anchor, alias"),
         ("s.yaml", FIELDS + BOMB, "anchor, alias"),
         ("s.yaml", FIELDS + "x: *a", "anchor, alias"),
+        ("s.yaml", "fields:\n  - {name: a, type: boolean, type: string}", "line 2: the key 'type' stands twice"),
+        ("s.json", '{"fields": [{"name": "a", "type": "boolean", "type": "string"}]}', "the key 'type' stands twice"),
         ("s.yaml", FIELDS + "<<: {kind: table}", "merge .<<."),
         ("s.yaml", FIELDS + "x: " + "9" * 5000, "digits"),
         ("s.yaml", FIELDS + "x: !!bool perhaps", "tag"),

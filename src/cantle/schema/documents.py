@@ -47,9 +47,22 @@ def parse_document(text: str, where: str, is_json: bool) -> object:
 
 def _from_json(text: str, where: str) -> object:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=lambda pairs: _without_repeats(pairs, where))
     except json.JSONDecodeError as broken:
         fail(where, f"it is not valid JSON (line {broken.lineno}: {broken.msg})", "correct that line")
+
+
+def _without_repeats(pairs: list[tuple[str, object]], where: str) -> dict[str, object]:
+    """The mapping of pairs; a key given twice is refused, because one of its two values would be lost unnoticed."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        _refuse_repeat(where, "", next(key for place, key in enumerate(keys) if key in keys[:place]))
+    return made
+
+
+def _refuse_repeat(where: str, line: str, key: object) -> NoReturn:
+    fail(where, f"{line}the key {key!r} stands twice in one mapping", "keep one of the two")
 
 
 def _from_yaml(text: str, where: str) -> object:
@@ -57,7 +70,7 @@ def _from_yaml(text: str, where: str) -> object:
 
     try:
         _check_events(text, where)
-        return yaml.load(text, Loader=_yaml_loader())
+        return yaml.load(text, Loader=_yaml_loader(where))
     except yaml.YAMLError as broken:
         mark = getattr(broken, "problem_mark", None)
         place = f" (line {mark.line + 1}: {getattr(broken, 'problem', '')})" if mark else ""
@@ -132,7 +145,7 @@ def _refuse_depth(where: str) -> NoReturn:
     fail(where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
 
 
-def _yaml_loader() -> type[yaml.SafeLoader]:
+def _yaml_loader(where: str) -> type[yaml.SafeLoader]:
     """A safe YAML loader for the types of JSON, in which everything but true/false, plain numbers and null is text.
 
     YAML 1.1 would turn the categories `yes` and `no` into booleans, 010 into 8 and 12:30 into 750.
@@ -145,6 +158,14 @@ def _yaml_loader() -> type[yaml.SafeLoader]:
     class Loader(base):  # type: ignore[misc, valid-type]
         yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         yaml_constructors = {kind: made for kind, made in base.yaml_constructors.items() if kind in kinds}
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+            made: dict[object, object] = super().construct_mapping(node, deep)
+            if len(made) < len(node.value):
+                keys = [self.construct_object(key) for key, _ in node.value]
+                place = next(place for place, key in enumerate(keys) if key in keys[:place])
+                _refuse_repeat(where, f"line {node.value[place][0].start_mark.line + 1}: ", keys[place])
+            return made
 
     for tag, pattern, starts in (
         ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
