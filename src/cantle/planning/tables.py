@@ -49,8 +49,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         _known_noise(size, cells, noise**2 * max(1, classes), shares, rate, len(columns))
         for size, noise in zip(cells, first, strict=True)
     ]
-    # Of any of the values: most are those of columns with many cells, whose tables have the least noise.
-    value_noise = sqrt(sum(size * noise**2 for size, noise in zip(cells, known, strict=True)) / sum(cells))
+    value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("cells and frequent values of wide columns", float(start.shape)),
