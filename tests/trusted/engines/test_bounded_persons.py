@@ -21,7 +21,7 @@ from tests.neighbours.reading import Asked, codes_in
 pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
 
-from cantle.trusted.engines import database, duckdb  # noqa: E402
+from cantle.trusted.engines import duckdb  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 
@@ -69,7 +69,7 @@ def in_ibis(data: pl.DataFrame, kind: str = "") -> Any:
 def test_equal_hashes_are_settled_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     data = visits([f"p{i}" for i in range(20)])
     before = used(data)
-    for module in (persons, duckdb, database):
+    for module in (persons, duckdb):
         monkeypatch.setattr(module, "marks", lambda _columns, records: np.zeros(records, np.uint64))
     expected = used(data)
     assert expected != before
@@ -95,9 +95,9 @@ def test_postgresql_computes_the_same_hash(server: str, records: list[list[int]]
     import psycopg
 
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(persons.POSTGRES_MARK)
+        connection.execute(persons.postgres_mark("mark"))
         for record in records:
-            row = connection.execute("SELECT pg_temp.cantle_mark(%s::bigint[])", (record,)).fetchone()
+            row = connection.execute("SELECT pg_temp.mark(%s::bigint[])", (record,)).fetchone()
             expected = int(persons.marks([np.array([code]) for code in record], 1)[0])
             assert row == (expected - 2**63,)
 
@@ -118,7 +118,13 @@ def test_texts_that_a_column_holds_for_equal_are_different_persons(server: str) 
         cursor.executemany("INSERT INTO blind_visits VALUES (%s, %s, %s, %s)", data.rows())
         cursor.execute("SELECT count(DISTINCT who) FROM blind_visits")
         assert cursor.fetchone() == (2,)
-    assert used(server, EngineChoice("database", table="blind_visits")) == expected
+    backend = ibis.connect(server)
+    assert used(backend.table("blind_visits"), EngineChoice("database")) == expected
+    for query in ("SELECT relname FROM pg_class WHERE relname", "SELECT proname FROM pg_proc WHERE proname"):
+        cursor = backend.raw_sql(f"{query} LIKE 'cantle%'")
+        assert cursor.fetchall() == []  # the connection is still open: all was dropped
+        cursor.close()
+    backend.disconnect()
 
 
 def test_what_does_not_identify_persons_is_refused_by_its_type(tmp_path: Path) -> None:

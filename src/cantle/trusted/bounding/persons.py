@@ -9,7 +9,7 @@ alike, so what is kept does not depend on the order in which records come.
 Every engine applies this one rule to all records of a person together: in memory `within_bound`; DuckDB and databases
 number the records of each person in the same order in SQL (`ORDER BY` the hash, then the codes); Spark first brings
 the records of a person together (`places`, then `groupByKey`) and calls `within_bound`. PostgreSQL computes the hash
-itself (`POSTGRES_MARK`), everything else calls `marks`.
+itself (`postgres_mark`), everything else calls `marks`.
 
 Persons are distinguished by the exact text of their identifier. Two persons read as one would share the bound, and
 removing one of them would bring back records of the other; one person read as two would have two bounds.
@@ -28,6 +28,7 @@ from cantle.trusted.mixing import scramble
 
 if TYPE_CHECKING:
     import polars as pl
+    from pyarrow import Array, ChunkedArray
 
 KEY = 0x63616E746C65  # public: it only has to be fixed
 
@@ -45,8 +46,23 @@ def marks(columns: Sequence[Codes], records: int) -> Words:
     return mark
 
 
-POSTGRES_MARK = f"""
-CREATE FUNCTION pg_temp.cantle_mark(codes bigint[]) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+def marks_of_lists(codes: ChunkedArray) -> Array:
+    """The same for Arrow lists of codes, one list per record."""
+    import pyarrow as pa
+
+    listed = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    flat = listed.flatten().to_numpy().reshape(len(listed), -1)
+    return pa.array(marks(list(flat.T), len(listed)))
+
+
+def postgres_mark(name: str) -> str:
+    """`marks` as a temporary function of PostgreSQL, less 2^63: its integers have a sign, and the order stays.
+
+    Sums and products that overflow are errors there, so that words are multiplied in pieces of 16 and 32 bits; a shift
+    to the left drops what does not fit.
+    """
+    return f"""
+CREATE FUNCTION pg_temp.{name}(codes bigint[]) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     x bigint := {KEY}; code bigint; i int; p bigint; t bigint; h bigint;
     high bigint[] := ARRAY[{0x9E3779B9}, {0xBF58476D}, {0x94D049BB}];
@@ -68,8 +84,6 @@ BEGIN
     RETURN x # (1::bigint << 63);
 END $$
 """
-"""`marks` in PostgreSQL, less 2^63: its integers have a sign, and the order stays. Its sums and products overflow with
-an error, so that words are multiplied in pieces of 16 and 32 bits; a shift to the left drops what does not fit."""
 
 
 def within_bound(person: Ints, columns: Sequence[Codes], max_records: int) -> Bools:
@@ -83,6 +97,17 @@ def within_bound(person: Ints, columns: Sequence[Codes], max_records: int) -> Bo
     used = np.zeros(len(person), dtype=np.bool_)
     used[order] = (np.arange(len(person)) - first < max_records) & (sorted_person >= 0)
     return used
+
+
+def sets_within_bound(person: Ints, lengths: Ints, items: Codes, max_records: int) -> Bools:
+    """Which sets are used, given the person and the number of items of each, and all items, each once in a set.
+
+    The code of a set is a hash of its items that does not depend on their order. Sets of one code (there are 2^64)
+    keep their order, which is that of their ids.
+    """
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(scramble(items.astype(np.uint64) + np.uint64(1)))])
+    ends = np.cumsum(lengths)
+    return within_bound(person, [sums[ends] - sums[ends - lengths]], max_records)
 
 
 def _has_ties(person: Ints, mark: Words, columns: Sequence[Codes]) -> bool:

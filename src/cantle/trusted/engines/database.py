@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 
 from cantle.errors import EngineError, replacing
-from cantle.trusted.bounding.persons import POSTGRES_MARK, marks
+from cantle.trusted.bounding.persons import marks_of_lists, postgres_mark
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import numbers
 from cantle.trusted.geometry.boxes import Cuts, Ints
@@ -29,7 +29,6 @@ from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 if TYPE_CHECKING:
     from ibis.expr.types import IntegerValue, Table
-    from pyarrow import Array, ChunkedArray
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts held and returned together."""
@@ -73,9 +72,8 @@ class DatabaseEngine(Tables):
         self._grid: Grid | None = None
         self._placed: Table | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
-        if max_records is not None:
-            codes = self._bounded(codes, max_records)
-        self._codes = self._keep(codes.mutate(node=ibis.literal(0, type="int32")))
+        made = codes.mutate(node=ibis.literal(0, type="int32"))
+        self._codes = self._keep(made) if max_records is None else self._bounded(made, max_records)
 
     def __repr__(self) -> str:
         return "DatabaseEngine()"
@@ -281,34 +279,37 @@ class DatabaseEngine(Tables):
         return table.filter(table.hashed * table.fourth % PRIME < subset.below).select(*names)
 
     def _bounded(self, codes: Table, max_records: int) -> Table:
-        """At most so many records of each person: Claim 40, persons.within_bound in SQL."""
+        """Keeps at most so many records of each person: Claim 40, persons.within_bound in SQL."""
         names = [*(f"c{column}" for column in range(len(self.sizes))), "label"]
         held, listed = self._keep(codes), ", ".join(names)
-        mark = self._mark(names if self.classes > 1 else names[:-1])
-        marked = f"SELECT {listed}, who, {mark} AS mark FROM {held.get_name()}"
-        place = f"row_number() OVER (PARTITION BY who ORDER BY mark, {', '.join(reversed(names))})"
-        placed = f"SELECT {listed}, {place} AS place FROM ({marked}) AS marked"
         made = self._ibis.util.gen_name("cantle_part")
-        self._run(
-            f"CREATE TEMPORARY TABLE {made} AS SELECT {listed} FROM ({placed}) AS placed WHERE place <= {max_records}"
-        )
+        with self._marking(names if self.classes > 1 else names[:-1]) as mark:
+            marked = f"SELECT {listed}, node, who, {mark} AS mark FROM {held.get_name()}"
+            place = f"row_number() OVER (PARTITION BY who ORDER BY mark, {', '.join(reversed(names))})"
+            placed = f"SELECT {listed}, node, {place} AS place FROM ({marked}) AS marked"
+            used = f"SELECT {listed}, node FROM ({placed}) AS placed WHERE place <= {max_records}"
+            self._run(f"CREATE TEMPORARY TABLE {made} AS {used}")
         self._drop(held)
         return self._ibis.table(codes.drop("who").schema(), name=made)
 
-    def _mark(self, names: Sequence[str]) -> str:
+    @contextmanager
+    def _marking(self, names: Sequence[str]) -> Iterator[str]:
         """The hash of a record in SQL (persons.marks), for the databases that are known to compute it."""
-        if self._backend.name == "postgres":
-            self._run("DROP FUNCTION IF EXISTS pg_temp.cantle_mark(bigint[])")
-            self._run(POSTGRES_MARK)
-            return f"pg_temp.cantle_mark(ARRAY[{', '.join(names)}]::bigint[])"
-        if self._backend.name == "duckdb":  # in this process
-            mark = self._ibis.util.gen_name("cantle_mark")
+        name, kind = self._ibis.util.gen_name("cantle_mark"), self._backend.name
+        if kind == "postgres":
+            self._run(postgres_mark(name))
+            yield f"pg_temp.{name}(ARRAY[{', '.join(names)}]::bigint[])"
+            self._run(f"DROP FUNCTION pg_temp.{name}(bigint[])")
+        elif (
+            kind == "duckdb"
+        ):  # in this process; a lambda, because DuckDB would look for the types that a function names
             with self._guarded():
-                self._backend.con.create_function(
-                    mark, lambda codes: _marks(codes), ["UBIGINT[]"], "UBIGINT", type="arrow"
-                )  # not the function itself: DuckDB would look for the types it names
-            return f"{mark}([{', '.join(f'{name}::UBIGINT' for name in names)}])"
-        raise EngineError("only PostgreSQL and DuckDB can bound the records of persons; use another engine")
+                of_lists = ["UBIGINT[]"], "UBIGINT"
+                self._backend.con.create_function(name, lambda codes: marks_of_lists(codes), *of_lists, type="arrow")
+            yield f"{name}([{', '.join(f'{column}::UBIGINT' for column in names)}])"
+            self._backend.con.remove_function(name)
+        else:
+            raise EngineError("only PostgreSQL and DuckDB can bound the records of persons; use another engine")
 
     def _entry(self, table: Table, attribute: int, classes: int) -> IntegerValue:
         """code * classes + class; the code alone when the class is left out."""
@@ -389,15 +390,6 @@ class DatabaseEngine(Tables):
         """
         why = "it is gone, out of room, or temporary tables are not allowed; look at its log and grant TEMPORARY"
         return replacing(Exception, lambda _: EngineError(f"the database failed: {why}"))
-
-
-def _marks(codes: ChunkedArray) -> Array:
-    """persons.marks of lists of codes, one list per record."""
-    import pyarrow as pa
-
-    listed = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
-    flat = listed.flatten().to_numpy().reshape(len(listed), -1)
-    return pa.array(marks(list(flat.T), len(listed)))
 
 
 def _grouped(table: Table, cell: IntegerValue) -> Table:

@@ -337,6 +337,7 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
     duckdb, arrow = load()
     try:
         with duckdb.connect(str(path), read_only=True) as base:
+            base.execute("SET enable_progress_bar = false")
             name = _named(base, path, table)
             known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
             missing = ", ".join(repr(column) for column in columns if column not in known)
@@ -390,7 +391,9 @@ def connect(duckdb: ModuleType, folder: Path, memory: int) -> DuckDBPyConnection
         "preserve_insertion_order": "false",  # the order of records has no meaning
         "autoinstall_known_extensions": "false",
     }
-    return duckdb.connect(str(folder / "codes.duckdb"), config=settings)
+    base: DuckDBPyConnection = duckdb.connect(str(folder / "codes.duckdb"), config=settings)
+    base.execute("SET enable_progress_bar = false")  # how long a statement takes depends on the records
+    return base
 
 
 def _gathered(reader: Iterable[RecordBatch], arrow: ModuleType) -> Iterator[Table]:
