@@ -91,32 +91,35 @@ def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, made
             check_pair(f"{path.name!r}", column_types(path), schema)
         elif schema.dialect.header and path.suffix.lower() in CSV:
             check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
-    sort_rows(_rows(paths, schema), made, duckdb.MEMORY if choice.memory is None else choice.memory)
+    memory = duckdb.MEMORY if choice.memory is None else choice.memory
+    sort_rows(_rows(paths, schema), made, memory, None if schema.person is None else schema.max_records)
     return SetForm(form="long", id=of, item=what)
 
 
 def _rows(paths: list[Path], schema: SetSchema) -> Iterator[Table]:
-    """Rows of known items and ids, the ids of one type."""
-    kind: pl.DataType | None = None
+    """Rows of known items and ids, the ids of one type; with the person of each, if the schema names them."""
+    kinds: dict[str, pl.DataType] = {}
     _, of, what = sets.as_long_table(schema)
+    named = {"id": of} if schema.person is None else {"id": of, "who": schema.person}
     for raw in _long_batches(paths, schema):
-        code = schema.universe.encode(raw.frame[what])
-        ids = sets.ids_of(raw.frame[of], schema.missing_values)
-        kind = ids.dtype if kind is None else kind
-        if ids.dtype != kind:
-            raise DataError(f"column {of!r} has different types in the files; write them with one type.")
-        rows = pl.DataFrame({"id": ids, "item": code})
-        yield rows.filter((pl.col("item") >= 0) & pl.col("id").is_not_null()).to_arrow()
+        rows = {"item": pl.Series(schema.universe.encode(raw.frame[what]))}
+        for key, name in named.items():
+            rows[key] = sets.ids_of(raw.frame[name], schema.missing_values)
+            if rows[key].dtype != kinds.setdefault(key, rows[key].dtype):
+                raise DataError(f"column {name!r} has different types in the files; write them with one type.")
+        known = [pl.col("item") >= 0, *(pl.col(key).is_not_null() for key in named)]
+        yield pl.DataFrame(rows).filter(known).to_arrow()
 
 
 def _long_batches(paths: Iterable[Path], schema: SetSchema) -> Iterator[Raw]:
     table, of, what = sets.as_long_table(schema)
+    ids = (of,) if schema.person is None else (of, schema.person)
     for path in paths:
         if path.suffix.lower() in PARQUET:
-            for batch in parquet_batches(path, [of, what]):
-                yield from read_batches(polars_of(batch), table, ids=(of,))
+            for batch in parquet_batches(path, [what, *ids]):
+                yield from read_batches(polars_of(batch), table, ids=ids)
         else:
-            yield from read_batches(path, table, ids=(of,))
+            yield from read_batches(path, table, ids=ids)
 
 
 def _lists(path: Path, column: str, schema: SetSchema) -> Iterator[Packed]:

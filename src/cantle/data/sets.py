@@ -14,7 +14,7 @@ of the ids, and nothing released may depend on it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -42,15 +42,14 @@ from cantle.data.tables import (
     header,
     read_batches,
 )
-from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.errors import DataError, raise_alone
 from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.schema.table import TableSchema
-from cantle.trusted.bounding.persons import within_bound
+from cantle.trusted.bounding.persons import sets_within_bound
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.mixing import scramble
 
 if TYPE_CHECKING:
     from cantle.data.frames import Frame, Series
@@ -102,12 +101,9 @@ class AsksSets(Protocol):
         """Records from which on its compiled kernels pay off; None: it has none."""
 
 
-def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses FIMI lines that cannot hold the declared items, persons where they cannot be bounded, and a list of
-    nodes."""
+def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
+    """Refuses FIMI lines that cannot hold the declared items, and a list of nodes."""
     refuse_nodes(nodes)
-    if schema.person is not None and choice.engine != "memory":
-        raise ParameterError(f"engine {choice.engine} cannot bound the records of a person yet; use engine memory")
     if isinstance(data, str | os.PathLike):
         lines = schema.form is None and Path(data).suffix.lower() in FIMI
         if schema.form == "fimi" or lines:
@@ -202,9 +198,13 @@ def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
 
 def list_column_of(path: Path, schema: SetSchema) -> str | None:
     """The name of the column of lists in a Parquet file; None if it holds a long table."""
+    return list_column_among(f"{path.name!r}", column_types(path), schema)
+
+
+def list_column_among(where: str, types: Mapping[str, pl.DataType], schema: SetSchema) -> str | None:
+    """The same among columns of declared types."""
     import narwhals as nw
 
-    where, types = f"{path.name!r}", column_types(path)
     column = list_column(where, nw.from_native(pl.DataFrame(schema=types)).schema, schema)
     if column is not None:
         _check_columns(where, types, [column])
@@ -240,11 +240,14 @@ def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Set
         for listed, key in zip(keys, found, strict=True):
             listed.append(key.filter(known))
         codes.append(code[known.to_numpy()])
-    numbers = [_numbers(pl.concat(listed)) for listed in keys]
-    rows = numbers[0], np.concatenate(codes)
-    if who is not None:
-        rows = _bounded(numbers[1], *rows, schema)
+    rows = long_rows([pl.concat(listed) for listed in keys], np.concatenate(codes), schema)
     return SetForm(form="long", frame=frame, id=of, item=what), [rows]
+
+
+def long_rows(keys: Sequence[pl.Series], codes: Codes, schema: SetSchema) -> Sets:
+    """The rows of records, at most so many of each person; `keys` are their ids, and whose they are if that counts."""
+    numbers = [_numbers(key) for key in keys]
+    return (numbers[0], codes) if schema.person is None else _bounded(numbers[1], numbers[0], codes, schema)
 
 
 def as_long_table(schema: SetSchema) -> tuple[TableSchema, str, str]:
@@ -264,9 +267,7 @@ def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
     bits = schema.universe.size.bit_length()
     rows = np.unique((record.reshape(-1).astype(np.int64) << bits) | codes)
     record, codes = rows >> bits, (rows & ((1 << bits) - 1)).astype(np.int32)
-    content = np.zeros(len(both), dtype=np.uint64)
-    np.add.at(content, record, scramble(codes.astype(np.uint64) + np.uint64(1)))
-    used = within_bound(both[:, 0], [content], schema.max_records)[record]
+    used = sets_within_bound(both[:, 0], np.bincount(record, minlength=len(both)), codes, schema.max_records)[record]
     return record[used], codes[used]
 
 

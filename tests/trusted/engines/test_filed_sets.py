@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cantle
-from cantle.errors import DataError, EngineError, ParameterError
+from cantle.errors import DataError, EngineError
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
 from cantle.trusted.engines import filed_sets  # noqa: E402
-from cantle.trusted.engines.filed_sets import FiledSetEngine, SetFiles, _packs, sort_rows  # noqa: E402
+from cantle.trusted.engines.filed_sets import FiledSetEngine, SetFiles, _packs, _packs_of_persons, sort_rows  # noqa: E402
 from cantle.trusted.engines.sets import SetEngine  # noqa: E402
 from cantle.trusted.geometry.item_partitions import ItemTree  # noqa: E402
 from cantle.trusted.set_queries import HeadPatterns, ItemSupports, SetSizes  # noqa: E402
@@ -97,6 +97,41 @@ def test_a_record_may_have_rows_in_several_files(tmp_path: Path) -> None:
         cantle.publish(parts, SCHEMA, epsilon=20, engine="duckdb")
 
 
+PERSONS = SCHEMA | {"unit": {"person": "who", "max_records": 2}}
+
+
+def long_with_persons(folder: Path, form: str) -> Path:
+    """Persons have up to 20 baskets; ids repeat from person to person; some rows are of nobody."""
+    long = pl.DataFrame(rows(), schema=["id", "item"], orient="row")
+    who = pl.when(pl.col("id") % 50 == 1).then(None).otherwise((pl.col("id") ** 2) % 97)
+    long = long.with_columns(who.alias("who"), pl.col("id") % 211)
+    if form == "texts.parquet":
+        long = long.with_columns("p" + pl.col("who").cast(pl.String), pl.col("id").cast(pl.String))
+    path = folder / form
+    long.write_csv(path) if form.endswith("csv") else long.write_parquet(path, row_group_size=100)
+    return path
+
+
+@pytest.mark.parametrize("form", ["long.parquet", "texts.parquet", "long.csv"])
+def test_persons_are_bounded_alike(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filed_sets.duckdb, "BATCH", 300)
+    path = long_with_persons(tmp_path, form)
+    made = [
+        cantle.publish(path, PERSONS, epsilon=40, engine=engine, insecure_seed=2) for engine in ("memory", "duckdb")
+    ]
+    assert same(*made)
+    assert 60 < made[0].manifest.summary["records"] < 140  # 48 persons with two each
+
+
+def test_ids_of_a_person_that_do_not_arrive_sorted_are_noticed() -> None:
+    sorted_rows = pl.DataFrame({"who": [1, 1, 2, 2], "id": [1, 2, 1, 3], "item": [5, 5, 5, 5]}).to_arrow()
+    assert [lengths.tolist() for lengths, _ in _packs_of_persons([sorted_rows], 1)] == [[1], [1]]
+    for column in ("who", "id"):
+        mixed = sorted_rows.set_column(sorted_rows.column_names.index(column), column, [[2, 1, 2, 1]])
+        with pytest.raises(EngineError, match="did not sort"):
+            list(_packs_of_persons([mixed], 1))
+
+
 @settings(max_examples=25)
 @given(st.lists(st.sets(st.integers(0, 8), min_size=1), max_size=15), st.integers(1, 9))
 def test_it_counts_like_the_engine_in_memory(records: list[set[int]], batch: int) -> None:
@@ -165,9 +200,3 @@ def test_the_engine_shows_nothing_and_cannot_be_pickled() -> None:
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(engine)
     engine.close()
-
-
-def test_persons_need_memory(tmp_path: Path) -> None:
-    schema = SCHEMA | {"unit": {"person": "who", "max_records": 2}}
-    with pytest.raises(ParameterError, match="cannot bound the records of a person"):
-        cantle.publish(written(tmp_path, "long.csv"), schema, epsilon=1, engine="duckdb")

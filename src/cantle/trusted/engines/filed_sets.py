@@ -14,15 +14,16 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol
 
 import numpy as np
 
 from cantle._arrays import Bools, Codes
 from cantle.errors import EngineError, ParameterError, raise_alone
+from cantle.trusted.bounding.persons import sets_within_bound
 from cantle.trusted.engines import duckdb
 from cantle.trusted.engines.base import Chunk
 from cantle.trusted.engines.basket_counts import count_pairs
@@ -41,6 +42,21 @@ BATCH = 1 << 22
 
 Packed = tuple[Ints, Codes]
 """How many items each of some records has, and these items, ascending in each."""
+
+Count = Callable[[Ints, Codes], Ints]
+"""Counts of records given as ragged rows; it may be sent to other processes."""
+
+
+class SetParts(Protocol):
+    """Records kept elsewhere, in parts."""
+
+    def added(self, count: Count) -> Ints:
+        """The sum of what `count` gives for each part, given as ragged rows; 0 without a record."""
+
+    def everything(self) -> tuple[Ints, Codes]:
+        """All records as ragged rows."""
+
+    def close(self) -> object: ...
 
 
 class SetFiles:
@@ -69,6 +85,12 @@ class SetFiles:
         self._lengths = [np.concatenate(self._lengths)]
         return self
 
+    def added(self, count: Count) -> Ints:
+        return add_up(count(*rows) for rows in self.batches())
+
+    def everything(self) -> tuple[Ints, Codes]:
+        return self.starts, np.concatenate([np.zeros(0, np.int32), *(items for _, items in self.batches())])
+
     @property
     def starts(self) -> Ints:
         """Where each record begins, and the end."""
@@ -87,13 +109,15 @@ class SetFiles:
             first = last
 
 
-def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int) -> SetFiles:
+def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int, max_records: int | None = None) -> SetFiles:
     """Writes the records of a long table: tables of columns `id` and `item` (a code), the first of them may be empty.
 
-    `memory` limits the total, half of it for DuckDB's own buffers.
+    `memory` limits the total, half of it for DuckDB's own buffers. If `max_records` of each person are used, the
+    tables have a column `who` as well; a record is then what one person has under one id.
     """
     module, arrow = duckdb.load()
     folder = tempfile.mkdtemp(prefix="cantle-private-")
+    names = "id, item" if max_records is None else "who, id, item"
     try:
         base = duckdb.connect(module, Path(folder), memory)
         base.execute("SET preserve_insertion_order = true")  # what is sorted must arrive sorted
@@ -104,8 +128,9 @@ def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int) -> SetFiles:
                 base.execute("INSERT INTO pairs FROM batch" if made else "CREATE TABLE pairs AS FROM batch")
                 base.unregister("batch")
                 made = True
-            found = base.sql("SELECT id, item FROM pairs ORDER BY id, item").to_arrow_reader(duckdb.BATCH)
-            return files.write(_packs(arrow.Table.from_batches([batch]) for batch in found))
+            found = base.sql(f"SELECT {names} FROM pairs ORDER BY {names}").to_arrow_reader(duckdb.BATCH)
+            tables = (arrow.Table.from_batches([batch]) for batch in found)
+            return files.write(_packs(tables) if max_records is None else _packs_of_persons(tables, max_records))
         finally:
             base.close()
     except module.Error:
@@ -115,28 +140,50 @@ def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int) -> SetFiles:
 
 
 def _packs(sorted_rows: Iterable[Table]) -> Iterator[Packed]:
-    """Records of rows that are sorted by id and item, in batches that may end inside a record: its rows wait."""
+    """Records of rows that are sorted by id and item, in batches that may end inside a record."""
+    for table in _whole(sorted_rows, "id"):
+        yield _pack(_changes(table["id"]), table["item"])
+
+
+def _packs_of_persons(sorted_rows: Iterable[Table], max_records: int) -> Iterator[Packed]:
+    """The same for rows sorted by person, id and item: at most so many records of each person (Claim 40)."""
+    for table in _whole(sorted_rows, "who"):
+        new_person = _changes(table["who"])
+        new = new_person | _changes(table["id"])
+        _require_sorted(table["id"], new_person)
+        lengths, items = _pack(new, table["item"])
+        used = sets_within_bound(np.cumsum(new_person, dtype=np.int64)[new], lengths, items, max_records)
+        yield lengths[used], items[np.repeat(used, lengths)]
+
+
+def _whole(sorted_rows: Iterable[Table], name: str) -> Iterator[Table]:
+    """Sorted rows, never cut between rows of the same `name`: those of the last one wait for the next batch."""
     import pyarrow as pa
 
     held: Table | None = None
     for table in sorted_rows:
         table = table if held is None else pa.concat_tables([held, table])
-        _require_sorted(table["id"])
-        new = _changes(table["id"])
+        _require_sorted(table[name])
+        new = _changes(table[name])
         last = int(np.flatnonzero(new)[-1]) if len(new) else 0
         held = table.slice(last).combine_chunks()
         if last:
-            yield _pack(new[:last], table["item"].slice(0, last))
+            yield table.slice(0, last)
     if held is not None and held.num_rows:
-        yield _pack(_changes(held["id"]), held["item"])
+        yield held
 
 
-def _require_sorted(ids: ChunkedArray) -> None:
-    """Stops if rows do not arrive by id: a record in two pieces would count as two records, and break every bound."""
+def _require_sorted(keys: ChunkedArray, new: Bools | None = None) -> None:
+    """Stops if rows do not arrive by key: a record in two pieces would count as two records, and break every bound.
+
+    Where `new` is true, anything may follow.
+    """
     import pyarrow.compute as pc
 
-    if len(ids) > 1 and not pc.all(pc.less_equal(ids.slice(0, len(ids) - 1), ids.slice(1))).as_py():
-        raise EngineError("DuckDB did not sort the rows; use engine memory, and report this")
+    if len(keys) > 1:
+        rises = pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1)).to_numpy(zero_copy_only=False)
+        if not (rises if new is None else rises | new[1:]).all():
+            raise EngineError("DuckDB did not sort the rows; use engine memory, and report this")
 
 
 def _changes(ids: Array | ChunkedArray) -> Bools:
@@ -158,12 +205,12 @@ def _pack(new: Bools, items: ChunkedArray) -> Packed:
 
 
 class FiledSetEngine:
-    """Counts over records in files; nothing is cut unless partitions are asked for."""
+    """Counts over records in files or on workers; nothing is cut unless partitions are asked for."""
 
     kind: ClassVar[str] = "sets"
     keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
 
-    def __init__(self, files: SetFiles, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
+    def __init__(self, files: SetParts, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
         self._files, self._tree, self._most, self.compiled = files, tree.copy(), most, compiled
@@ -188,7 +235,7 @@ class FiledSetEngine:
         """Files keep all records until the engine is closed."""
 
     def count_all(self, workload: SetWorkload) -> Ints:
-        return self._sum(count_sets(workload, *rows) for rows in self._files.batches())
+        return self._files.added(lambda starts, items: count_sets(workload, starts, items))
 
     @property
     def domain(self) -> ItemTree:
@@ -200,19 +247,25 @@ class FiledSetEngine:
 
     def tally(self, positions: Ints, key: Key | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if self._inner is None and isinstance(key, SetSizes | ItemSupports | HeadPatterns):
-            counted = (count_key(key, *rows, self._tree.size, compiled=self.compiled) for rows in self._files.batches())
-            nothing = count_key(key, np.zeros(1, np.int64), np.zeros(0, np.int32), self._tree.size)
-            yield 0, 1, (nothing + self._sum(counted)).reshape(1, -1)
+            size, compiled = self._tree.size, self.compiled
+            nothing = count_key(key, np.zeros(1, np.int64), np.zeros(0, np.int32), size)
+            found = self._files.added(lambda starts, items: count_key(key, starts, items, size, compiled=compiled))
+            yield 0, 1, (nothing + found).reshape(1, -1)
         else:
             yield from self._in_memory().tally(positions, key)
 
     def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
         if self._inner is not None:
             return self._inner.pairs(items, most)
-        counts = np.zeros(len(items) * (len(items) - 1) // 2, dtype=np.int64)
-        for rows in self._files.batches():
-            cells, parts = count_pairs(*rows, self._tree.size, np.array(items), most, compiled=self.compiled)
-            counts[cells] += parts
+        size, compiled, number = self._tree.size, self.compiled, len(items) * (len(items) - 1) // 2
+
+        def count(starts: Ints, codes: Codes) -> Ints:
+            counts = np.zeros(number, dtype=np.int64)
+            at, parts = count_pairs(starts, codes, size, np.array(items), most, compiled=compiled)
+            counts[at] = parts
+            return counts
+
+        counts = self._files.added(count)
         cells = np.flatnonzero(counts)
         return cells, counts[cells]
 
@@ -229,17 +282,16 @@ class FiledSetEngine:
     def _in_memory(self) -> SetEngine:
         """The engine in memory, over all records."""
         if self._inner is None:
-            items = np.concatenate([np.zeros(0, np.int32), *(items for _, items in self._files.batches())])
-            self._inner = SetEngine(
-                self._files.starts, items, tree=self._tree, most=self._tree.size, compiled=self.compiled
-            )
+            rows = self._files.everything()
+            self._inner = SetEngine(*rows, tree=self._tree, most=self._tree.size, compiled=self.compiled)
             if self._most < self._tree.size:
                 self._inner.shorten(self._most)
         return self._inner
 
-    @staticmethod
-    def _sum(counts: Iterable[Ints]) -> Ints:
-        total: Ints = np.zeros(1, dtype=np.int64)
-        for some in counts:
-            total = total + some
-        return total
+
+def add_up(counts: Iterable[Ints]) -> Ints:
+    """The sum of counts, 0 where there are none."""
+    total: Ints = np.zeros(1, dtype=np.int64)
+    for some in counts:
+        total = total + some
+    return total
