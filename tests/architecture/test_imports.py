@@ -131,6 +131,8 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.engines.filed_sets": {"pyarrow"},
         "trusted.engines.spark": {"pyspark"},
         "trusted.engines.spark.cluster": {"pyspark", "py4j", "pyarrow"},
+        "trusted.engines.spark.sets": {"polars", "pyarrow", "pyspark"},
+        "trusted.engines.spark.tree": {"pyspark"},
         "trusted.engines.spark.workers": {"polars", "pyarrow"},
         "trusted.engines.database": {"ibis", "pyarrow"},
         "trusted.ledger.postgres": {"psycopg"},

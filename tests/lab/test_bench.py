@@ -62,9 +62,9 @@ def test_the_forecast_of_four_times_the_records() -> None:
     parts = (made.opening, made.counting, made.deciding, made.drawing)
     assert parts == pytest.approx((0.2 + 3.2, 0.001 * 4000 * 6, 0.5 + 0.005 * 400, 1 + 4))
     assert made.core_seconds == pytest.approx(34.9)
-    # 4 workers: 3 send all 400 cells each; 400 workers hold 10 records each, of 2 attributes on 6 levels
+    # 4 workers: 3 send all 400 cells each; 400 workers hold 10 records each, of 2 attributes on 6 levels, in a tree
     assert made.adding(4) == pytest.approx(3 * 400 * 0.01)
-    assert made.adding(400) == pytest.approx(399 * 10 * 2 * 6 * 0.01)
+    assert made.adding(400) == pytest.approx((7 * 10 * 2 * 6 + 7 * 400 + 6 * 400) * 0.01)  # of 400, 50 and 7 places
     assert made.adding(1) == 0
     assert made.hours(4) == pytest.approx((27.4 / 4 + 2.5 + 12) / 3600)
     assert made.bytes_per_level(4) == 16 * 60 * 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ import cantle
 from cantle.data.engine_choice import EngineChoice
 from cantle.errors import CantleError, MissingExtra
 from cantle.trusted.engines import spark as module
-from cantle.trusted.engines.spark import SparkEngine
-from cantle.trusted.keys import Sizes
+from cantle.trusted.engines.spark import SparkEngine, tree
+from cantle.trusted.keys import OneWays, Sizes
 from tests.laws.strategies import Table, tables
 from tests.release.people import SCHEMA, people
 from tests.trusted.engines.awkward import awkward
@@ -48,6 +49,7 @@ def opened(cluster: Cluster, table: Table, folder: Path) -> SparkEngine:
 @pytest.mark.parametrize("asked", [walk, grids], ids=["walk", "grids"])
 def test_it_counts_like_the_others(asked: Any, spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ALL_CELLS", 90)  # several jobs a question
+    monkeypatch.setattr(tree, "MOST", 2)  # the counts of three partitions are added up in a tree
 
     @settings(max_examples=3)
     @given(data=st.data())
@@ -197,3 +199,49 @@ def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(MissingExtra, match="Java 17.*JAVA_HOME"):
         EngineChoice.of("spark", None, None)
+
+
+@pytest.mark.slow
+def test_the_drivers_work_does_not_grow_with_the_partitions(
+    spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four workers, 64 partitions: what reaches the driver, and its core-seconds, with and without the tree."""
+    from pyspark import RDD
+
+    more = [spark.add_worker(), spark.add_worker()]
+    spark.await_workers(4)
+    dice, received, collect = np.random.default_rng(1), list[int](), RDD.collect
+    pl.DataFrame({f"c{a}": dice.integers(0, 2**12, 400_000) for a in range(3)}).write_parquet(
+        tmp_path / "codes.parquet"
+    )
+    frame = spark.session.read.parquet(str(tmp_path / "codes.parquet")).repartition(64)
+
+    def encode(batch: Any) -> Any:
+        return [batch[f"c{a}"].to_numpy() for a in range(3)], np.zeros(len(batch), np.uint8)
+
+    def counted(parts: Any) -> Any:
+        found = collect(parts)
+        received.append(len(pickle.dumps(found)))
+        return found
+
+    monkeypatch.setattr(RDD, "collect", counted)
+    engine = SparkEngine(frame, encode, sizes=(2**12,) * 3, class_count=1)
+    key, root, shown, exact = OneWays((0, 1, 2), (2**12,) * 3, 1), np.zeros(1, np.int64), {}, []
+    for most in (10**6, 10**6, tree.MOST):  # the first time also reads the records
+        monkeypatch.setattr(tree, "MOST", most)
+        received.clear()
+        start = time.process_time()
+        exact.append(np.concatenate([counts for _, _, counts in engine.tally(root, key)], axis=1))
+        shown[most] = sum(received), time.process_time() - start
+    engine.close()
+    for one in more:
+        spark.kill(one)
+    spark.await_workers(2)
+    assert np.array_equal(exact[1], exact[2])
+    assert exact[2].sum() == 3 * 400_000
+    with capsys.disabled():
+        print(
+            f"\ndriver, 4 workers, 64 partitions (bytes received, core-seconds): flat {shown[10**6]}, tree {shown[8]}"
+        )
+    assert shown[8][0] < shown[10**6][0] / 4
+    assert shown[8][1] < shown[10**6][1]

@@ -6,8 +6,10 @@ one or if noise made the line fall). With n records, w workers and n0 records in
     levels    L = L0 + log2(n / n0) if the method deepens with the data, up to its public limit; otherwise L0
     cells     g = the factor by which cells of counts and draws grow: 2 ** (L - L0), or n / n0 up to a limit, or 1
     workers   n * open + L * n * (count and move, per level) core-seconds, shared evenly by w, plus fixed costs
-    driver    g * cells * (noise and choices, per cell) + (w - 1) * E * add, in one process, where E is the number of
-              entries a worker sends in all: g * cells, but at most one per attribute, level and record it holds
+    driver    g * cells * (noise and choices, per cell), in one process
+    adding up (8 - 1) * E_j * add on each level j of a tree of workers, the driver last: log8(w) levels, one after the
+              other. E_j is the number of entries that one place sends in all: g * cells, but at most one per
+              attribute, level and record of the 8 ** j workers below
     records   n * (draw and save), in one process
 
 A worker sends 16 bytes per entry (place and count). The model leaves out skew, stragglers, latency, spilling to disk,
@@ -26,6 +28,7 @@ from cantle.methods.diffgen import MOST_ROUNDS
 from cantle.methods.diffpart import PRESETS, DiffPartSettings
 from cantle.methods.rps import DEEPEST
 from cantle.methods.settings import read_settings
+from cantle.trusted.engines.spark.tree import MOST
 
 ENTRY = 16
 HOUR = 3600.0
@@ -160,13 +163,18 @@ class Forecast:
         return self.opening + self.counting + self.deciding + self.drawing
 
     def entries(self, workers: int) -> float:
-        """Partial counts that one worker sends over all levels."""
+        """Partial counts that one of so many workers, or places of the tree, sends over all levels."""
         held = self.records / workers * self.passes.attributes * self.levels
         return min(self.passes.cells * self.growth, held)
 
     def adding(self, workers: int) -> float:
-        """Core-seconds of the driver that adds up what all workers but one send."""
-        return (workers - 1) * self.entries(workers) * self.passes.add
+        """Seconds in which partial counts are added up, on one level of the tree of workers after the other."""
+        seconds, left = 0.0, workers
+        while left > 1:
+            together = min(left, MOST)
+            seconds += (together - 1) * self.entries(left) * self.passes.add
+            left = -(-left // together)
+        return seconds
 
     def hours(self, workers: int) -> float:
         """From the first byte to the noisy counts; drawing records is post-processing and comes after."""

@@ -50,7 +50,7 @@ def grown(rows: pl.DataFrame) -> Lines:
 def modelled(bench: Bench) -> Lines:
     """The model for large data from the two largest runs of each method and engine, if these were large enough."""
     head = ["method", "engine", "from", "records", "levels", "read+encode", "count+move", "noise+choose", "records out"]
-    lines = [[*head, *(f"h on {cores:,}" for cores in CORES), "driver adds", f"sent per level, 1 of {CORES[-1]:,}"]]
+    lines = [[*head, *(f"h on {cores:,}" for cores in CORES), "adding up s", f"sent per level, 1 of {CORES[-1]:,}"]]
     for row, smaller in largest(bench.rows.filter(pl.col("records") >= LEAST)):
         for number in RECORDS:
             made = forecast(row["method"], Passes.of(row, smaller, bench.add), number)

@@ -230,6 +230,12 @@ def _merge(tables: Sequence[Ints], part: Sparse) -> None:
         counts[at] += more
 
 
+def add_sparse(one: Sparse, two: Sparse) -> Sparse:
+    """The counts of two parts together."""
+    made = (merged([mine, other]) for mine, other in zip(one, two, strict=True))
+    return [(at.astype(np.uint32), counts) for at, counts in made]
+
+
 def add_counts(counts: Ints, place: Ints) -> None:
     """Adds how often each place occurs; if places are few, without a pass over all counts."""
     if len(counts) <= 4 * len(place):
@@ -244,7 +250,7 @@ def occupied(places: Sequence[Ints]) -> tuple[Ints, Ints]:
     return merged([np.unique(place, return_counts=True) for place in places])
 
 
-def merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+def merged(parts: Sequence[tuple[Codes, Codes]]) -> tuple[Ints, Ints]:
     """The occupied places of several parts, merged."""
     nothing = np.zeros(0, dtype=np.int64)
     place = np.concatenate([nothing, *(part[0] for part in parts)])

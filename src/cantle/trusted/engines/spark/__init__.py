@@ -1,9 +1,10 @@
 """The Spark engine: workers count, the driver adds up. Needs the extra `spark` (PySpark 4) and Java.
 
 Each partition holds its records as words with the number of each record's region (cantle.trusted.engines.packing),
-cached on the workers. A question is one job: every worker runs the kernel on its partitions and sends partial counts. A
-split sends only the rules of the last level and makes a new cached set of parts. When a worker is lost, Spark rebuilds
-its parts from the source and the rules of all levels, so the source must give the same records when it is read again.
+cached on the workers. A question is one job: every worker runs the kernel on its partitions, workers add up partial
+counts in a tree (tree.py), and the driver adds the last few. A split sends only the rules of the last level and makes a
+new cached set of parts. When a worker is lost, Spark rebuilds its parts from the source and the rules of all levels, so
+the source must give the same records when it is read again.
 An engine adds no noise: the driver's curator adds it to the sums.
 
 What Spark caches or spills on its workers is private; whoever can enter its folders can read codes (docs/engines.md).
@@ -19,8 +20,8 @@ import numpy as np
 
 from cantle.errors import EngineError
 from cantle.trusted.engines.base import Chunk, Tables
-from cantle.trusted.engines.packing import GridTally, Layout, Tally, merged, numbers
-from cantle.trusted.engines.spark import cluster, workers
+from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_sparse, merged, numbers
+from cantle.trusted.engines.spark import cluster, tree, workers
 from cantle.trusted.engines.spark.cluster import is_running, load, nothing_of, reading, select, session
 from cantle.trusted.engines.spark.workers import (
     Counts,
@@ -50,7 +51,7 @@ CHUNK_CELLS = 1 << 18
 """Cells of counts returned together, as in memory."""
 
 MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
-"""Most cells that a worker counts in one job, and that all partitions may send: at most half a gigabyte."""
+"""Most cells that a worker counts in one job, and that may reach one place together: at most half a gigabyte."""
 
 Asked = TypeVar("Asked")
 
@@ -75,7 +76,7 @@ class SparkEngine(Tables):
             self._context = self._session.sparkContext
             self._parts = _kept(self._opened(frame, records))
             partitions = self._parts.getNumPartitions()
-        self._cells = min(MOST_CELLS, ALL_CELLS // max(1, partitions))
+        self._cells = min(MOST_CELLS, ALL_CELLS // max(1, min(partitions, tree.MOST)))
         self._regions, self._older = 1, list["RDD[Part]"]()
         self._all: RDD[Part] | None = None
         self._grid: Grid | None = None
@@ -116,7 +117,7 @@ class SparkEngine(Tables):
 
     def count_all(self, workload: TableWorkload) -> Ints:
         assert self._all is not None
-        found = self._ask(self._all, workers.workload_counter, (self._layout, workload))
+        found = self._ask(self._all, workers.workload_counter, (self._layout, workload), np.add)
         return sum(found, np.zeros(workload.cells, np.int64))
 
     def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
@@ -131,7 +132,7 @@ class SparkEngine(Tables):
             end = min(start + most, len(positions))
             number = numbers(positions[start:end], self._regions)
             tally = Tally(self._layout, key, end - start, start)
-            for part in self._ask(self._parts, workers.counter, (self._layout, key, number, start)):
+            for part in self._ask(self._parts, workers.counter, (self._layout, key, number, start), add_sparse):
                 tally.merge(part)
             exact_counts = tally.table()
             for first in range(start, end, step):
@@ -148,10 +149,13 @@ class SparkEngine(Tables):
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
-            return merged(self._ask(self._parts, workers.lister, (self._layout, key)))
+            return merged(self._listed(key))
         if key.attribute not in self._known:  # asked again every round, and never changes
-            self._known[key.attribute] = merged(self._ask(self._parts, workers.lister, (self._layout, key)))
+            self._known[key.attribute] = merged(self._listed(key))
         return self._known[key.attribute]
+
+    def _listed(self, key: GridCells | CodeTable) -> list[Counts]:
+        return self._ask(self._parts, workers.lister, (self._layout, key), workers.add_listed)
 
     def place(self, grid: Grid) -> None:
         """Sets the grid of the next questions; grids are compared by their edges."""
@@ -163,12 +167,13 @@ class SparkEngine(Tables):
         assert self._grid is not None
         if self._counted is None:
             self._counted = GridTally(self._layout, self._grid)
-            for part in self._ask(self._parts, workers.grid_counter, (self._layout, self._grid)):
+            for part in self._ask(self._parts, workers.grid_counter, (self._layout, self._grid), add_sparse):
                 self._counted.merge(part)
         if self._counted.has(key.attribute):
             return self._counted.dense(key)
         counts = np.zeros(self._grid.cells * key.classes * key.width, dtype=np.int64)
-        for at, more in self._ask(self._parts, workers.binner, (self._layout, key, self._grid, len(counts))):
+        question = self._layout, key, self._grid, len(counts)
+        for at, more in self._ask(self._parts, workers.binner, question, workers.add_listed):
             counts[at] += more
         return counts.reshape(self._grid.cells, key.classes, key.width)
 
@@ -178,9 +183,9 @@ class SparkEngine(Tables):
         if isinstance(key, TableCounts) and key.subset is not None:
             number = max(1, self._parts.getNumPartitions())
             groups: RDD[Group] = self._parts.flatMap(workers.sorter(number)).groupByKey(number)
-            answers = self._ask(groups, workers.copy_counter, (self._layout, key))
+            answers = self._ask(groups, workers.copy_counter, (self._layout, key), workers.add_listed)
         else:
-            answers = self._ask(self._parts, workers.cell_counter, (self._layout, key))
+            answers = self._ask(self._parts, workers.cell_counter, (self._layout, key), workers.add_listed)
         counts = np.zeros(key.cells, dtype=np.int64)
         for at, more in answers:
             counts[at] += more
@@ -189,12 +194,16 @@ class SparkEngine(Tables):
     # ---- jobs ---------------------------------------------------------------------------------------------
 
     def _ask(
-        self, parts: RDD[Held], work: Callable[[Sent[Asked]], Work[Held, Result]], question: Asked
+        self,
+        parts: RDD[Held],
+        work: Callable[[Sent[Asked]], Work[Held, Result]],
+        question: Asked,
+        add: Callable[[Result, Result], Result],
     ) -> list[Result]:
-        """The answers of all partitions; the question is sent once per worker."""
+        """The answers of all partitions, added up until few are left; the question is sent once per worker."""
         with self._guarded():
             sent = self._context.broadcast(question)
-            answers = parts.mapPartitions(work(sent)).collect()
+            answers = tree.collected(parts.mapPartitions(work(sent)), add)
             sent.destroy()
             for old in self._older:  # the parts asked are all made now
                 old.unpersist()

@@ -11,7 +11,7 @@ import numpy as np
 
 from cantle._arrays import Codes, Ints, Words
 from cantle.trusted.bounding.persons import person_numbers, places, within_bound
-from cantle.trusted.engines.packing import GridTally, Layout, Sparse, Tally, add_bins, occupied, split_words
+from cantle.trusted.engines.packing import GridTally, Layout, Sparse, Tally, add_bins, merged, occupied, split_words
 from cantle.trusted.engines.table_counts import count_all_words, count_words, with_copies
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
@@ -71,7 +71,7 @@ def packer(encode: Encode, layout: Layout) -> Callable[[Iterator[RecordBatch]], 
     def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         for held in _blocks(layout.pack(*encode(batch)) for batch in batches):
             words = np.concatenate(held, axis=1)
-            yield _pickled((words, np.zeros(words.shape[1], dtype=np.uint32)))
+            yield pickled((words, np.zeros(words.shape[1], dtype=np.uint32)))
 
     return pack
 
@@ -88,7 +88,8 @@ def _blocks(packs: Iterable[Words]) -> Iterator[list[Words]]:
         yield held
 
 
-def _pickled(part: Part | WithPersons) -> RecordBatch:
+def pickled(part: object) -> RecordBatch:
+    """A part as an Arrow batch of one value."""
     import pyarrow
 
     return pyarrow.RecordBatch.from_arrays([pyarrow.array([pickle.dumps(part)], pyarrow.binary())], ["part"])
@@ -105,7 +106,7 @@ def person_packer(
     def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         for batch in batches:
             ids, columns, classes = encode(batch)
-            yield _pickled((ids, layout.pack(columns, classes)))
+            yield pickled((ids, layout.pack(columns, classes)))
 
     return pack
 
@@ -138,6 +139,11 @@ def bounder(layout: Layout, max_records: int) -> Work[tuple[int, Iterable[WithPe
 
 
 # ---- counts -------------------------------------------------------------------------------------------------------
+
+
+def add_listed(one: Counts, two: Counts) -> Counts:
+    """The occupied entries of two partitions together."""
+    return merged([one, two])
 
 
 def counter(question: Sent[tuple[Layout, Key, Ints, int]]) -> Work[Part, Sparse]:
