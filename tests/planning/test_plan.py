@@ -192,3 +192,17 @@ def test_large_epsilons_are_warned_about() -> None:
         warnings.simplefilter("error")
         cantle.publish(people(60), SCHEMA, epsilon=5, method="rps")
         cantle.publish(people(60), SCHEMA, epsilon=6, method="rps", insecure_seed=1)
+
+
+def test_a_wide_table_says_which_columns_are_grouped_and_which_are_too_fine() -> None:
+    amount = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99_999}}
+    code = {"type": "string", "categories": [f"k{k}" for k in range(60)]}
+    fields = [{"name": f"x{i}", **(amount if i % 2 else code)} for i in range(500)]
+    made = plan({"fields": fields}, epsilon=1, records=100_000).outline
+    assert made.method == "mosaic"
+    (grouped,) = [text for text in made.remarks if "grouped" in text]
+    assert grouped.startswith("250 of 500 columns are grouped into about ")
+    assert "x1, x3, x5, x7, x9, x11, x13, x15 and 242 more" in grouped
+    assert [text.split(":")[0] for text in made.too_fine] == [f"x{i}" for i in range(0, 500, 2)]
+    few = plan({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}, epsilon=1, records=100)
+    assert not any("grouped" in text for text in few.outline.remarks)

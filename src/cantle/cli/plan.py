@@ -23,6 +23,10 @@ Records = Annotated[
 ]
 
 
+NAMED = 8
+"""Columns that are too fine and are named."""
+
+
 def plan_command(
     schema: Annotated[
         Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
@@ -132,7 +136,10 @@ def _part(part: Part, epsilon: float) -> tuple[str, ...]:
 
 def _show_remarks(plans: Sequence[Plan]) -> None:
     for one in plans:
-        found = [*(f"too fine: {text}" for text in one.outline.too_fine), *one.outline.remarks]
+        fine = [f"too fine: {text}" for text in one.outline.too_fine]
+        if len(fine) > NAMED:
+            fine[NAMED:] = [f"{len(fine) - NAMED} more columns are too fine (all of them: --json)"]
+        found = [*fine, *one.outline.remarks]
         if found:
             print(f"\nWith epsilon {one.epsilon:g}:", *(f"* {text}" for text in found), sep="\n")
 

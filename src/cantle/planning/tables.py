@@ -20,6 +20,8 @@ SMOOTHED = 0.6
 """How much of the noise is left in the cells of wide columns of numbers, most of which hold few records: their counts
 are made non-negative and drawn towards each other. Like CUT, it was chosen on Adult, bank and the demo."""
 
+NAMED = 8
+"""Grouped columns that are named."""
 
 CUT = 1.4
 """How much larger errors of groups are whose ends cut wide cells."""
@@ -70,7 +72,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         cells=sum(cells) / len(cells),
         blur=1.0 if start.gate or not wide else CUT,
         too_fine=_fine(others, records, value_noise),
-        remarks=_mosaic_remarks(start, shares, len(columns)),
+        remarks=(*_grouped(others, cells), *_mosaic_remarks(start, shares, len(columns))),
         **_cost("mosaic", records, len(columns), shares.count),
     )
 
@@ -133,6 +135,19 @@ def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, .
     """Categories and short grids keep every value; wide columns of numbers are put into ranges anyway."""
     narrow = [column for column in columns if not column.wide]
     return tuple(text for column in narrow for text in too_fine(column.name, column.values, records, noise))
+
+
+def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
+    """Which columns are counted in ranges, not value by value."""
+    found = [(column, size) for column, size in zip(columns, cells, strict=True) if column.wide]
+    if not found:
+        return []
+    names = ", ".join(column.name for column, _ in found[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    sizes = [size for _, size in found]
+    many = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    ranges = f"{len(found)} of {len(columns)} columns are grouped into about {many} ranges each before they are counted"
+    return [f"{ranges}: {names}{more}"]
 
 
 def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> tuple[str, ...]:
