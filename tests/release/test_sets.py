@@ -328,7 +328,7 @@ def test_noise_that_asks_for_too_many_items_is_refused_in_words(
     schema: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With most seeds; with others it happens to ask for few, or none. A low bound keeps those cheap."""
-    monkeypatch.setattr(records, "MOST_DRAWN", 10_000)
+    monkeypatch.setattr(records, "MOST_ITEMS", 10_000)
     given: dict[str, Any] = {"epsilon": "0.000001", "method": "diffpart"} | settings
     said = []
     for seed in range(10):

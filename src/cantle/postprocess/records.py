@@ -40,8 +40,8 @@ LISTED = 1 << 16
 LARGE = 1 << 18
 """Records from which on a second thread repays being started."""
 
-MOST_DRAWN = 50_000_000
-"""Records (of sets: items) of one release that fit the memory of a usual machine."""
+MOST_DRAWN, MOST_ITEMS = 50_000_000, 150_000_000
+"""Records, and items of sets, of one release that fit the memory of a usual machine."""
 
 _ROWS = 1 << 14  # records written together by the kernel
 _MANY = 1 << 18  # and as frames
@@ -50,11 +50,17 @@ _FEW = 1 << 12  # whole numbers that are put into words one by one
 
 def require_drawable(number: float, what: str) -> None:
     """Refuses to draw more: with a very small epsilon the noise alone may ask for billions of records."""
-    if number > MOST_DRAWN:
+    most = MOST_ITEMS if what == "items" else MOST_DRAWN
+    if number > most:
         raise ParameterError(
-            f"the noisy counts ask for more than {MOST_DRAWN:,} {what}, the most that are drawn; if the data has less, "
+            f"the noisy counts ask for more than {most:,} {what}, the most that are drawn; if the data has less, "
             "raise epsilon"
         )
+
+
+def write_csv(frame: pl.DataFrame, path: Path) -> None:
+    """Writes what `csv_of` gives, without holding it as a text."""
+    frame.write_csv(path, null_value='""' if frame.width == 1 else None)
 
 
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LISTED = 1 << 16  # integers that are converted to text once
 _BLOCK = 1 << 13  # records written together: their arrays stay in the cache
+_MANY = 1 << 20  # records put into lists together
 
 
 def to_frame(starts: Ints, codes: NDArray[np.integer], universe: Universe) -> pl.DataFrame:
@@ -32,6 +33,11 @@ def to_frame(starts: Ints, codes: NDArray[np.integer], universe: Universe) -> pl
     """
     if len(starts) < 2:
         return pl.DataFrame({ITEMS: universe.labels(codes[:0]).implode().head(0)})
+    if len(starts) > _MANY + 1:  # in parts, because putting lists together needs several times their memory
+        firsts = range(0, len(starts) - 1, _MANY)
+        own = [starts[first : first + _MANY + 1] for first in firsts]
+        parts = [to_frame(span - span[0], codes[span[0] : span[-1]], universe) for span in own]
+        return pl.concat(parts, rechunk=False)
     sizes = np.diff(starts)
     if starts[0] == 0 and starts[-1] == len(codes) and sizes.all():
         # If no set is empty, grouping a sorted column takes a quarter of the time of cutting slices.
@@ -50,7 +56,9 @@ def to_long(frame: pl.DataFrame) -> pl.DataFrame:
     [(1, 'bread'), (1, 'milk'), (2, 'milk')]
     """
     numbered = frame.select(id=pl.int_range(1, pl.len() + 1, dtype=pl.Int64), item=pl.col(ITEMS))
-    return numbered.filter(pl.col("item").list.len() > 0).explode("item")
+    if numbered.select((pl.col("item").list.len().fill_null(0) == 0).any()).item():
+        numbered = numbered.filter(pl.col("item").list.len() > 0)
+    return numbered.explode("item")
 
 
 def give_back_sets(frame: pl.DataFrame, form: SetForm) -> NativeFrame:

@@ -52,7 +52,11 @@ def column_types(manifest: Manifest) -> dict[str, pl.DataType]:
 
 def write(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
     """FIMI lines, a long table (csv) or a column of lists (parquet)."""
-    frame, form = list_frame(frame, manifest), manifest.form
+    form = manifest.form
+    if data == "csv" and form["form"] == "long":  # it is one already, and there may be little room for another
+        write_plain(frame, path, data, manifest)
+        return
+    frame = list_frame(frame, manifest)
     if data == "fimi":
         write_fimi(frame, path)
     elif data == "csv":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cantle.postprocess.records import csv_of
+from cantle.postprocess.records import write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
 
@@ -30,7 +30,7 @@ def drawn_records(manifest: Manifest, noun: str, regions: str) -> str:
 def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
     """Writes a frame as CSV or Parquet."""
     if data == "csv":
-        path.write_text(csv_of(frame), encoding="utf-8", newline="")
+        write_csv(frame, path)
     else:
         frame.write_parquet(path, metadata={"cantle": manifest.guarantee})
 
