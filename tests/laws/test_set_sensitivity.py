@@ -32,12 +32,18 @@ QUERIES: list[tuple[Any, int]] = [
     (SetSizes((1,)), 1),
     (SetSizes((1, 2, 3, 4)), 1),
     (SetSizes((1, 3)), 1),
-    *((ItemSupports(ITEMS, most, strata), most * PARTS) for most in (1, 2, 3) for strata in (False, True)),
+    *(
+        (ItemSupports(ITEMS, most, strata, singles), most * PARTS)
+        for most in (1, 2, 3)
+        for strata in (False, True)
+        for singles in (False, True)
+    ),
     (HeadPatterns((2,)), 1),
     (HeadPatterns((0, 1, 3)), 1),
     (HeadPatterns((0, 1, 2, 3)), 1),
     *((PairSupports((0, 1, 2, 3), most), most * PARTS) for most in (1, 2, 3)),
     *((PairSupports((0, 1, 3), most), most * PARTS) for most in (1, 2, 3)),
+    *((PairSupports((0, 1, 3), most, doubles=True), most * PARTS) for most in (1, 2, 3)),
 ]
 
 
@@ -146,6 +152,20 @@ def test_a_cut_that_looks_at_other_records_is_caught(mutant: Callable[[Rows], np
 def test_parts_that_add_up_to_more_are_caught(monkeypatch: pytest.MonkeyPatch, parts: Any) -> None:
     monkeypatch.setattr(basket_counts, "item_parts", parts)
     assert worst(lambda rows: counted(ItemSupports(ITEMS, 2, False), rows)) > 2 * PARTS
+
+
+def test_records_of_one_or_two_items_that_count_twice_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`most` times apart, and once more among the other records."""
+    whole = basket_counts.count_items
+
+    def twice(starts: np.ndarray, items: np.ndarray, universe: int, most: int, *strata: bool) -> np.ndarray:
+        apart = whole(starts, items, universe, most, *strata)
+        return np.concatenate([apart[:universe], apart[universe:] + whole(starts, items, universe, most, False)])
+
+    starts, items = csr(((0,),))
+    assert np.abs(twice(starts, items, ITEMS, 2, False, True)).sum() > 2 * PARTS
+    monkeypatch.setattr("cantle.trusted.engines.sets.count_items", lambda *given, **_: twice(*given))
+    assert worst(lambda rows: counted(ItemSupports(ITEMS, 2, False, True), rows)) > 2 * PARTS
 
 
 def test_pairs_without_the_cap_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:

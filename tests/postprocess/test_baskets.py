@@ -103,6 +103,16 @@ def test_long_records_are_scaled_back():
     assert np.allclose(found.support, np.minimum(short + long * 5, 2000), rtol=0.02)
 
 
+def test_records_of_one_item_have_less_noise_where_they_are_counted_apart():
+    rng = public_dice(5)
+    single, other = np.linspace(0, 300, 60), np.linspace(900, 0, 60)
+    sizes = SizeModel(np.array([1, 3]), np.array([single.sum(), other.sum() / 3]), single.sum() + other.sum() / 3)
+    noisy = np.stack([3 * single, other]) + rng.laplace(0, 30.0, (2, 60))
+    found = fit_supports(noisy, 30.0, 3, sizes, singles=True)
+    assert np.abs(found.single - single).mean() < 15
+    assert np.allclose(found.support, found.single + found.short + found.long)
+
+
 # ---- plans ------------------------------------------------------------------------------------------------
 
 
@@ -236,7 +246,7 @@ def test_raking_meets_given_pairs_supports_and_sizes_on_the_pool():
     measured = exact_answers([kinds[k] for k in rng.integers(len(kinds), size=5000)], universe, 3)
     model = synthesis.first_model(measured)
     made = make_pool(measured.head, measured.sizes, model, measured.items.support, 20_000, public_dice(1))
-    pairs, (items, _, sizes) = synthesis.features_of(made, measured)
+    [pairs], (items, _, sizes) = synthesis.features_of(made, measured)
     unraked = np.full(20_000, 5000 / 20_000)
     weights = synthesis.pool_weights(made, measured)
     off = np.abs(pairs.share_of_weight(weights) - pairs.target)
@@ -249,7 +259,7 @@ def test_raking_meets_given_pairs_supports_and_sizes_on_the_pool():
 def test_weights_stay_below_their_cap():
     features = rake.Features(np.array([0, 1]), np.zeros(1, np.int32), np.array([1e9]), np.ones(2), 1e-9, (0.25, 4.0))
     nothing = rake.Features(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.ones(2), 1.0, (0.25, 4.0))
-    assert rake.rake(np.ones(2), nothing, [features], 7.0).tolist() == [7.0, 1.0]
+    assert rake.rake(np.ones(2), [nothing], [features], 7.0).tolist() == [7.0, 1.0]
 
 
 def test_systematic_draws_take_whole_shares_and_never_a_weight_of_zero():

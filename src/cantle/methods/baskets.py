@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 from cantle.errors import ParameterError
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import Echo, echo, one_of, read_settings, setting
+from cantle.postprocess.baskets.pair_plan import PairPlan
 from cantle.postprocess.baskets.questions import (
     PAID,
     Answers,
@@ -125,15 +126,15 @@ class CuratorAsker:
     def set_sizes(self, edges: Ints, price: int) -> Noisy:
         return self._measure(SetSizes(tuple(edges.tolist())), price, "sizes")
 
-    def item_supports(self, most: int, strata: bool, price: int) -> Noisy:
-        return self._measure(ItemSupports(self.curator.root().tree.size, most, strata), price, "items")
+    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
+        return self._measure(ItemSupports(self.curator.root().tree.size, most, strata, singles), price, "items")
 
     def head_patterns(self, items: Ints, price: int) -> Noisy:
         return self._measure(HeadPatterns(tuple(items.tolist())), price, "head")
 
-    def pair_supports(self, items: Ints, most: int, price: int, at_least: int, always: Ints) -> NoisyCells:
-        query = PairSupports(tuple(items.tolist()), most, always)
-        return self.curator.measure(self.curator.root(), query, price, at_least=at_least, why=PAID["pairs"])
+    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
+        query = PairSupports(tuple(plan.items.tolist()), plan.most, plan.always, plan.doubles)
+        return self.curator.measure(self.curator.root(), query, price, at_least=plan.at_least, why=PAID["pairs"])
 
     def _measure(self, query: SetSizes | ItemSupports | HeadPatterns, price: int, question: str) -> Noisy:
         return self.curator.measure(self.curator.root(), query, price, why=PAID[question])

@@ -3,7 +3,7 @@
 Groups have one row per noisy number, question by question: `items` are those it is about (none for sizes and for
 records without a head item), `size` is the smallest size of a bin (0 elsewhere). `noisy` counts in units of 1 / `parts`
 of a record; `estimate` is a number of records: those of a size or pattern, or those that hold the item or the pair. The
-estimates of an item's short and long records add up to its support.
+estimates of an item in records of one item, short and long records add up to its support, and so do those of a pair.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.postprocess.baskets.given_pairs import GivenPairs
 from cantle.postprocess.baskets.item_supports import ItemSupports
-from cantle.postprocess.baskets.pair_plan import pair_places
+from cantle.postprocess.baskets.pair_plan import PairPlan
 from cantle.postprocess.baskets.pool import HeadModel
 from cantle.postprocess.baskets.questions import Answers
 from cantle.postprocess.baskets.set_sizes import SizeModel
@@ -32,9 +31,17 @@ from cantle.trusted.geometry.set_parts import PARTS
 if TYPE_CHECKING:
     import polars as pl
 
-SHORT, LONG = "items, short records", "items, long records"
-"""Item supports where they are counted in two strata; else the question is called `items`."""
+SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
+OTHER = "items, other records"
+DOUBLES = "pairs, records of two items"
 _DIGITS = 3  # of estimates: further ones may vary with the machine
+
+
+def item_questions(strata: bool, singles: bool) -> tuple[str, ...]:
+    """What item supports are called, stratum by stratum."""
+    if not singles:
+        return (SHORT, LONG) if strata else ("items",)
+    return (SINGLE, SHORT, LONG) if strata else (SINGLE, OTHER)
 
 
 def basket_results(
@@ -69,7 +76,7 @@ def summary_of(answers: Answers, records: int) -> dict[str, int]:
         "paired_items": asked,
         "pairs_per_record": 0 if plan is None else plan.most,
         "pairs": asked * (asked - 1) // 2,
-        "pairs_given": 0 if given is None else len(given.cells),
+        "pairs_given": 0 if plan is None or given is None else len(np.unique(given.cells % plan.pairs)),
         "pairs_always_given": 0 if plan is None else len(plan.always),
         "at_least": 0 if plan is None else plan.at_least,
     }
@@ -82,8 +89,8 @@ def basket_groups(universe: Universe, answers: Answers, measured: Measured, path
     blocks = [_sizes(answers, measured.sizes), *_items(answers, measured.items)]
     if answers.head is not None:
         blocks.append(_head(answers, answers.head, measured.head))
-    if answers.pairs is not None:
-        blocks.append(_pairs(answers.pairs, measured.pairs, measured.items.support))
+    if answers.pairs is not None and answers.pair_plan is not None:
+        blocks += _pairs(answers.pairs, answers.pair_plan, measured)
     return pl.concat([block.frame(universe, path) for block in blocks])
 
 
@@ -133,11 +140,15 @@ def _items(answers: Answers, items: ItemSupports) -> list[_Block]:
     one_each = np.arange(universe + 1), np.arange(universe, dtype=np.int32)
     nothing = np.zeros(universe, np.int64)
     rows = answers.items.value.reshape(-1, universe)
-    long = np.minimum(items.long * items.enlarge, items.support)
-    kinds = [(SHORT, items.support - long), (LONG, long)] if len(rows) == 2 else [("items", items.support)]
+    plan, single = answers.item_plan, np.zeros(universe) if items.single is None else items.single
+    long = np.minimum(items.long * items.enlarge, items.support) if plan.strata else np.zeros(universe)
+    short = np.maximum(items.support - single - long, 0.0)
+    estimates = [one for one, kept in ((single, plan.singles), (short, True), (long, plan.strata)) if kept]
     return [
-        _Block(name, answers.items, value, 0, *one_each, nothing, PARTS, estimate)
-        for (name, estimate), value in zip(kinds, rows, strict=True)
+        _Block(
+            name, answers.items, value, 0, *one_each, nothing, PARTS * (plan.most if name == SINGLE else 1), estimate
+        )
+        for name, estimate, value in zip(item_questions(plan.strata, plan.singles), estimates, rows, strict=True)
     ]
 
 
@@ -149,9 +160,16 @@ def _head(answers: Answers, noisy: Noisy, head: HeadModel) -> _Block:
     return _Block("head", noisy, value, 1, starts, items[places].astype(np.int32), np.zeros_like(value), 1, estimate)
 
 
-def _pairs(noisy: NoisyCells, pairs: GivenPairs, support: Floats) -> _Block:
-    low, high = pair_places(noisy.cells)
-    codes = np.stack([pairs.items[low], pairs.items[high]], axis=1).reshape(-1).astype(np.int32)
-    starts = 2 * np.arange(len(noisy.cells) + 1)
-    estimate = np.minimum(np.maximum(pairs.noisy, 0.0) * pairs.enlarge, support[codes].reshape(-1, 2).min(axis=1))
-    return _Block("pairs", noisy, noisy.value, 0, starts, codes, np.zeros_like(noisy.value), PARTS, estimate)
+def _pairs(noisy: NoisyCells, plan: PairPlan, measured: Measured) -> list[_Block]:
+    pairs, support = measured.pairs, measured.items.support
+    strata = [("pairs", np.stack(pairs.item_codes(), axis=1), pairs.noisy * pairs.enlarge, PARTS)]
+    if pairs.doubles is not None:
+        strata.insert(0, (DOUBLES, pairs.doubles.items, pairs.doubles.noisy, PARTS * plan.most))
+    made, first = [], 0
+    for name, codes, records, parts in strata:
+        value = noisy.value[first : first + len(codes)]
+        first += len(codes)
+        starts, flat = 2 * np.arange(len(codes) + 1), codes.reshape(-1).astype(np.int32)
+        estimate = np.minimum(np.maximum(records, 0.0), support[codes].min(axis=1))
+        made.append(_Block(name, noisy, value, 0, starts, flat, np.zeros_like(value), parts, estimate))
+    return made

@@ -15,11 +15,11 @@ import numpy as np
 from cantle import _fast
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import WHY
-from cantle.postprocess.baskets.pair_plan import pair_cells
+from cantle.postprocess.baskets.pair_plan import PairPlan, pair_cells
 from cantle.postprocess.baskets.questions import PAID, Answers, Terms, ask_all
 from cantle.postprocess.baskets.synthesis import KERNELS_FROM, Measured, synthesise
 from cantle.postprocess.counts import Dice, public_dice
-from cantle.postprocess.from_baskets import LONG, SHORT, basket_frame, basket_groups, summary_of
+from cantle.postprocess.from_baskets import DOUBLES, basket_frame, basket_groups, item_questions, summary_of
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.load import set_schema_of, universe_of
@@ -61,26 +61,33 @@ class Released:
     def set_sizes(self, edges: Ints, price: int) -> Noisy:
         return self._dense("sizes", ("sizes",), len(edges), price, 1)
 
-    def item_supports(self, most: int, strata: bool, price: int) -> Noisy:
-        names, size = (SHORT, LONG) if strata else ("items",), self._universe.size
+    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
+        names, size = item_questions(strata, singles), self._universe.size
         return self._dense("items", names, size * len(names), price, most * PARTS)
 
     def head_patterns(self, items: Ints, price: int) -> Noisy:
         return self._dense("head", ("head",), 1 << len(items), price, 1)
 
-    def pair_supports(self, items: Ints, most: int, price: int, at_least: int, always: Ints) -> NoisyCells:
-        den = self._pay("pairs", price, most * PARTS)
-        rows = self._rows(("pairs",))
-        value, codes = rows["noisy"].to_numpy(), self._universe.encode(rows["items"].explode(empty_as_null=False))
-        place = np.searchsorted(items, codes.astype(np.int64))
-        if len(codes) != 2 * len(rows) or not np.array_equal(np.append(items, -1)[place], codes):
+    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
+        den = self._pay("pairs", price, plan.most * PARTS)
+        strata = [self._pairs(name, plan) for name in ((DOUBLES, "pairs") if plan.doubles else ("pairs",))]
+        cells = np.concatenate([cells + stratum * plan.pairs for stratum, (cells, _) in enumerate(strata)])
+        value = np.concatenate([value for _, value in strata])
+        if not np.isin(plan.always, cells).all() or (value[~np.isin(cells, plan.always)] < plan.at_least).any():
+            raise VerifyError("a pair below the threshold is listed, or one that is always given is not")
+        return NoisyCells(np.zeros_like(cells), cells, value, np.array([price]), den, np.array([plan.at_least]))
+
+    def _pairs(self, name: str, plan: PairPlan) -> tuple[Ints, Ints]:
+        """The cells of one stratum of pairs, and their noisy values."""
+        rows = self._rows((name,))
+        codes = self._universe.encode(rows["items"].explode(empty_as_null=False))
+        place = np.searchsorted(plan.items, codes.astype(np.int64))
+        if len(codes) != 2 * len(rows) or not np.array_equal(np.append(plan.items, -1)[place], codes):
             raise VerifyError("a pair is not one of the items that were paired")
         cells = pair_cells(place[::2], place[1::2])
         if not (np.diff(cells) > 0).all() or not (place[::2] < place[1::2]).all():
             raise VerifyError("the pairs are not in order, each listed once")
-        if not np.isin(always, cells).all() or (value[~np.isin(cells, always)] < at_least).any():
-            raise VerifyError("a pair below the threshold is listed, or one that is always given is not")
-        return NoisyCells(np.zeros_like(cells), cells, value, np.array([price]), den, np.array([at_least]))
+        return cells, rows["noisy"].to_numpy()
 
     def _dense(self, question: str, names: tuple[str, ...], number: int, price: int, sensitivity: int) -> Noisy:
         den = self._pay(question, price, sensitivity)

@@ -15,7 +15,7 @@ import numpy as np
 
 from cantle._arrays import Codes, Floats, Ints
 from cantle.postprocess.counts import variance
-from cantle.postprocess.from_baskets import LONG, SHORT
+from cantle.postprocess.from_baskets import SINGLE
 from cantle.postprocess.group_frames import column_of, leaves_from
 from cantle.release.estimates import Noise
 from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, universe_of
@@ -171,12 +171,13 @@ def _size_noise(groups: pl.DataFrame, codes: CodeSet) -> Noise:
 def _item_noise(release: Release, code: int) -> Noise:
     """The noise of an item's count in records; records are cut to some items, and counts enlarged to make up for it."""
     groups, item = release.groups, universe_of(release.manifest).label(code)
-    rows = groups.filter(groups["question"].is_in([SHORT, LONG, "items"]))
+    rows = groups.filter(groups["question"].str.starts_with("items"))
+    cut = rows.filter(rows["question"] != SINGLE)
+    total = float((cut["noisy"] / cut["parts"]).sum())
+    enlarged = max(1.0, float(cut["estimate"].sum()) / total) if total > 0 else 1.0
     mine = rows.filter(rows["items"].list.first() == item)
-    total = float((rows["noisy"] / rows["parts"]).sum())
-    enlarged = max(1.0, float(rows["estimate"].sum()) / total) if total > 0 else 1.0
-    spread, parts = _variances(mine), mine["parts"].to_numpy()
-    return sum_of(Noise.of(float(v), enlarged / float(p)) for v, p in zip(spread, parts, strict=True))
+    factor = np.where(mine["question"] == SINGLE, 1.0, enlarged) / mine["parts"].to_numpy()
+    return sum_of(Noise.of(float(v), float(f)) for v, f in zip(_variances(mine), factor, strict=True))
 
 
 # ------------------------------------------------------------------------------------------------------ degrees

@@ -275,7 +275,7 @@ def _basket_lines(release: Release, most: int = 20) -> Iterator[str]:
     """Estimated numbers of records that hold the most popular items and pairs."""
     import polars as pl
 
-    held = release.groups.filter(pl.col("question").str.starts_with("items") | (pl.col("question") == "pairs"))
+    held = release.groups.filter(pl.col("question").str.contains("^(items|pairs)"))
     sums = held.group_by("items", maintain_order=True).agg(pl.col("estimate").sum())
     for row in sums.sort("estimate", descending=True, maintain_order=True).head(most).iter_rows(named=True):
         yield f"{', '.join(map(str, row['items']))}: {round(row['estimate']):,}"

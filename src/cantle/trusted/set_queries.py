@@ -77,23 +77,26 @@ class SetSizes:
 class ItemSupports:
     """Parts of records by item, for all `items` of the universe: of t items each counts floor(PARTS min(1, most / t)).
 
-    With `strata` the first cells are of records of at most `most` items, as many more of longer ones.
+    With `strata` the first cells are of records of at most `most` items, as many more of longer ones. With `singles`
+    other cells come before these: of records of one item, which count there alone, and `most` times.
 
     Claim 51. Sensitivity most * PARTS per record: a record of t <= most items adds PARTS to each of t cells, a longer
-    one floor(PARTS most / t) to each of t cells, which is t floor(PARTS most / t) <= PARTS most. Its size alone says in
-    which stratum, so strata cost nothing.
+    one floor(PARTS most / t) to each of t cells, which is t floor(PARTS most / t) <= PARTS most; with `singles` one of
+    a single item adds PARTS most to one cell. Its size alone says in which stratum, so strata cost nothing.
     """
 
     items: int
     most: int
     strata: bool
+    singles: bool = False
 
     @property
     def cells(self) -> int:
-        return self.items * (2 if self.strata else 1)
+        return self.items * (1 + self.strata + self.singles)
 
     def fits(self, nodes: Partitions, domain: object) -> bool:
-        plain = type(self.items) is int and _is_count(self.most) and type(self.strata) is bool
+        plain = type(self.items) is int and _is_count(self.most)
+        plain = plain and type(self.strata) is bool and type(self.singles) is bool
         return plain and _is_whole(nodes, domain) and isinstance(domain, ItemTree) and self.items == domain.size
 
     @property
@@ -137,9 +140,12 @@ class PairSupports:
 
     Of a record with c pairs of listed items each counts floor(PARTS min(1, most / c)); one with more than
     LONGEST_PAIRED listed items counts none. `always` lists cells that are given whatever their noisy value (Claim 54).
+    With `doubles` as many cells come before these: of records of two items, both listed, which count there alone, and
+    `most` times.
 
     Claim 53. Sensitivity most * PARTS per record over all cells: each record adds floor(PARTS min(1, most / c)) to each
-    of c cells, or nothing, and c floor(PARTS min(1, most / c)) <= PARTS most. The list is public.
+    of c cells, or nothing, and c floor(PARTS min(1, most / c)) <= PARTS most; with `doubles` one of two items adds at
+    most PARTS most to one cell. The list is public.
     """
 
     kind: ClassVar[str] = "sets"
@@ -148,13 +154,16 @@ class PairSupports:
     items: tuple[int, ...]
     most: int
     always: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    doubles: bool = False
 
     @property
     def cells(self) -> int:
-        return len(self.items) * (len(self.items) - 1) // 2
+        return len(self.items) * (len(self.items) - 1) // 2 * (1 + self.doubles)
 
     def fits(self, nodes: Partitions, domain: object) -> bool:
         if not _is_whole(nodes, domain) or not isinstance(domain, ItemTree) or not _is_count(self.most):
+            return False
+        if type(self.doubles) is not bool:
             return False
         listed = _are_rising(self.items, 0, domain.size) and 2 <= len(self.items) <= MOST_TOP
         if not listed or not is_int64_array(self.always, np.size(self.always)):
@@ -169,7 +178,7 @@ class PairSupports:
         return np.arange(len(nodes))
 
     def occupied(self, engine: SetsEngine, positions: Ints, nodes: Partitions) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
-        exact_cells, exact_counts = engine.pairs(self.items, self.most)
+        exact_cells, exact_counts = engine.pairs(self.items, self.most, self.doubles)
         return np.array([0, len(exact_cells)]), exact_cells, exact_counts
 
     def sensitivity(self, unit: Unit) -> int:

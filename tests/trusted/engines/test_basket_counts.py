@@ -78,11 +78,23 @@ def test_kernels_count_what_the_plain_forms_count(longest):
     top = np.arange(0, universe, 2)
     answers = []
     for compiled in (False, True):
-        cells, parts = basket_counts.count_pairs(starts, items, universe, top, 5, compiled=compiled)
-        answers.append((basket_counts.count_items(starts, items, universe, 3, True, compiled=compiled), cells, parts))
+        cells, parts = basket_counts.count_pairs(starts, items, universe, top, 5, True, compiled=compiled)
+        counts = basket_counts.count_items(starts, items, universe, 3, True, True, compiled=compiled)
+        answers.append((counts, cells, parts))
     for plain, kernel in zip(*answers, strict=True):
         assert np.array_equal(plain, kernel)
         assert plain.dtype == kernel.dtype
+
+
+def test_records_of_one_and_of_two_items_count_apart_and_often():
+    starts, items = ragged([[1], [1], [0, 1], [0, 1, 2], [0, 2]])
+    single, other = basket_counts.count_items(starts, items, 3, 2, False, True).reshape(2, 3) / PARTS
+    assert single.tolist() == [0, 4, 0]
+    assert np.allclose(other, [2 + 2 / 3, 1 + 2 / 3, 1 + 2 / 3])
+    cells, parts = basket_counts.count_pairs(starts, items, 3, np.arange(3), 2, True)
+    assert dict(zip(cells.tolist(), (parts / PARTS).tolist(), strict=True)) == {
+        0: 2, 1: 2, 3: 2 / 3, 4: 2 / 3, 5: 2 / 3
+    }  # fmt: skip
 
 
 def test_no_records_are_counted_as_nothing():

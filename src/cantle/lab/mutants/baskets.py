@@ -19,13 +19,17 @@ from cantle.trusted.geometry.boxes import Ints
 def _cut_by_popularity(_original: object) -> Callable[..., Ints]:
     """Long records count with the items that most records have, not with parts of all of theirs."""
 
-    def count_items(starts: Ints, items: Ints, universe: int, most: int, strata: bool, **_: object) -> Ints:
+    def count_items(
+        starts: Ints, items: Ints, universe: int, most: int, strata: bool, singles: bool, **_: object
+    ) -> Ints:
         held = np.bincount(items, minlength=universe)
-        counts = np.zeros(2 * universe, dtype=np.int64)
+        counts = np.zeros(3 * universe, dtype=np.int64)
         for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             mine = sorted(items[first:last].tolist(), key=lambda item: (-held[item], item))[:most]
-            counts[np.array(mine) + universe * (last - first > most)] += set_parts.PARTS
-        return counts if strata else counts[:universe] + counts[universe:]
+            stratum = 2 if last - first > most else int(last - first > 1)
+            times = most if singles and stratum == 0 else 1
+            counts[np.array(mine) + universe * stratum] += times * set_parts.PARTS
+        return basket_counts.merge_strata(counts, strata, singles)
 
     return count_items
 

@@ -16,12 +16,22 @@ _BLOCK = 1 << 20  # pairs listed at once by the plain form
 
 
 @dataclass(frozen=True, eq=False)
+class Doubles:
+    """Noisy numbers of records that hold two items and no other: `items` (pairs, 2), the smaller code first."""
+
+    items: Ints
+    noisy: Floats
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
 class GivenPairs:
     """Noisy numbers of records that hold two of `items` (ascending codes), counted with at most `most` pairs per
     record.
 
     `cell` numbers a pair of places in `items` (`pair_plan.pair_cells`), ascending; `noise` is the scale of the noise
-    and `enlarge` how many pairs stand for one that was counted.
+    and `enlarge` how many pairs stand for one that was counted. If records of two items were counted apart, they are
+    not counted here, but in `doubles`.
     """
 
     items: Ints
@@ -30,6 +40,7 @@ class GivenPairs:
     most: int
     noise: float
     enlarge: float
+    doubles: Doubles | None = None
 
     @staticmethod
     def none() -> GivenPairs:
@@ -40,7 +51,12 @@ class GivenPairs:
     @staticmethod
     def of(plan: PairPlan, cell: Ints, noisy: Floats, noise: float) -> GivenPairs:
         """The answer to a plan."""
-        return GivenPairs(plan.items, cell, noisy, plan.most, noise, plan.scale)
+        if not plan.doubles:
+            return GivenPairs(plan.items, cell, noisy, plan.most, noise, plan.scale)
+        two = int(np.searchsorted(cell, plan.pairs))
+        items = np.stack([plan.items[place] for place in pair_places(cell[:two])], axis=1)
+        doubles = Doubles(items, noisy[:two] / plan.most, noise / plan.most)
+        return GivenPairs(plan.items, cell[two:] - plan.pairs, noisy[two:], plan.most, noise, plan.scale, doubles)
 
     def item_codes(self) -> tuple[Ints, Ints]:
         """The two items of each pair, the smaller first."""
@@ -64,9 +80,26 @@ def find_pairs(pool: Pool, pairs: GivenPairs, universe: int, *, compiled: bool =
     if not len(pairs.cell):
         nothing = np.zeros(1, np.int64)
         return PairRows(nothing, np.zeros(0, np.int32), np.zeros(len(pool.starts) - 1, np.int64))
-    if compiled:
-        return _compiled_pairs(pool, pairs, place_of)
-    return plain_pairs(pool, pairs, place_of)
+    found = _compiled_pairs(pool, pairs, place_of) if compiled else plain_pairs(pool, pairs, place_of)
+    return found if pairs.doubles is None else _without_doubles(found, np.diff(pool.starts))
+
+
+def _without_doubles(found: PairRows, size: Ints) -> PairRows:
+    """The same, of records of more than two items."""
+    longer = size[found.rows] > 2
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(longer)])
+    return PairRows(before[found.starts], found.rows[longer], found.top)
+
+
+def find_doubles(pool: Pool, doubles: Doubles, universe: int) -> tuple[Codes, Codes]:
+    """(pair, record) for the records of a pool that hold one of these pairs and no other item."""
+    rows = np.flatnonzero(np.diff(pool.starts) == 2)
+    first = pool.items[pool.starts[rows]].astype(np.int64)
+    keys, mine = doubles.items @ np.array([universe, 1]), first * universe + pool.items[pool.starts[rows] + 1]
+    order = np.argsort(keys, kind="stable")
+    place = np.searchsorted(keys[order], mine)
+    known = np.append(keys[order], -1)[place] == mine
+    return order[place[known]].astype(np.int32), rows[known].astype(np.int32)
 
 
 def plain_pairs(pool: Pool, pairs: GivenPairs, place_of: Codes) -> PairRows:

@@ -27,7 +27,8 @@ class ItemSupports:
 
     `short` and `long` are in the scale of measurement: long records count with `most` of their items. `support`
     estimates how many records hold each item; `enlarge` is how many long records stand for one that counts. `scale` is
-    that of the noise (sensitivity over epsilon).
+    that of the noise (sensitivity over epsilon). `single` is how many records hold this item alone, if they were
+    counted apart: then their noise is `most` times smaller, and `short` leaves them out.
     """
 
     short: Floats
@@ -36,24 +37,30 @@ class ItemSupports:
     most: int
     scale: float
     enlarge: float = 1.0
+    single: Floats | None = None
 
 
 def fit_supports(
-    noisy: Floats, scale: float, most: int, sizes: SizeModel, departments: Ints | None = None
+    noisy: Floats, scale: float, most: int, sizes: SizeModel, departments: Ints | None = None, *, singles: bool = False
 ) -> ItemSupports:
-    """Supports behind noisy counts, one row per stratum (short and long records, or one row of both)."""
+    """Supports behind noisy counts, one row per stratum (short and long records, or one row of both); with `singles`
+    the first row is of records of one item, counted `most` times."""
+    counted, single = sizes.counted(most), None
+    if singles:
+        single = _shrink(noisy[0] / most, scale / most, 1, sizes.of(1), departments)
+        noisy, counted = noisy[1:], max(counted - sizes.of(1), 1.0)
     strata = len(noisy)
-    total = _shrink(noisy.sum(axis=0).astype(float), scale, strata, sizes.counted(most), departments)
+    total = _shrink(noisy.sum(axis=0).astype(float), scale, strata, counted, departments)
     long_records, long_items = sizes.longer(most)
-    share = long_records * most / sizes.counted(most)
+    share = long_records * most / counted
     long = share * total
     if strata == 2 and share > 0:
         spread = (_LONG_SPREAD * long) ** 2
         long = long + spread / (spread + 2 * scale**2) * (noisy[1] - long)
         long = np.clip(long, 0.0, total)
     enlarge = long_items / (long_records * most) if long_records > 0 else 1.0
-    support = np.minimum(total - long + long * enlarge, sizes.records)
-    return ItemSupports(total - long, long, support, most, scale, enlarge)
+    support = total - long + long * enlarge + (0.0 if single is None else single)
+    return ItemSupports(total - long, long, np.minimum(support, sizes.records), most, scale, enlarge, single)
 
 
 def _shrink(noisy: Floats, scale: float, strata: int, counted: float, departments: Ints | None) -> Floats:

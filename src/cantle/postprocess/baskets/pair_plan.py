@@ -29,8 +29,11 @@ RICH = 50_000.0
 _MOST_COUNTED = 16  # items of a record that count, at most
 _COVER_MIN = 0.5
 _LONG_MIN = 0.02  # share of the counted occurrences from which on long records are a stratum of their own
+_SINGLES_MIN = 0.01  # share of the records from which on those of one item are a stratum of their own
+_DOUBLES_MIN = 0.05  # likewise for those of two items
 _HEAD_FROM, _HEAD_MOST = 0.1, 10  # share of records that holds a head item; how many head items at most
 _KEPT_ITEMS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3000)
+_REACH = 0.75  # of the support of the least frequent paired item, which the threshold must not exceed
 _FEWEST_PAIRS = 3
 _MOST_PAIRS = (15.0, 45.0)  # most pairs of a record that count; in between, one per 100,000 / 15 records times epsilon
 _USUAL = (0.7, 0.95)  # quantile of the sizes whose pairs all count, for few and for many records times epsilon
@@ -40,17 +43,20 @@ _LONGEST = 256  # sizes are taken as at most this long when pairs are planned
 
 @dataclass(frozen=True)
 class ItemPlan:
-    """How item supports are asked: `most` items per record, long records apart if `strata`, at this share."""
+    """How item supports are asked: `most` items per record, long records apart if `strata`, those of one item apart if
+    `singles`, at this share."""
 
     most: int
     share: Fraction
     strata: bool
+    singles: bool
     pairs: bool
 
 
 @dataclass(frozen=True, eq=False)
 class PairPlan:
-    """Which pairs are asked: those of `items` (ascending), `most` per record, given from `at_least` parts on.
+    """Which pairs are asked: those of `items` (ascending), `most` per record, given from `at_least` parts on; records
+    of two items are counted apart if `doubles`.
 
     `always` lists cells that are given whatever their noisy value, as numbers of pairs (`pair_cells`); `scale` is how
     many pairs of top items stand for one that counts.
@@ -61,6 +67,12 @@ class PairPlan:
     scale: float
     at_least: int
     always: Ints
+    doubles: bool
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of items there are: half of the cells if there are doubles."""
+        return len(self.items) * (len(self.items) - 1) // 2
 
 
 def plan_items(sizes: SizeModel, universe: int, epsilon: float, accuracy: Fraction, pairs: bool) -> ItemPlan:
@@ -80,7 +92,8 @@ def plan_items(sizes: SizeModel, universe: int, epsilon: float, accuracy: Fracti
         if loss < best_loss:
             best, best_loss = most, loss
     strata_pay = _long_share(sizes, best) >= _LONG_MIN
-    return ItemPlan(best, _items_share(best, strength, rest, pairs), strata_pay, pairs)
+    singles_pay = best > 1 and sizes.of(1) >= _SINGLES_MIN * sizes.records
+    return ItemPlan(best, _items_share(best, strength, rest, pairs), strata_pay, singles_pay, pairs)
 
 
 def _long_share(sizes: SizeModel, most: int) -> float:
@@ -123,13 +136,17 @@ def plan_pairs(support: Floats, sizes: SizeModel, epsilon: float, pairs_epsilon:
     for kept in sorted({min(kept, len(support)) for kept in _KEPT_ITEMS}):
         most, scale = _cap(sizes, float(share[kept - 1]), usual, highest)
         threshold = most / pairs_epsilon * max(1.0, float(np.log1p(kept * (kept - 1) / 80)))
-        if chosen is None or 0.75 * falling[kept - 1] >= threshold * scale:
+        if chosen is None or _REACH * falling[kept - 1] >= threshold * scale:
             chosen = kept, most, scale, threshold
     assert chosen is not None
     kept, most, scale, threshold = chosen
     items = np.sort(order[:kept])
     always = _expected(support[items], sizes, threshold * scale)
-    return PairPlan(items, most, scale, max(1, int(threshold * PARTS) + 1), always)
+    at_least = max(1, int(threshold * PARTS) + 1)
+    if sizes.of(2) < _DOUBLES_MIN * sizes.records:
+        return PairPlan(items, most, scale, at_least, always, doubles=False)
+    scale = _enlarged(_thinned(sizes.without(2), float(share[kept - 1])), most)
+    return PairPlan(items, most, scale, at_least, always + kept * (kept - 1) // 2, doubles=True)
 
 
 def _cap(sizes: SizeModel, share: float, usual: float, highest: int) -> tuple[int, float]:
@@ -138,12 +155,18 @@ def _cap(sizes: SizeModel, share: float, usual: float, highest: int) -> tuple[in
     most `highest` of them."""
     top = _thinned(sizes, share)
     number = np.arange(len(top))
-    pairs = number * (number - 1) / 2
     some = np.cumsum(top * (number >= 2))
     whole = int(np.searchsorted(some, usual * some[-1])) if some[-1] > 0 else 2
     most = int(np.clip(whole * (whole - 1) // 2, _FEWEST_PAIRS, highest))
+    return most, _enlarged(top, most)
+
+
+def _enlarged(top: Floats, most: int) -> float:
+    """How many pairs there are for one that counts, in so many records of 0, 1, 2, ... top items."""
+    number = np.arange(len(top))
+    pairs = number * (number - 1) / 2
     counted = float(top @ np.minimum(pairs, most))
-    return most, float(top @ pairs) / counted if counted > 0 else 1.0
+    return float(top @ pairs) / counted if counted > 0 else 1.0
 
 
 def _thinned(sizes: SizeModel, share: float) -> Floats:

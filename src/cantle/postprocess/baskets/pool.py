@@ -45,9 +45,14 @@ class HeadModel:
 
 @dataclass(frozen=True, eq=False)
 class WalkModel:
-    """What a walk follows: weights of first items, of partners (ragged by item, all that are given), of any item."""
+    """What a walk follows: weights of first items, of partners (ragged by item, all that are given), of any item.
+    `single` weighs the items of records of one item. `doubles` (pairs, 2) are the items of records of two, of which
+    there are `doubled` of each pair; other records of two items are walked."""
 
     first: Floats
+    single: Floats
+    doubles: Ints
+    doubled: Floats
     starts: Ints
     partner: Ints
     weight: Floats
@@ -66,7 +71,7 @@ class Pool:
 
 
 def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floats, number: int, dice: Dice) -> Pool:
-    """So many records. The order is by pattern, then by size: a systematic draw keeps both."""
+    """So many records. The order is by pattern, by size, then by first item: a systematic draw keeps all three."""
     cell, mask = _patterns(head, support / sizes.records, number, dice, bool((model.first > 0).any()))
     held = _popcount(mask)
     size = _sizes(held, sizes, float(support[head.items].sum() / max(support.sum(), 1e-300)), model, dice)
@@ -78,9 +83,19 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
         rows = np.flatnonzero(mask >> place & 1)
         items[starts[rows] + _popcount(mask[rows] & ((1 << place) - 1))] = item
     alone = np.flatnonzero(held == 0)
-    items[starts[alone]] = _systematic(model.first, len(alone), dice)[dice.permutation(len(alone))]
+    for rows, weight in ((alone[size[alone] == 1], model.single), (alone[size[alone] > 1], model.first)):
+        drawn = _systematic(weight, len(rows), dice)[dice.permutation(len(rows))]
+        items[starts[rows]] = drawn[np.lexsort((drawn, size[rows], cell[rows]))]
+    filled = np.maximum(held, 1)
+    if len(model.doubles):
+        two = alone[size[alone] == 2]
+        others = max(0.0, len(two) / number * sizes.records - float(model.doubled.sum()))
+        drawn = _systematic(np.append(model.doubled, others), len(two), dice)
+        rows, pairs = two[drawn < len(model.doubles)], model.doubles[drawn[drawn < len(model.doubles)]]
+        items[starts[rows]], items[starts[rows] + 1] = pairs.T
+        filled[rows] = 2
     seed = int(dice.integers(1 << 62))
-    length = _fill(starts, items, np.maximum(held, 1), model, seed, compiled=dice.compiled)
+    length = _fill(starts, items, filled, model, seed, compiled=dice.compiled)
     if (length != size).any():  # fewer items are left than the size wants
         keep = np.arange(len(items)) - np.repeat(starts[:-1], size) < np.repeat(length, size)
         starts, items = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)]), items[keep]

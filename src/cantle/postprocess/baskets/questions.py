@@ -61,16 +61,18 @@ class Asker(Protocol):
     def set_sizes(self, edges: Ints, price: int) -> Noisy:
         """(1, bins): records by size; bin b holds the sizes from edges[b] to below edges[b + 1]. Sensitivity k."""
 
-    def item_supports(self, most: int, strata: bool, price: int) -> Noisy:
+    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
         """(1, universe), or (1, 2 * universe) with strata (records of at most `most` items, then longer ones):
-        parts of records by item (`item_parts`). Sensitivity k * most * PARTS."""
+        parts of records by item (`item_parts`). With singles, `universe` more come first: of records of one item, which
+        count `most` times and nowhere else. Sensitivity k * most * PARTS."""
 
     def head_patterns(self, items: Ints, price: int) -> Noisy:
         """(1, 2^g): records by which of these g items they hold, bit j of the cell for items[j]. Sensitivity k."""
 
-    def pair_supports(self, items: Ints, most: int, price: int, at_least: int, always: Ints) -> NoisyCells:
-        """Pairs of these items by cell (`pair_cells`), ascending: noisy values from `at_least` on, and those of the
-        cells of `always` whatever they are; in parts (`pair_parts`). Sensitivity k * most * PARTS."""
+    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
+        """Pairs of the plan's items by cell (`pair_cells`), ascending: noisy values from `at_least` on, and those of
+        the cells of `always` whatever they are; in parts (`pair_parts`). With doubles, cells of records of two items
+        come first; these count `most` times and nowhere else. Sensitivity k * most * PARTS."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Me
     epsilon = whole / NANO / asker.max_records
     plan = plan_items(sizes, terms.universe, epsilon, accuracy, terms.pairs)
     price = _portion(whole, plan.share) if plan.pairs else asker.left
-    noisy_items = asker.item_supports(plan.most, plan.strata, price)
+    noisy_items = asker.item_supports(plan.most, plan.strata, plan.singles, price)
     items = _supports(noisy_items, plan, sizes, terms)
     head_items, noisy_head, head = _ask_head(asker, plan, items, sizes, _portion(whole, HEAD_SHARE))
     pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left))
@@ -158,8 +160,9 @@ def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Me
 
 
 def _supports(noisy: Noisy, plan: ItemPlan, sizes: SizeModel, terms: Terms) -> ItemSupports:
-    rows = noisy.value.reshape(1 + plan.strata, terms.universe) / PARTS
-    return fit_supports(rows, noise_scale(noisy) / PARTS, plan.most, sizes, terms.departments)
+    rows = noisy.value.reshape(1 + plan.strata + plan.singles, terms.universe) / PARTS
+    scale = noise_scale(noisy) / PARTS
+    return fit_supports(rows, scale, plan.most, sizes, terms.departments, singles=plan.singles)
 
 
 def _ask_head(
@@ -185,7 +188,7 @@ def _ask_pairs(
         return None, None, GivenPairs.none()
     epsilon, price = budget[0] / NANO / asker.max_records, budget[1]
     pair_plan = plan_pairs(items.support, sizes, epsilon, price / NANO / asker.max_records)
-    noisy = asker.pair_supports(pair_plan.items, pair_plan.most, price, pair_plan.at_least, pair_plan.always)
+    noisy = asker.pair_supports(pair_plan, price)
     noise = noise_scale(noisy) / PARTS
     return pair_plan, noisy, GivenPairs.of(pair_plan, noisy.cells, noisy.value / PARTS, noise)
 

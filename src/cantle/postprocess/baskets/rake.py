@@ -49,11 +49,13 @@ def postings(
     return starts, rows[np.argsort(feature, kind="stable")]
 
 
-def rake(weights: Floats, pairs: Features, others: list[Features], cap: float, *, compiled: bool = False) -> Floats:
+def rake(
+    weights: Floats, pairs: list[Features], others: list[Features], cap: float, *, compiled: bool = False
+) -> Floats:
     """The weights after all sweeps; none exceeds `cap`."""
     weights = weights.copy()
     for sweep in range(SWEEPS + LAST):
-        for features in [pairs, *others] if sweep < SWEEPS else others:
+        for features in [*pairs, *others] if sweep < SWEEPS else others:
             _sweep(weights, features, cap, compiled=compiled)
     return weights
 

@@ -48,6 +48,15 @@ class SizeModel:
         """The sum of all sizes."""
         return float(self.count @ self.size)
 
+    def of(self, size: int) -> float:
+        """How many records have this size."""
+        return float(self.count[self.size == size].sum())
+
+    def without(self, size: int) -> SizeModel:
+        """The records of all other sizes."""
+        other = self.size != size
+        return SizeModel(self.size[other], self.count[other], self.total - self.of(size))
+
     @property
     def ordered_pairs_per_item(self) -> float:
         """E[t (t - 1)] / E[t]: how many other items an occurrence has beside it."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cantle.postprocess.baskets.draw import draw_records
-from cantle.postprocess.baskets.given_pairs import GivenPairs, PairRows, find_pairs
+from cantle.postprocess.baskets.given_pairs import GivenPairs, PairRows, find_doubles, find_pairs
 from cantle.postprocess.baskets.item_supports import ItemSupports
 from cantle.postprocess.baskets.pool import Codes, HeadModel, Pool, WalkModel, make_pool
 from cantle.postprocess.baskets.rake import Features, postings, rake
@@ -72,11 +72,24 @@ def first_model(measured: Measured) -> WalkModel:
     usable = usable[np.lexsort((partner[usable], source[usable]))]
     source, partner, weight = source[usable], partner[usable], weight[usable]
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(source, minlength=universe))])
-    others = sizes.ordered_pairs_per_item * (1 - support[head].sum() / max(support.sum(), _EXACT))
-    follow = np.bincount(source, weight, universe) / np.maximum(support * others, _EXACT)
+    longer, single = support, measured.items.single
+    occurrences, ordered = sizes.occurrences, sizes.occurrences * sizes.ordered_pairs_per_item
+    if single is not None:
+        longer, occurrences = longer - single, occurrences - sizes.of(1)
+    doubles, doubled = np.zeros((0, 2), np.int64), np.zeros(0)
+    if pairs.doubles is not None:
+        doubles, doubled = pairs.doubles.items, np.maximum(pairs.doubles.noisy, 0.0)
+        longer = longer - np.bincount(doubles.reshape(-1), np.repeat(doubled, 2), universe)
+        occurrences, ordered = occurrences - 2 * float(doubled.sum()), ordered - 2 * float(doubled.sum())
+        walked = ~head[doubles].any(axis=1)
+        doubles, doubled = doubles[walked], doubled[walked]
+    longer = np.maximum(longer, 0.0)
+    others = max(ordered, 0.0) / max(occurrences, 1.0) * (1 - support[head].sum() / max(support.sum(), _EXACT))
+    follow = np.bincount(source, weight, universe) / np.maximum(longer * others, _EXACT)
     follow = np.minimum(follow, _MOST_FOLLOWED)
-    first = np.where(head, 0.0, np.maximum(support, _EXACT))
-    return WalkModel(first, starts, partner, weight, follow, first * (1 - follow), head)
+    first = np.where(head, 0.0, np.maximum(longer, _EXACT))
+    single = first if single is None or not single[~head].any() else np.where(head, 0.0, single)
+    return WalkModel(first, single, doubles, doubled, starts, partner, weight, follow, first * (1 - follow), head)
 
 
 def _calibrated(model: WalkModel, measured: Measured, number: int, dice: Dice) -> WalkModel:
@@ -123,7 +136,7 @@ def pool_weights(pool: Pool, measured: Measured, *, compiled: bool = False) -> F
     return rake(np.full(number, average), pairs, others, _HEAVIEST * average, compiled=compiled)
 
 
-def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tuple[Features, list[Features]]:
+def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tuple[list[Features], list[Features]]:
     """Given pairs; and item supports by stratum, head patterns, sizes."""
     rows = np.arange(len(pool.starts) - 1, dtype=np.int32)
     sizes = measured.sizes
@@ -134,7 +147,19 @@ def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tu
         Features(*postings(cell, rows, len(target), compiled=compiled), target, certain, _EXACT, (0.2, 5.0))
         for cell, target in ((pool.cell, head_target), (nearest, sizes.count))
     ]
-    return _pair_features(pool, measured, compiled), [_item_features(pool, measured.items, rows, compiled), *exact]
+    pairs = [_pair_features(pool, measured, compiled), *_double_features(pool, measured, compiled)]
+    return pairs, [*_item_features(pool, measured.items, rows, compiled), *exact]
+
+
+def _double_features(pool: Pool, measured: Measured, compiled: bool) -> list[Features]:
+    """Records of two items, pair by pair, if these were counted apart."""
+    doubles = measured.pairs.doubles
+    if doubles is None or not len(doubles.items):
+        return []
+    pair, rows = find_doubles(pool, doubles, len(measured.items.support))
+    found = postings(pair, rows, len(doubles.items), compiled=compiled)
+    certain = np.ones(len(pool.starts) - 1)
+    return [Features(*found, np.maximum(doubles.noisy, 0.0), certain, doubles.noise, (0.25, 4.0))]
 
 
 def _pair_features(pool: Pool, measured: Measured, compiled: bool) -> Features:
@@ -144,10 +169,17 @@ def _pair_features(pool: Pool, measured: Measured, compiled: bool) -> Features:
     return Features(found.starts, found.rows, np.maximum(pairs.noisy, 0.0), part, pairs.noise, (0.25, 4.0))
 
 
-def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool) -> Features:
+def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool) -> list[Features]:
+    """Items in short and long records, and in records of one item if these were counted apart."""
     size, universe = np.diff(pool.starts), len(items.support)
     stratum = np.repeat((size > items.most) * universe, size)
-    starts, holders = postings(pool.items + stratum, np.repeat(rows, size), 2 * universe, compiled=compiled)
+    feature, holders = pool.items + stratum, np.repeat(rows, size)
     part = item_parts(size, items.most) / PARTS
-    target = np.concatenate([items.short, items.long])
-    return Features(starts, holders, target, part, _ITEM_SMOOTH * items.scale, (0.25, 4.0))
+    target, smooth = np.concatenate([items.short, items.long]), _ITEM_SMOOTH * items.scale
+    made, apart = [], np.zeros(len(feature), np.bool_)
+    if items.single is not None:
+        apart = np.repeat(size == 1, size)
+        alone = postings(feature[apart], holders[apart], universe, compiled=compiled)
+        made.append(Features(*alone, items.single, part, smooth / items.most, (0.25, 4.0)))
+    others = postings(feature[~apart], holders[~apart], 2 * universe, compiled=compiled)
+    return [Features(*others, target, part, smooth, (0.25, 4.0)), *made]

@@ -151,7 +151,7 @@ class SetsEngine(SplitEngine, Protocol):
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
         """(starts, masks, counts): those of partition positions[i] from starts[i] to starts[i + 1], masks ascending."""
 
-    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
+    def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
         """Cells of pairs of these items that occur, ascending, and their parts (set_queries.PairSupports); only before
         the first split."""
 

@@ -31,28 +31,54 @@ def count_sizes(starts: Ints, edges: Ints) -> Ints:
     return counts
 
 
-def count_items(starts: Ints, items: Codes, universe: int, most: int, strata: bool, *, compiled: bool = False) -> Ints:
+def count_items(
+    starts: Ints,
+    items: Codes,
+    universe: int,
+    most: int,
+    strata: bool,
+    singles: bool = False,
+    *,
+    compiled: bool = False,
+) -> Ints:
     """Parts of records by item. With strata the first `universe` cells are of records of at most `most` items, the
-    others of longer ones.
+    others of longer ones; with singles those of records of one item come first, and such a record counts `most` times.
 
     >>> count_items(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, 1, True).tolist()
     [0, 0, 5040, 2520, 0, 2520]
+    >>> count_items(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, 2, False, True).tolist()
+    [0, 0, 10080, 5040, 0, 5040]
     """
-    counts = np.zeros(2 * universe, dtype=np.int64)
-    parts = item_parts(np.arange(int(np.diff(starts).max(initial=0)) + 1), most)
+    counts = np.zeros(3 * universe, dtype=np.int64)
+    parts = item_parts(np.arange(int(np.diff(starts).max(initial=1)) + 1), most)
+    if singles:
+        parts[1] = most * parts[1]
     if compiled:
         from cantle.trusted.engines import _basket_counts_kernels as kernels
 
         kernels.items(starts, items, parts, most, counts)
     else:
         plain_items(starts, items, parts, most, counts)
-    return counts if strata else counts[:universe] + counts[universe:]
+    return merge_strata(counts, strata, singles)
+
+
+def merge_strata(counts: Ints, strata: bool, singles: bool) -> Ints:
+    """Counts of records of one item, short and long ones, with those that are not wanted apart added up.
+
+    >>> merge_strata(np.array([1, 2, 30, 40, 500, 600]), True, False).tolist()
+    [31, 42, 500, 600]
+    """
+    single, short, long = counts.reshape(3, -1)
+    kept = [single, short] if singles else [single + short]
+    return np.concatenate([*kept, long] if strata else [*kept[:-1], kept[-1] + long])
 
 
 def plain_items(starts: Ints, items: Codes, parts: Ints, most: int, counts: Ints) -> None:
-    """Adds up both strata; `parts` are those of each size."""
+    """Adds up three strata: records of one item, of at most `most` items, longer ones; `parts` are those of each
+    size."""
     size = np.diff(starts)
-    cell = items + np.repeat((size > most) * (len(counts) // 2), size)
+    stratum = np.where(size > most, 2, np.where(size > 1, 1, 0))
+    cell = items + np.repeat(stratum * (len(counts) // 3), size)
     np.add.at(counts, cell, np.repeat(parts[size], size))
 
 
@@ -70,31 +96,39 @@ def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Int
 
 
 def count_pairs(
-    starts: Ints, items: Codes, universe: int, top: Ints, most: int, *, compiled: bool = False
+    starts: Ints, items: Codes, universe: int, top: Ints, most: int, doubles: bool = False, *, compiled: bool = False
 ) -> tuple[Ints, Ints]:
     """Cells of pairs of `top` items (ascending codes) that occur, ascending, and the parts of records that hold each.
 
-    The pair of places a < b in `top` is cell b (b - 1) / 2 + a.
+    The pair of places a < b in `top` is cell b (b - 1) / 2 + a. With doubles as many cells of records of two items
+    come first, and such a record counts `most` times.
 
     >>> count_pairs(np.array([0, 3]), np.array([0, 1, 3]), 4, np.array([0, 1, 3]), 1)
     (array([0, 1, 2]), array([1680, 1680, 1680]))
+    >>> count_pairs(np.array([0, 2, 5]), np.array([0, 3, 0, 2, 3]), 4, np.array([0, 3]), 2, True)
+    (array([0, 1]), array([10080,  5040]))
     """
     place_of = np.full(universe, -1, dtype=np.int32)
     place_of[top] = np.arange(len(top))
     parts = pair_parts(np.arange(LONGEST_PAIRED + 1), most)
-    counts = np.zeros(len(top) * (len(top) - 1) // 2, dtype=np.int64)
+    all_pairs = len(top) * (len(top) - 1) // 2
+    counts = np.zeros(2 * all_pairs, dtype=np.int64)
+    of_two = most * parts[2] if doubles else parts[2]
     if compiled:
         from cantle.trusted.engines import _basket_counts_kernels as kernels
 
-        kernels.pairs(starts, items, place_of, parts, counts)
+        kernels.pairs(starts, items, place_of, parts, of_two, counts)
     else:
-        plain_pairs(starts, items, place_of, parts, counts)
+        plain_pairs(starts, items, place_of, parts, of_two, counts)
+    if not doubles:
+        counts = counts[:all_pairs] + counts[all_pairs:]
     cells = np.flatnonzero(counts)
     return cells, counts[cells]
 
 
-def plain_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, counts: Ints) -> None:
-    """Adds up all cells, all records with equally many top items at once; `parts` are those of each such number."""
+def plain_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, of_two: int, counts: Ints) -> None:
+    """Adds up all cells, those of records of two items first, all records with equally many top items at once; `parts`
+    are those of each such number, `of_two` that of records of two items."""
     mine = place_of[items] >= 0
     owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[mine]
     places = place_of[items[mine]].astype(np.int64)
@@ -106,4 +140,6 @@ def plain_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, counts
         for rows in np.array_split(same, len(same) * len(low) // _BLOCK + 1):
             table = places[begins[rows][:, None] + np.arange(number)]
             second = table[:, high]
-            np.add.at(counts, second * (second - 1) // 2 + table[:, low], parts[number])
+            double = np.diff(starts)[rows, None] == 2
+            cell = second * (second - 1) // 2 + table[:, low] + np.where(double, 0, len(counts) // 2)
+            np.add.at(counts, cell, np.where(double, of_two, parts[number]))

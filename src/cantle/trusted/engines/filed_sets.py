@@ -254,14 +254,14 @@ class FiledSetEngine:
         else:
             yield from self._in_memory().tally(positions, key)
 
-    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
+    def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
         if self._inner is not None:
-            return self._inner.pairs(items, most)
-        size, compiled, number = self._tree.size, self.compiled, len(items) * (len(items) - 1) // 2
+            return self._inner.pairs(items, most, doubles)
+        size, compiled, number = self._tree.size, self.compiled, len(items) * (len(items) - 1) // 2 * (1 + doubles)
 
         def count(starts: Ints, codes: Codes) -> Ints:
             counts = np.zeros(number, dtype=np.int64)
-            at, parts = count_pairs(starts, codes, size, np.array(items), most, compiled=compiled)
+            at, parts = count_pairs(starts, codes, size, np.array(items), most, doubles, compiled=compiled)
             counts[at] = parts
             return counts
 

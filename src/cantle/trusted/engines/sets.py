@@ -99,8 +99,8 @@ class SetEngine:
         self._most, self._touched, self._placed = most, None, None
         self._parts = self.root()
 
-    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
-        return count_pairs(*self._rows, self._tree.size, np.array(items), most, compiled=self.compiled)
+    def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
+        return count_pairs(*self._rows, self._tree.size, np.array(items), most, doubles, compiled=self.compiled)
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
         _, cells = self._place(positions)
@@ -169,7 +169,7 @@ def count_key(
         case SetSizes():
             return count_sizes(starts, np.array(key.edges))
         case ItemSupports():
-            return count_items(starts, items, key.items, key.most, key.strata, compiled=compiled)
+            return count_items(starts, items, key.items, key.most, key.strata, key.singles, compiled=compiled)
         case HeadPatterns():
             return count_patterns(starts, items, size, np.array(key.items))
 
