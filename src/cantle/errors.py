@@ -87,6 +87,15 @@ class MissingExtra(CantleError):
     """An optional dependency is not installed."""
 
 
+def install_command(extra: str) -> str:
+    """How to install an extra. The package has no published name yet, so this works in the folder of its source.
+
+    >>> install_command("fast")
+    "pip install '.[fast]'"
+    """
+    return f"pip install '.[{extra}]'"
+
+
 def raise_alone(error: Exception) -> NoReturn:
     """Raises an error from an except block and leaves no trace of the exception that is being handled.
 

@@ -177,7 +177,7 @@ def test_missing_engines_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyP
     able, skipped = cases.available(["memory", "duckdb", "database"])
     assert able == ["memory"]
     assert [one.what for one in skipped] == ["engine duckdb", "engine database"]
-    assert "pip install 'cantle[duckdb]'" in skipped[0].why
+    assert "pip install '.[duckdb]'" in skipped[0].why
 
 
 def test_growth_keeps_to_the_kinds_that_can_grow() -> None:

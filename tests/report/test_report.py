@@ -220,7 +220,7 @@ def test_without_jinja2_the_command_names_the_extra(cantle: Cantle, monkeypatch:
     monkeypatch.setattr("cantle.report.page.installed", lambda: False)
     done = cantle("report", "out")
     assert done.code == 1
-    assert "pip install 'cantle[report]'" in done.err
+    assert "pip install '.[report]'" in done.err
 
 
 def test_an_error_that_came_out_below_zero_is_not_called_zero() -> None:

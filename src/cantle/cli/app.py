@@ -25,7 +25,7 @@ from cantle.cli.report import report_command, write_report
 from cantle.cli.schema import init_command, schema_command
 from cantle.cli.settings import settings_of
 from cantle.cli.studio import studio_command
-from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError, install_command
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -137,7 +137,7 @@ def _demo_report(release: Release, folder: Path) -> str:
     from cantle.report.page import installed, render
 
     if not installed():
-        return "it needs jinja2 (pip install 'cantle[report]')"
+        return f"it needs jinja2 ({install_command('report')})"
     target = folder / "report.html"
     write_report(target, render(release))
     return f"Open {target} in a browser to see the release."

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cantle.errors import MissingExtra, OutputError, ParameterError, raise_alone
+from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 
 
 def studio_command(
@@ -29,7 +29,7 @@ def studio_command(
     """
     missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
     if missing:
-        raise MissingExtra(f"the studio needs {' and '.join(missing)}; install it with: pip install 'cantle[studio]'")
+        raise MissingExtra(f"the studio needs {' and '.join(missing)}; {install_command('studio')}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from cantle.errors import DataError, MissingExtra, raise_alone
+from cantle.errors import DataError, MissingExtra, install_command, raise_alone
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
 from cantle.schema.spelling import BLANKS
 from cantle.schema.values import truth_words
@@ -34,7 +34,7 @@ def load_ibis() -> ModuleType:
         import ibis
     except ImportError:
         raise_alone(
-            MissingExtra("the database engine needs ibis, which is not installed; pip install 'cantle[database]'")
+            MissingExtra(f"the database engine needs ibis, which is not installed; {install_command('database')}")
         )
     return ibis
 

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle.errors import install_command
 from cantle.internal.comparison import Trained
 from cantle.postprocess.counts import public_dice
 from cantle.report.table_view import TableView
@@ -28,7 +29,7 @@ def train_and_test(schema: TableSchema, view: TableView, raw: Sequence[Codes]) -
     if not isinstance(target.scale, Labels) or target.size > _MOST_CLASSES:
         return None, "No classifier: the target has too many classes."
     if find_spec("sklearn") is None:
-        return None, "No classifier: scikit-learn is not installed (pip install 'cantle[papers]')."
+        return None, f"No classifier: scikit-learn is not installed ({install_command('papers')})."
     if min(len(raw[0]), view.records) < _FEWEST or len(view.attributes) < 2:
         return None, "No classifier: there are too few records or columns."
     place = [one.name for one in view.attributes].index(target.name)

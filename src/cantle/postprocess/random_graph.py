@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle.errors import MissingExtra, OutputError, ParameterError, raise_alone
+from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 
 Ints = npt.NDArray[np.int64]
 
@@ -101,7 +101,7 @@ def _igraph() -> ModuleType:
         return import_module("igraph")
     except ImportError:
         raise_alone(
-            MissingExtra("igraph is not installed and regenerating a graph needs it; pip install 'cantle[graph]'")
+            MissingExtra(f"igraph is not installed and regenerating a graph needs it; {install_command('graph')}")
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.errors import MissingExtra
+from cantle.errors import MissingExtra, install_command
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.data_file import as_polars
@@ -54,7 +54,7 @@ def render(
     facts, and `warning` says so on every page of such an edition.
     """
     if not installed():
-        raise MissingExtra("a report needs jinja2; install it with: pip install 'cantle[report]'")
+        raise MissingExtra(f"a report needs jinja2; install it with: {install_command('report')}")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))

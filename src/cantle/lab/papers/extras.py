@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from cantle.errors import MissingExtra, raise_alone
+from cantle.errors import MissingExtra, install_command, raise_alone
 
 
 def need(module: str) -> ModuleType:
@@ -15,7 +15,5 @@ def need(module: str) -> ModuleType:
     except ImportError:
         package = {"sklearn": "scikit-learn"}.get(module.split(".")[0], module.split(".")[0])
         raise_alone(
-            MissingExtra(
-                f"{package} is not installed and the papers' evaluation needs it; pip install 'cantle[papers]'"
-            )
+            MissingExtra(f"{package} is not installed and the papers' evaluation needs it; {install_command('papers')}")
         )

@@ -48,7 +48,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.errors import MissingExtra, ParameterError, raise_alone
+from cantle.errors import MissingExtra, ParameterError, install_command, raise_alone
 from cantle.trusted.bounding.graph_arrays import Ends, Graph
 from cantle.trusted.bounding.node_ids import Ints, pair_keys
 
@@ -133,7 +133,7 @@ def _compiled_scan() -> Callable[[Ends, int, int], tuple[Ints, Bools]]:
     try:
         from cantle.trusted.bounding._projection_kernel import scan
     except ImportError:
-        raise_alone(MissingExtra("the compiled scan needs numba; install cantle[fast]."))
+        raise_alone(MissingExtra(f"the compiled scan needs numba; {install_command('fast')}"))
     return scan
 
 

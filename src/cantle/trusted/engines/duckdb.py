@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from cantle._arrays import Codes
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone, replacing
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone, replacing
 from cantle.trusted.bounding.persons import marks
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
@@ -377,7 +377,7 @@ def load() -> tuple[ModuleType, ModuleType]:
     except ImportError:
         raise_alone(
             MissingExtra(
-                "the duckdb engine needs duckdb and pyarrow, which are not installed; pip install 'cantle[duckdb]'"
+                f"the duckdb engine needs duckdb and pyarrow, which are not installed; {install_command('duckdb')}"
             )
         )
     return duckdb, pyarrow

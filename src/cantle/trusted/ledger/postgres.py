@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from cantle.errors import LedgerError, MissingExtra, raise_alone, replacing
+from cantle.errors import LedgerError, MissingExtra, install_command, raise_alone, replacing
 from cantle.trusted.ledger.store import FORM, TABLES, Row, Sql, how_to_create
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class PostgresStore:
         except ImportError:
             raise_alone(
                 MissingExtra(
-                    "a ledger in PostgreSQL needs psycopg, which is not installed; pip install 'cantle[postgres]'"
+                    f"a ledger in PostgreSQL needs psycopg, which is not installed; {install_command('postgres')}"
                 )
             )
         try:

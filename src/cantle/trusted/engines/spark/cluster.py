@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, raise_alone, replacing
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone, replacing
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -42,7 +42,7 @@ def load() -> type[SparkSession]:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise_alone(MissingExtra("the spark engine needs PySpark, which is not installed; pip install 'cantle[spark]'"))
+        raise_alone(MissingExtra(f"the spark engine needs PySpark, which is not installed; {install_command('spark')}"))
     home = os.environ.get("JAVA_HOME")
     if not shutil.which("java", path=os.path.join(home, "bin") if home else None):
         raise MissingExtra("the spark engine needs Java 17 or later; install it, or correct JAVA_HOME")
