@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import BudgetExceeded, CantleError, ParameterError
 from cantle.trusted.budget import MOST, Budget, Unit, prices
+from tests.effort import examples
 
 TOTAL = 1000
 WRONG_PRICES = (
@@ -107,7 +108,7 @@ def ids_of(draw: st.DrawFn, model: Model) -> tuple[np.ndarray, bool]:
     return np.array(bad, dtype=np.int64), False
 
 
-@settings(max_examples=150)
+@examples(60)
 @given(st.data())
 def test_no_sequence_of_calls_makes_a_path_pay_more_than_epsilon(data) -> None:
     draw = data.draw

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
@@ -63,6 +63,7 @@ from cantle.trusted.scores import (
 )
 from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
 from cantle.trusted.stop_test import PrivTree
+from tests.effort import examples
 from tests.laws.hostile import (
     CLASSES,
     DATA,
@@ -85,7 +86,7 @@ from tests.laws.hostile import (
 from tests.laws.strategies import Table
 
 
-@settings(max_examples=400)
+@examples(160)
 @given(st.data())
 def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(data) -> None:
     game = Game(data.draw, DATA.engine(), Unit(data.draw(st.integers(1, 2))))
@@ -899,7 +900,7 @@ def any_kept(draw: st.DrawFn, nodes: Partitions) -> tuple[Any, bool]:
     return Kept(rows, masks), good
 
 
-@settings(max_examples=150)
+@examples(60)
 @given(st.data())
 def test_no_hostile_method_over_sets_makes_a_path_lose_more_than_epsilon(data) -> None:
     draw = data.draw

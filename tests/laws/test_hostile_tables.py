@@ -7,11 +7,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from cantle.trusted.budget import Unit
+from tests.effort import examples
 from tests.laws.hostile_tables import RECORDS, TABLE_MOVES, TableGame
 from tests.laws.tables_of_cells import engine_of
 
 
-@settings(max_examples=300)
+@examples(120)
 @given(st.data())
 def test_no_hostile_method_for_tables_of_columns_makes_a_path_lose_more_than_epsilon(data) -> None:
     game = TableGame(data.draw, engine_of(RECORDS), Unit(data.draw(st.integers(1, 2))))

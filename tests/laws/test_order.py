@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle._open import open_data
@@ -22,6 +22,7 @@ from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import Unit
 from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.noise import Seeded
+from tests.effort import examples
 from tests.laws.strategies import public_domain
 
 SETTINGS: list[dict[str, Any]] = [
@@ -79,7 +80,7 @@ def without_addresses(*things: Any) -> str:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-@settings(max_examples=6)
+@examples(6)
 @given(order=st.permutations(range(RECORDS)))
 def test_shuffled_records_give_the_same_run(setting: dict[str, Any], order: list[int]) -> None:
     assert outcome(setting, order=np.array(order)) == outcome(setting)
@@ -168,7 +169,7 @@ def set_outcome(setting: dict[str, Any], records: list[Any], *, seed: int = 11) 
 
 
 @pytest.mark.parametrize("setting", SET_SETTINGS, ids=str)
-@settings(max_examples=6)
+@examples(6)
 @given(order=st.permutations(range(RECORDS)))
 def test_shuffled_sets_give_the_same_run(setting: dict[str, Any], order: list[int]) -> None:
     """The order of records, of the items in them, and repeated or unknown items."""
@@ -227,7 +228,7 @@ def graph_outcome(
 
 
 @pytest.mark.parametrize(("public", "setting"), GRAPH_SETTINGS, ids=str)
-@settings(max_examples=6)
+@examples(6)
 @given(order=st.permutations(range(RECORDS)), turned=st.integers(0, 2**RECORDS - 1))
 def test_shuffled_edges_give_the_same_run(
     public: dict[str, Any], setting: dict[str, Any], order: list[int], turned: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
@@ -14,6 +14,7 @@ from cantle.trusted.geometry.boxes import Cuts, Frontier, cut_counts
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import unrank
 from cantle.trusted.keys import Classes, OneWays, Sizes
+from tests.effort import examples
 from tests.laws.strategies import Table, able, cuts_of, tables
 
 
@@ -230,7 +231,7 @@ def item_trees(draw: st.DrawFn) -> tuple[ItemTree, int]:
     return ItemTree.of(size, draw(st.integers(2, 6)), even=draw(st.booleans())), draw(st.integers(1, size))
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(item_trees())
 def test_a_set_is_in_exactly_one_sub_partition_of_its_partition(case: tuple[ItemTree, int]) -> None:
     """Over every set of the universe: all expansions of all partitions, level by level."""
@@ -254,7 +255,7 @@ def test_a_set_is_in_exactly_one_sub_partition_of_its_partition(case: tuple[Item
         parts = children
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(item_trees())
 def test_leaves_are_the_sets_of_the_universe_each_once(case: tuple[ItemTree, int]) -> None:
     tree, most = case
@@ -269,7 +270,7 @@ def test_leaves_are_the_sets_of_the_universe_each_once(case: tuple[ItemTree, int
     assert sorted(found) == sorted(tuple(sorted(record)) for record in sets_of(tree.size, most))
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(item_trees(), st.data())
 def test_the_engine_keeps_each_set_in_its_cut(case: tuple[ItemTree, int], data) -> None:
     """Counts of the engine are those of the public geometry, whatever is kept."""

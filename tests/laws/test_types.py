@@ -27,7 +27,7 @@ from cantle.schema.sets import SetSchema
 from cantle.schema.table import BLANK
 from tests.effort import examples
 
-laws = examples(25)
+laws = examples(10)
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(lambda word: word != BLANK)
 HOSTILE_TEXT = st.one_of(
