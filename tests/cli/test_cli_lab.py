@@ -1,4 +1,4 @@
-"""`cantle bench` end to end, on few records; what `cantle reproduce` lists; completion in shells."""
+"""`cantle bench` on few records, by `-m slow` (its parts: tests/lab/test_bench.py); `cantle reproduce`; completion."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pytest
 from typer.testing import CliRunner, Result
 
 from cantle.cli.app import app
@@ -14,6 +15,7 @@ from cantle.lab.bench.passes import PASSES
 from tests.cli.test_cli import cantle
 
 
+@pytest.mark.slow
 def test_every_method_is_measured(tmp_path: Path) -> None:
     done = cantle("bench", "--rows", "400", "--repeat", "1", "--engines", "memory,database", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -30,6 +32,7 @@ def test_every_method_is_measured(tmp_path: Path) -> None:
     assert len(pl.read_csv(tmp_path / "bench" / "bench.csv")) == 4
 
 
+@pytest.mark.slow
 def test_growth_and_the_page(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(f"# Speed\n{BEGIN}\n{END}\nend\n")
     options = (

@@ -96,7 +96,11 @@ def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dic
 SETS = [["bread"], ["milk", "bread"], ["rye"]] * 30
 
 
-@pytest.mark.parametrize("items", [["bread", "milk", "rye"], {"minimum": 1, "maximum": 3}], ids=["texts", "integers"])
+@pytest.mark.parametrize(
+    "items",
+    [["bread", "milk", "rye"], pytest.param({"minimum": 1, "maximum": 3}, marks=pytest.mark.slow)],
+    ids=["texts", "integers"],
+)
 @pytest.mark.parametrize(
     ("form", "kind"),
     [*(("long", kind) for kind in FRAMES), *(("list", kind) for kind in (*FRAMES, "lists", "fimi") if kind != "csv")],

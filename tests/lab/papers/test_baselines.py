@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
 from cantle.lab.papers.baselines import mondrian
 from cantle.lab.papers.coding import Coded, Coder
+from tests.effort import examples
 
 tables = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.lists(st.integers(0, 5), min_size=width, max_size=width), min_size=1, max_size=40)
@@ -21,7 +22,7 @@ def coded(rows: object) -> Coded:
     return Coded(codes, np.arange(len(codes)) % 2)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60)
 @given(tables, st.integers(1, 6))
 def test_groups(rows: list[list[int]], k: int) -> None:
     table = coded(rows)

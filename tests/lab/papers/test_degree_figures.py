@@ -55,7 +55,11 @@ def run(name: str, out: Path, **options: Any) -> tuple[list[Path], str, StandIn]
 
 @pytest.mark.parametrize(
     ("name", "metrics"),
-    [("rps-fig4", ["KS"]), ("rps-fig5", ["EMD rms", "W1"]), ("rps-degrees", ["KS", "EMD rms", "W1"])],
+    [
+        ("rps-fig4", ["KS"]),
+        pytest.param("rps-fig5", ["EMD rms", "W1"], marks=pytest.mark.slow),
+        pytest.param("rps-degrees", ["KS", "EMD rms", "W1"], marks=pytest.mark.slow),
+    ],
     ids=["rps-fig4", "rps-fig5", "rps-degrees"],
 )
 def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path) -> None:
@@ -124,6 +128,7 @@ def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path
     assert len(set(seeds)) == len(seeds) == 2 * 8 * 2 * 5  # graphs, epsilons, repeats, releases: each its own noise
 
 
+@pytest.mark.slow
 def test_a_short_look_has_three_epsilons_of_the_grid(two_graphs: Path, tmp_path: Path) -> None:
     paths, _, publish = run("rps-degrees", tmp_path, data_dir=two_graphs, repeats=2)
     assert pl.read_csv(paths[0])["x"].unique().sort().to_list() == [0.1, 0.5, 1.0]

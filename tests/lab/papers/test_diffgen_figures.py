@@ -122,6 +122,7 @@ def test_fig4(adult_with_trees: Path, tmp_path: Path) -> None:
     assert "paper: better than TDS with k = 5" in said
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_the_comparison(adult_with_trees: Path, tmp_path: Path) -> None:
     runs = [run("diffgen-fig4", tmp_path / str(i), data_dir=adult_with_trees, seed=3)[0] for i in (1, 2)]
     assert runs[0][0].read_bytes() == runs[1][0].read_bytes()

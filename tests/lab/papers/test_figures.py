@@ -74,6 +74,7 @@ def test_purity_reads_the_released_regions(tmp_path: Path) -> None:
     assert pl.read_csv(paths[0])["value"].to_list() == pytest.approx([majority] * pl.read_csv(paths[0]).height)
 
 
+@pytest.mark.slow
 def test_adult_figure_shows_gate_and_raw_beside_all(small_adult: Path, tmp_path: Path) -> None:
     paths, said, publish = run(["rps-fig3"], tmp_path, data_dir=small_adult)
     assert said.startswith("gate: C4.5* on raw Adult")
@@ -157,6 +158,7 @@ def test_with_the_real_publisher(name: str, small_adult: Path, tmp_path: Path) -
     assert values.min() >= 0  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_the_run(tmp_path: Path) -> None:
     runs = [
         figures.reproduce(["rps-fig1"], out=tmp_path / str(i), quick=True, seed=1, echo=lambda _: None) for i in (1, 2)

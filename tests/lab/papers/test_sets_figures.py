@@ -19,6 +19,7 @@ from cantle.lab.papers.setqueries import answers_of
 from tests.effort import slow
 
 NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-") and name != "diffpart-msnbc"]
+SHORT = ("diffpart-fig3", "diffpart-fig6")
 
 
 @dataclass
@@ -73,7 +74,7 @@ def of(summary: pl.DataFrame, series: str) -> pl.DataFrame:
     return summary.filter(pl.col("series").str.starts_with(series))
 
 
-@pytest.mark.parametrize("name", slow(NAMES, "diffpart-sets"))
+@pytest.mark.parametrize("name", slow(NAMES, *(name for name in NAMES if name not in SHORT)))
 def test_every_figure_writes_its_files(name: str, folder: Path, tmp_path: Path) -> None:
     paths, said, publish = run(name, tmp_path / "out", data_dir=folder)
     assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
@@ -117,6 +118,7 @@ def test_figure_3_has_baselines_and_says_what_was_refused(folder: Path, tmp_path
     }
 
 
+@pytest.mark.slow
 def test_baskets_are_compared_on_all_sets_and_a_copy_of_the_data_scores_best(folder: Path, tmp_path: Path) -> None:
     paths, said, publish = run("baskets-sets", tmp_path, data_dir=folder)
     assert {call["method"] for call in publish.calls} == {"diffpart", "baskets"}
@@ -152,11 +154,16 @@ def test_missing_files_are_skipped_and_named(tmp_path: Path) -> None:
     assert "diffpart-fig8: MSNBC skipped; it needs --data DIR, the folder that contains msnbc/msnbc990928.seq" in said
     assert set(pl.read_csv(paths[1])["panel"]) == {"stand-in: top5 by budget"}
     assert {call["size"] for call in publish.calls} == {60}
+
+
+@pytest.mark.slow
+def test_missing_files_of_the_table_are_skipped(tmp_path: Path) -> None:
     _, said, publish = run("diffpart-sets", tmp_path / "out", data_dir=tmp_path)
     assert said.count("skipped") == len(diffpart_figures.PUBLISHED)
     assert {call["size"] for call in publish.calls} == {60}
 
 
+@pytest.mark.slow
 def test_the_table_has_a_line_for_each_method_and_a_column_for_each_measure(folder: Path, tmp_path: Path) -> None:
     paths, said, _ = run("diffpart-sets", tmp_path, data_dir=folder)
     for data in ("MSNBC", "retail", "stand-in"):
@@ -245,6 +252,7 @@ def test_stages_add_up_to_the_whole_run(tmp_path: Path, monkeypatch: pytest.Monk
     assert logging.getLogger("cantle").handlers == []
 
 
+@pytest.mark.slow
 def test_a_seed_is_passed_on(tmp_path: Path, folder: Path) -> None:
     first = run("diffpart-fig3", tmp_path, data_dir=folder, seed=5)
     assert {call["insecure_seed"] for call in first[2].calls} == {5 * 1_000_003}
@@ -281,7 +289,7 @@ def test_table_by_hand() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow(NAMES, *(name for name in NAMES if name not in SHORT)))
 def test_a_publisher_that_always_refuses_leaves_the_baselines(name: str, tmp_path: Path) -> None:
     def refuse(data: Any, schema: Any, /, *, epsilon: float, **options: Any) -> Release:  # noqa: ARG001
         raise ParameterError("not today")

@@ -187,6 +187,7 @@ def exact(three_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
     return run(tmp_path_factory.mktemp("exact"), three_tables, seed=40)
 
 
+@pytest.mark.slow
 def test_a_release_of_the_truth_has_no_distance(exact: tuple[list[Path], str, StandIn]) -> None:
     paths, _, publish = exact
     assert [path.name for path in paths] == [f"tables{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
@@ -209,6 +210,7 @@ def test_peers_and_musts_stand_beside(exact: tuple[list[Path], str, StandIn]) ->
     assert "income, not employed" in said
 
 
+@pytest.mark.slow
 def test_more_tables_hide_the_target_from_the_publisher(three_tables: Path, tmp_path: Path) -> None:
     roles: list[tuple[int, int]] = []
 
