@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle import _fast
@@ -19,6 +19,7 @@ from cantle.schema import Schema
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
 from cantle.schema.table import Dialect
+from tests.effort import examples
 
 ENDS = ["\n", "\r\n", "\r"]
 MARK = "\ufeff"
@@ -55,7 +56,7 @@ def test_a_carriage_return_in_quotes_is_a_character(tmp_path: Path, stray: str) 
 TEXTS = st.text(st.sampled_from("xy\r\n\"', é" + MARK), max_size=5)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(60)
 @given(
     records=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6),
     ends=st.lists(st.sampled_from(ENDS), min_size=6, max_size=6),
@@ -77,7 +78,7 @@ LINES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@examples(40)
 @given(LINES, st.integers(0, 6), st.sampled_from(ENDS), st.sampled_from(["", '"']))
 def test_a_record_means_the_same_wherever_it_stands(
     tmp_path_factory: Any, lines: list[str], place: int, end: str, quote: str

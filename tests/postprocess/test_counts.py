@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
@@ -22,6 +22,7 @@ from cantle.postprocess.counts import (
     round_rows,
     variance,
 )
+from tests.effort import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -58,7 +59,7 @@ def below(node: int, leaves: np.ndarray, parent: dict[int, int]) -> list[int]:
     return found
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(SEEDS)
 def test_consistency_is_weighted_least_squares(seed: int) -> None:
     """Unknowns are the leaves' cells; every cell and every measured node is an equation of weight 1/variance."""
@@ -143,7 +144,7 @@ def test_rounding_gives_what_is_missing_to_the_largest_remainders() -> None:
     assert round_rows(np.array([[0.5, 0.5]]), np.array([1])).tolist() == [[1, 0]]  # ties: the earlier
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(SEEDS)
 def test_integers_add_up_at_every_node(seed: int) -> None:
     generator = public_dice(seed)

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.postprocess.counts import public_dice
@@ -24,6 +24,7 @@ from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.answers import NoisyCells
 from cantle.trusted.geometry.grid import Grid
+from tests.effort import examples
 
 TREE = Taxonomy.from_nested([{"Professional": ["Engineer", "Lawyer"]}, {"Artist": ["Dancer", "Writer"]}])
 JOB = Attribute("job", Labels(type="string", labels=TREE.leaves), nullable=True, taxonomy=TREE)
@@ -43,7 +44,7 @@ def noisy(values: dict[int, int]) -> NoisyCells:
 NOISY = st.dictionaries(st.integers(0, 11), st.integers(1, 40), max_size=12).map(noisy)
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(NOISY, st.one_of(st.none(), st.integers(-20, 300)))
 def test_counts_are_whole_non_negative_and_sum_to_the_total(found: NoisyCells, total: int | None) -> None:
     results = cell_results(DOMAIN, GRID, found, [], total, 2, public_dice(1))
@@ -71,7 +72,7 @@ def recount(frame: pl.DataFrame) -> dict[int, int]:
     return dict(Counter((cell * 2 + classes).tolist()))
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(NOISY)
 def test_drawn_records_have_the_counts_of_their_cells(found: NoisyCells) -> None:
     records = draw_from_cells(DOMAIN, GRID, found.cells, found.value, [], public_dice(3))
@@ -87,7 +88,7 @@ def test_drawn_records_are_spread_over_their_span_and_shuffled() -> None:
     assert records["class"].head(100).n_unique() == 2
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(NOISY)
 def test_generalised_groups_are_the_generalised_records(found: NoisyCells) -> None:
     """The labels of a release and of a table in its words agree, cell by cell."""

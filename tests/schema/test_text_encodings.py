@@ -7,7 +7,7 @@ from encodings.aliases import aliases
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.data.tables import read_columns
@@ -15,6 +15,7 @@ from cantle.errors import SchemaError
 from cantle.schema import Schema
 from cantle.schema.table import Dialect
 from cantle.schema.text_encodings import DOUBLE_BYTE, SAFE_BELOW, SINGLE_BYTE, UNICODE, is_allowed, name_of
+from tests.effort import examples
 
 FIELDS = [{"name": name, "type": "string", "categories": ["x"]} for name in "ab"]
 ALLOWED = sorted(UNICODE | SINGLE_BYTE | DOUBLE_BYTE)
@@ -74,7 +75,7 @@ def test_a_quote_that_can_be_swallowed_is_refused() -> None:
     Dialect(encoding="latin-1", quote_char="|")
 
 
-@settings(deadline=None, max_examples=150)
+@examples(60)
 @given(
     lines=st.lists(st.binary(max_size=8), max_size=4),
     more=st.binary(max_size=8),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.engines.columns import ColumnEngine
@@ -18,6 +18,7 @@ from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.scores import SCALE, Gini, HalfGini, InfoGain, JointMajority, Max, WeightedMajority
 from cantle.trusted.specialisations import JointSplits, OneValue, ScoredSplits, SplitPoints, Value, _runs, even_points
+from tests.effort import examples
 
 Record = tuple[int, ...]
 SIZES = (6, 4)
@@ -114,7 +115,7 @@ def joint(draw: st.DrawFn, classes: int) -> tuple[JointSplits, list[Record]]:
 
 @pytest.mark.parametrize("classes", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["majority", "weighted", "gini"])
-@settings(max_examples=60)
+@examples(24)
 @given(data=st.data())
 def test_joint_scores_are_those_of_a_recount(kind: str, classes: int, data) -> None:
     asked, records = data.draw(joint(classes))
@@ -134,7 +135,7 @@ def test_joint_scores_are_those_of_a_recount(kind: str, classes: int, data) -> N
 
 
 @pytest.mark.parametrize("quality", [Max(), InfoGain(), Gini()], ids=repr)
-@settings(max_examples=60)
+@examples(24)
 @given(data=st.data())
 def test_split_points_are_scored_on_their_span_alone(quality: Any, data) -> None:
     classes = data.draw(st.integers(1, 3))
@@ -157,7 +158,7 @@ def test_split_points_are_scored_on_their_span_alone(quality: Any, data) -> None
 
 
 @pytest.mark.parametrize("quality", [Max(), InfoGain(), Gini()], ids=repr)
-@settings(max_examples=60)
+@examples(24)
 @given(data=st.data())
 def test_values_are_scored_on_their_own_records(quality: Any, data) -> None:
     classes = data.draw(st.integers(1, 3))
@@ -173,7 +174,7 @@ def test_values_are_scored_on_their_own_records(quality: Any, data) -> None:
     assert (runs.many.tolist(), runs.point.tolist()) == ([1, 1, 1], [0, 0, 0])
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(records=records_of(3))
 def test_information_gain_is_entropy_less_mean_entropy(records: list[Record]) -> None:
     def entropy(counts: np.ndarray) -> float:

@@ -8,12 +8,13 @@ from math import ceil, exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
 from cantle.trusted.budget import NANO
 from cantle.trusted.stop_test import PrivTree, lifetime_bound
+from tests.effort import examples
 
 POINTS = [(10**9, 1), (10**9, 2), (5 * 10**8, 2), (10**8, 7), (10**8, 1), (3 * 10**9, 1), (10**7, 70), (2 * 10**10, 1)]
 
@@ -60,7 +61,7 @@ def test_the_bound_stays_above_the_truth_where_the_series_is_cut() -> None:
         assert lifetime_bound(nano, 1) >= truth
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(st.integers(1, 10**10), st.integers(1, 50), st.integers(1, 3))
 def test_the_bound_is_never_below_the_first_terms(epsilon_nano: int, delta: int, records: int) -> None:
     rate = epsilon_nano / NANO / records
@@ -135,7 +136,7 @@ def test_the_price_of_tests_grows_to_the_lifetime_and_stays() -> None:
     assert life < 30 * 10**8
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(st.integers(3, 4 * NANO), st.sampled_from([2, 3, 4, 16]), st.sampled_from([1, 2]))
 def test_within_buys_the_strongest_tests_that_fit(budget: int, fanout: int, records: int) -> None:
     """One nano-unit more for a single test, with the decay that goes with it, would not fit."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.engines import columns as module
@@ -19,6 +19,7 @@ from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, OneWays, Sizes
+from tests.effort import examples
 from tests.laws.strategies import Table, tables
 
 ROOT = np.array([0])
@@ -50,7 +51,7 @@ def listed(counter: Counter[int]) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("dense", [1 << 20, 0], ids=["dense", "sorted"])
-@settings(max_examples=80)
+@examples(32)
 @given(asked=questions(), dtype=st.sampled_from([np.uint8, np.uint64, np.int64]))
 def test_occupied_entries_are_those_of_a_recount(asked: tuple[Table, Grid], dtype: Any, dense: int) -> None:
     table, grid = asked
@@ -68,7 +69,7 @@ def test_occupied_entries_are_those_of_a_recount(asked: tuple[Table, Grid], dtyp
 
 
 @pytest.mark.parametrize("looked_up", [1 << 22, 0], ids=["by table", "by search"])
-@settings(max_examples=80)
+@examples(32)
 @given(asked=questions(), data=st.data())
 def test_binned_grids_are_those_of_a_recount(asked: tuple[Table, Grid], data, looked_up: int) -> None:
     table, grid = asked
@@ -91,7 +92,7 @@ def test_binned_grids_are_those_of_a_recount(asked: tuple[Table, Grid], data, lo
         assert found.tolist() == expected.tolist()
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(table=tables(max_records=15), dtype=st.sampled_from([np.uint8, np.int64]))
 def test_tallies_are_those_of_a_recount(table: Table, dtype: Any) -> None:
     engine = opened(table, dtype)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.methods.base import grow
@@ -17,6 +17,7 @@ from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.keys import ChildSizes, Classes, Key, OneWayEach, OneWays, Sizes
 from cantle.trusted.noise import Seeded
+from tests.effort import examples
 from tests.laws.strategies import Table, able, cuts_of, public_domain, tables
 from tests.trusted.engines.naive import NaiveEngine
 
@@ -75,7 +76,7 @@ def keys(draw: st.DrawFn, table: Table, nodes: Frontier) -> list[Key]:
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES if name != "naive"])
-@settings(max_examples=80)
+@examples(32)
 @given(data=st.data())
 def test_every_engine_counts_like_the_naive_one(name: str, data) -> None:
     table = data.draw(tables(max_records=15))

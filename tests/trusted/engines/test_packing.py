@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.engines import packing as module
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_bins, add_counts, merged, occupied
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import GridBins, OneWays, PatternTable, Sizes
+from tests.effort import examples
 
 SIZES = st.one_of(st.integers(1, 300), st.sampled_from([2**16, 2**31, 2**53, 2**53 + 1]))
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(sizes=st.lists(SIZES, max_size=9), classes=st.integers(1, 1000), data=st.data())
 def test_every_code_comes_back(sizes: list[int], classes: int, data) -> None:
     layout = Layout(tuple(sizes), classes)

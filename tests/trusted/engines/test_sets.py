@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
@@ -19,6 +19,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.keys import PatternTable, Sizes
 from cantle.trusted.noise import Seeded
 from cantle.trusted.set_queries import ShorterSets
+from tests.effort import examples
 
 Sets = list[list[int]]
 
@@ -107,7 +108,7 @@ def kept_of(draw: st.DrawFn, parts: Partitions, occupied: list[dict[int, int]]) 
     return Kept(rows, masks)
 
 
-@settings(max_examples=150)
+@examples(60)
 @given(data(), st.data())
 def test_the_engine_counts_and_splits_as_the_definition_says(case: tuple[Sets, ItemTree, int], more: Any) -> None:
     records, tree, most = case
@@ -262,7 +263,7 @@ def test_the_tree_of_an_engine_is_its_own() -> None:
     assert store.root().fan.tolist() == [2]
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(st.lists(st.lists(st.integers(0, 8), min_size=1, unique=True), max_size=12), st.integers(1, 9))
 def test_records_shortened_later_are_those_cut_at_once(records: Sets, most: int) -> None:
     """Claim 28, also where sizes were asked for in between."""
