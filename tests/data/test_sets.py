@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.data import fimi, tables
@@ -26,6 +26,7 @@ from cantle.release.sets import read_fimi_frame
 from cantle.schema import Schema
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetForm, SetSchema
+from tests.effort import examples
 
 STATIONS = {"minimum": 1, "maximum": 17}
 TEXTS = ["milk", "rye bread", "01", "Öl"]
@@ -399,7 +400,7 @@ HOSTILE = st.lists(st.binary(max_size=20) | st.sampled_from([b"1", b" ", b"\n", 
 )
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(HOSTILE, st.sampled_from(["x.dat", "x.txt", "x.csv", "x.tsv", "x.parquet"]), st.booleans())
 def test_no_bytes_do_worse_than_an_error_of_ours(tmp_path_factory: Any, content: bytes, name: str, head: bool) -> None:
     path = tmp_path_factory.mktemp("hostile") / name

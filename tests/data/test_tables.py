@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.data import tables
@@ -23,6 +23,7 @@ from cantle.postprocess.records import give_back
 from cantle.schema import Schema
 from cantle.schema.table import Dialect
 from cantle.schema.values import by_kind, label_text
+from tests.effort import examples
 
 FIELDS = [
     {"name": "a", "type": "string", "categories": ["x"]},
@@ -95,7 +96,7 @@ def test_one_column_keeps_blank_lines_as_missing(tmp_path: Path) -> None:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('",\n\r ;'), max_size=6)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(32)
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS), max_size=6))
 def test_what_the_csv_module_writes_is_read_back(tmp_path_factory: Any, records: list[Any]) -> None:
     text = io.StringIO()
@@ -107,7 +108,7 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path_factory: Any, records:
 LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=5)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(32)
 @given(LINES)
 def test_no_bytes_break_the_reading(tmp_path_factory: Any, lines: list[bytes]) -> None:
     folder = tmp_path_factory.mktemp("csv")
@@ -115,7 +116,7 @@ def test_no_bytes_break_the_reading(tmp_path_factory: Any, lines: list[bytes]) -
     rows(folder, b'",\n'.join(lines), header=False, skipInitialSpace=True)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(32)
 @given(LINES, LINES)
 def test_lines_do_not_see_each_other(tmp_path_factory: Any, one: list[bytes], two: list[bytes]) -> None:
     def read(lines: list[bytes]) -> list[Any]:
