@@ -353,7 +353,7 @@ def test_noise_that_asks_for_too_many_items_is_refused_in_words(
         ({"cells": "all"}, "at most 20 items, this universe has 30"),
         ({"fanuot": 3}, "did you mean fanout"),
         ({"eta": "off"}, "more than max_cells"),
-        ({"engine": "spark"}, "for tables"),
+        ({"engine": "database"}, "for tables"),
         ({"nodes": ["a"]}, "nodes is for graphs"),
         ({"epsilon": "0.000000001"}, "epsilon is too small"),
     ],

@@ -204,7 +204,7 @@ def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
 def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
-    frame = cast("DataFrame", data) if given else _spark_frame(spark.session(), data, schema)
+    frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, schema, _wanted(schema))
     try:
         frame = spark.select(frame, _wanted(schema))
         list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain, "columns"))  # judges the types
@@ -224,13 +224,13 @@ def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.
     return spark.OfPersons(lambda batch: person_codes(polars_of(batch), domain, person, missing), schema.max_records)
 
 
-def _spark_frame(session: SparkSession, data: object, schema: TableSchema) -> DataFrame:
+def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted: list[str]) -> DataFrame:
     """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
         raise DataError("the spark engine reads a path, spark:TABLE or a Spark data frame; give one of these.")
     if not text.startswith("spark:"):
-        return read_path(session, text, schema, _wanted(schema))
+        return read_path(session, text, schema, wanted)
     with spark.reading(Path(text).name):
         return session.table(text.removeprefix("spark:"))
 

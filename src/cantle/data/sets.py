@@ -42,7 +42,7 @@ from cantle.data.tables import (
     header,
     read_batches,
 )
-from cantle.errors import DataError, raise_alone
+from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
@@ -54,7 +54,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree
 if TYPE_CHECKING:
     from cantle.data.frames import Frame, Series
 
-ENGINES = ("memory", "duckdb")
+ENGINES = ("memory", "duckdb", "spark")
 FIMI = (".dat", ".txt")
 _PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
@@ -101,12 +101,14 @@ class AsksSets(Protocol):
         """Records from which on its compiled kernels pay off; None: it has none."""
 
 
-def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
-    """Refuses FIMI lines that cannot hold the declared items, and a list of nodes."""
+def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:
+    """Refuses FIMI lines that cannot hold the declared items or that Spark is to read, and a list of nodes."""
     refuse_nodes(nodes)
     if isinstance(data, str | os.PathLike):
         lines = schema.form is None and Path(data).suffix.lower() in FIMI
         if schema.form == "fimi" or lines:
+            if choice.engine == "spark":
+                raise ParameterError("engine spark reads sets as long tables or columns of lists; use engine duckdb")
             schema.universe.check_fimi()
 
 
@@ -116,6 +118,10 @@ def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: Engin
         from cantle.data.filed_sets import open_filed
 
         return open_filed(data, schema, method, choice)
+    if choice.engine == "spark":
+        from cantle.data.spark_sets import open_spark
+
+        return open_spark(data, schema, method)
     baskets = read_baskets(data, schema)
     least = method.kernels_from
     compiled = least is not None and _fast.worth_loading(len(baskets.starts) - 1, least)

@@ -1,0 +1,102 @@
+"""Sets on Spark: long tables and columns of lists, in Spark data frames or in files that Spark reads.
+
+What a record is, is defined in cantle.data.sets. Paths are read without type inference (cantle.data.spark_files), and
+the form is chosen by the names and types of the columns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import polars as pl
+
+from cantle import _fast
+from cantle.data import sets
+from cantle.data.engine_choice import Opened
+from cantle.data.engines_for_tables import polars_of, spark_frame
+from cantle.data.set_form import check_pair
+from cantle.data.sets import AsksSets
+from cantle.data.tables import as_ids, read_batches
+from cantle.schema.sets import SetForm, SetSchema
+from cantle.trusted.engines import spark
+from cantle.trusted.engines.filed_sets import FiledSetEngine, Packed
+from cantle.trusted.engines.spark.sets import Lists, LongRows, Rows, SparkSets
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from cantle.data.spark_files import DataFrame
+
+TEXT = (".csv", ".tsv", ".txt", ".data", ".test", ".json")
+
+
+def open_spark(data: object, schema: SetSchema, method: AsksSets) -> Opened:
+    """The sets on Spark's workers, and the form they came in."""
+    given = hasattr(data, "sparkSession")
+    own = not given and not spark.is_running()
+    frame = cast("DataFrame", data) if given else _read(data, schema)
+    try:
+        form, frame, records = _chosen(frame, data, schema)
+        made = SparkSets(frame, records, own=own)
+        least = method.kernels_from
+        number = int(made.added(lambda starts, _: np.array([len(starts) - 1]))[0])
+        compiled = least is not None and _fast.worth_loading(number, least)
+        return asdict(form), FiledSetEngine(made, tree=method.tree, most=method.most, compiled=compiled)
+    except BaseException:
+        if own:
+            frame.sparkSession.stop()
+        raise
+
+
+def _read(data: object, schema: SetSchema) -> DataFrame:
+    table, of, what = sets.as_long_table(schema)
+    wanted = [of, what, *([] if schema.person is None else [schema.person])]
+    return spark_frame(spark.session(), data, table, wanted)
+
+
+def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm, DataFrame, LongRows | Lists]:
+    """The form of a frame, its columns that are read, and what the workers do with them."""
+    table, of, what = sets.as_long_table(schema)
+    text = isinstance(data, str | os.PathLike) and os.fspath(data).lower().endswith(TEXT)
+    types = polars_of(spark.nothing_of(frame)).schema
+    where = "the Spark frame"
+    column = None if text else sets.list_column_among(where, types, schema)
+    if column is not None:
+        frame = spark.select(frame, [column])
+        sets.lists_of(where, polars_of(spark.nothing_of(frame))[column], schema.universe)  # judges the type
+        return SetForm(form="list", column=column), frame, Lists(_of_lists(where, column, schema))
+    check_pair(where, types, schema)
+    ids = (of,) if schema.person is None else (of, schema.person)
+    frame = spark.select(frame, [what, *ids])
+    list(read_batches(polars_of(spark.nothing_of(frame)), table, ids=ids))  # judges the types
+    return SetForm(form="long", id=of, item=what), frame, LongRows(_of_rows(what, ids, schema), _grouped(schema))
+
+
+def _of_lists(where: str, column: str, schema: SetSchema) -> Callable[[pyarrow.RecordBatch], Packed]:
+    def pack(batch: pyarrow.RecordBatch) -> Packed:
+        return sets.pack(*sets.lists_of(where, polars_of(batch)[column], schema.universe), schema.universe.size)
+
+    return pack
+
+
+def _of_rows(what: str, ids: tuple[str, ...], schema: SetSchema) -> Callable[[pyarrow.RecordBatch], Rows]:
+    def encode(batch: pyarrow.RecordBatch) -> Rows:
+        frame = polars_of(batch)
+        codes = schema.universe.encode(frame[what])
+        keys = [as_ids(frame[name], schema.missing_values) for name in ids]
+        known = np.logical_and.reduce([codes >= 0, *(key.is_not_null().to_numpy() for key in keys)])
+        return tuple(key.filter(pl.Series(known, dtype=pl.Boolean)) for key in keys), codes[known]
+
+    return encode
+
+
+def _grouped(schema: SetSchema) -> Callable[[Rows], Packed]:
+    def pack(rows: Rows) -> Packed:
+        keys, codes = rows
+        return sets.pack(*sets.long_rows(keys, codes.astype(np.int32), schema), schema.universe.size)
+
+    return pack
