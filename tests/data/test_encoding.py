@@ -167,7 +167,7 @@ def test_bad_files_are_refused_in_the_same_words(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(_fast, "FROM", 0)
     for name, text, says in (
         ("t.csv", b"a,b\nSECRET,2\n", "no column 'n'"),
-        ("t.xlsx", b"SECRET", "ending"),
+        ("t.doc", b"SECRET", "ending"),
         ("t.csv", b"", "empty"),
     ):
         (tmp_path / name).write_bytes(text)

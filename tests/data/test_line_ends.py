@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle import _fast
-from cantle.data import encoding, fimi, tables
+from cantle.data import encoding, file_forms, fimi
 from cantle.data.encoding import read_codes
 from cantle.data.tables import header, read_columns, read_lines
 from cantle.schema import Schema
@@ -94,7 +94,7 @@ def test_a_record_means_the_same_wherever_it_stands(
 
 @pytest.mark.parametrize("size", [7, 8, 9, 10, 1000])
 def test_a_line_end_cut_in_two_by_pieces_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(tables, "_PIECE", size)
+    monkeypatch.setattr(file_forms, "_PIECE", size)
     (tmp_path / "t.csv").write_bytes(b"a\r\nx\r\ny\r\nx\r\n\r\ny\r\n")
     one = Schema.from_dict({"fields": FIELDS[:1]})  # of one column, where a blank line is a record
     got = read_columns(tmp_path / "t.csv", one).frame["a"].to_list()

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.data import fimi, tables
+from cantle.data import file_forms, fimi
 from cantle.data.sets import Baskets, read_baskets
 from cantle.errors import CantleError, DataError, ParameterError, VerifyError
 from cantle.postprocess import set_frames
@@ -147,7 +147,7 @@ def test_lines_are_read_one_by_one(tmp_path_factory: Any, block: int, lines: lis
     lines = content.split(b"\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fimi, "_BLOCK", block)
-        patch.setattr(tables, "_PIECE", max(block, 4))
+        patch.setattr(file_forms, "_PIECE", max(block, 4))
         got = fimi_of(folder, content)
         assert [tuple(map(str, one)) for one in got] == expected(lines, numbers)
         assert fimi_of(folder, content, items=["Öl", "x", "03", "1"]) == expected(lines, ["Öl", "x", "03", "1"])
@@ -294,7 +294,7 @@ def test_the_order_of_rows_does_not_matter(rows: list[Any], dice: random.Random)
 
 
 def test_a_record_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_PIECE", 16)
+    monkeypatch.setattr(file_forms, "_PIECE", 16)
     (tmp_path / "x.csv").write_bytes(b"id,item\na,1\nb,2\na,3\nb,4\na,5\n")
     assert read(tmp_path / "x.csv") == [(1, 3, 5), (2, 4)]
 

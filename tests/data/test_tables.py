@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.data import tables
+from cantle.data import file_forms
 from cantle.data.tables import header, read_columns
 from cantle.errors import DataError, ParameterError
 from cantle.postprocess.records import give_back
@@ -158,8 +158,12 @@ def test_two_thousand_columns(tmp_path: Path) -> None:
         ("t.csv", b"a;b;c\nSECRET;2;3\n", "no column 'a', 'b', 'c'; correct .*, or say there .* `delimiter`"),
         ("t.csv", b"SECRET,2,3\n", "`header: false`"),
         ("t.csv", b"a,b, C\nSECRET,2,3\n", "no column 'c'; correct .* \\(case and blanks count\\)"),
-        ("t.xlsx", b"SECRET", "ending that is not known; give a table as CSV"),
-        ("t.csv.gz", b"SECRET", "compressed; unpack it"),
+        ("t.doc", b"SECRET", "ending that is not known; give a table as .csv"),
+        ("t.csv.xz", b"SECRET", "compressed; unpack it"),
+        ("t.csv.gz", b"SECRET", "cannot be unpacked"),
+        ("t.csv.zst", b"SECRET", "cannot be unpacked"),
+        ("t.arrow", b"SECRET", "not a readable Arrow file"),
+        ("t.xlsx", b"SECRET", "not a readable spreadsheet"),
         ("t.parquet", b"SECRET", "Parquet"),
         ("t.parquet", b"PAR1SECRETPAR1", "Parquet"),
         ("t.parquet", b"", "Parquet"),
@@ -191,7 +195,7 @@ def test_a_missing_column_is_named_and_the_header_is_not_quoted(tmp_path: Path) 
 
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="folder"):
+    with pytest.raises(DataError, match="holds or matches no file"):
         read_columns(tmp_path, schema())
     with pytest.raises(DataError, match="no file 'nowhere.csv'"):
         read_columns(tmp_path / "nowhere.csv", schema())
@@ -299,5 +303,5 @@ def test_the_size_of_pieces_does_not_matter(
     schema = Schema.from_dict({"fields": [*fields, {"name": "t", "type": "string", "categories": ["a", "b"]}]})
     (tmp_path / "x.csv").write_bytes(b"n,t\n" + body)
     whole = read_columns(tmp_path / "x.csv", schema).frame
-    monkeypatch.setattr(tables, "_PIECE", max(piece, 4))  # the header stands in the first piece
+    monkeypatch.setattr(file_forms, "_PIECE", max(piece, 4))  # the header stands in the first piece
     assert read_columns(tmp_path / "x.csv", schema).frame.equals(whole)

@@ -127,7 +127,29 @@ def samples_by_row(read: Read) -> Read:
     return lambda schema, data: read(schema, [one for i, one in enumerate(data) if i % 3 != 1])
 
 
+def types_by_the_sheet(read: Read) -> Read:
+    """The type of a column of cells is what fits all of them."""
+
+    def wrong(schema: dict[str, Any], data: Path) -> Codes:
+        import fastexcel
+
+        header = schema["dialect"]["header"]
+        try:
+            sheet = fastexcel.read_excel(data).load_sheet(0, header_row=0 if header else None).to_polars()
+        except fastexcel.FastExcelError:
+            return read(schema, data)
+        names = [one["name"] for one in schema["fields"]]
+        if sheet.width < len(names):
+            return read(schema, data)
+        return read(
+            schema, sheet.select(pl.nth(range(len(names)))).rename(dict(zip(sheet.columns, names, strict=False)))
+        )
+
+    return wrong
+
+
 FLAWS = {
+    "types by the sheet": Flaw("Excel", types_by_the_sheet),
     "types by all values": Flaw("pandas, from lists", types_by_all_values),
     "refuses words": Flaw("pandas, from lists", refuses_words),
     "keeps what another said": Flaw("sets, Python lists", keeps_what_another_said),

@@ -12,7 +12,8 @@ from tests.neighbours.reading import table
 from tests.neighbours.values import WORDS, document, fields_of
 
 SAFE = ["utf-8", "utf-8-sig", "ascii", "latin-1", "cp1252", "cp1251", "koi8-r", "iso8859-15", "mac-roman", "cp437"]
-OTHERS = ["utf-16", "utf-16-le", "utf-32", "shift_jis", "gbk", "gb18030", "big5", "euc_jp", "euc_kr", "johab"]
+WIDE = ["utf-16", "utf-16-le", "utf-16-be"]
+OTHERS = [*WIDE, "utf-32", "shift_jis", "gbk", "gb18030", "big5", "euc_jp", "euc_kr", "johab"]
 STATEFUL = ["iso2022_jp", "iso2022_kr", "iso2022_jp_2", "hz", "utf-7"]
 ENDS = ["\n", "\n", "\r\n", "\r"]
 HOLDS = [word.replace("\x00", "x") for word in WORDS] + ["A,sh", 'A"sh', "two\nlines", "two\r\nlines", "\rx", ";", "'"]
@@ -41,7 +42,7 @@ class Writer:
 
     def text(self, text: str) -> bytes:
         name = codecs.lookup(self.encoding).name
-        made = text.encode(name, "replace")
+        made = text.encode(name, "surrogatepass" if self.encoding in WIDE else "replace")
         for mark in (codecs.BOM_UTF8, codecs.BOM_UTF32, codecs.BOM_UTF16):  # of the file, not of a line
             if name in ("utf-8-sig", "utf-16", "utf-32"):
                 made = made.removeprefix(mark)
@@ -59,6 +60,8 @@ class Writer:
             values += [self.value() for _ in range(self.dice.randint(1, 3))]
         elif kind == 3 and self.encoding not in OTHERS + STATEFUL:  # of the others only whole characters
             values[-1] = self.dice.choice(RAW)
+        elif kind == 3 and self.encoding in WIDE:  # half a pair of surrogates, alone or before another half
+            values[-1] = self.text(self.dice.choice(["\ud800", "1\udc00", "\ud800\ud800", "\udc00\ud83d"]))
         elif kind == 4 and self.quote:  # quotes that no field begins and ends with
             values[-1] = self.text(self.dice.choice([f"A{self.quote}sh", f"{self.quote}A{self.quote}sh"]))
         return self.text(self.delimiter).join(values)

@@ -64,6 +64,10 @@ def test_whole_numbers_have_the_same_signs() -> None:
     ]
 
 
+def test_a_point_between_thousands_of_whole_numbers_needs_no_decimal_comma() -> None:
+    assert read(["1.234", "1.5", "7"], **WHOLE | {"groupChar": "."}) == [1234, None, 7]
+
+
 def test_columns_of_numbers_are_used_as_they_are() -> None:
     assert read([1.5, 1234.0, None], pl.Float64, **CENTS | {"decimalChar": ",", "groupChar": "."}) == [
         1.5,

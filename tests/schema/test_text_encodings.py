@@ -19,7 +19,7 @@ from tests.effort import examples
 
 FIELDS = [{"name": name, "type": "string", "categories": ["x"]} for name in "ab"]
 ALLOWED = sorted(UNICODE | SINGLE_BYTE | DOUBLE_BYTE)
-SHIFTING = ["hz", "iso2022_jp", "iso2022_jp_2", "iso2022_kr", "utf_7", "utf_16", "utf-16-le", "utf_32", "gb18030"]
+SHIFTING = ["hz", "iso2022_jp", "iso2022_jp_2", "iso2022_kr", "utf_7", "utf_32", "utf-32-le", "gb18030"]
 SHIFTING += ["euc_jp", "euc_kr", "euc_jis_2004", "johab", "rot13", "punycode", "idna", "unicode_escape", "hex"]
 
 
@@ -66,6 +66,23 @@ def test_what_is_refused_and_allowed() -> None:
     assert not [name for name in SHIFTING if is_allowed(name_of(name) or "")]
     for name in ("utf-8", "UTF8", "utf-8-sig", "latin-1", "cp1252", "koi8-r", "mac-roman", "cp437", "gbk", "Shift_JIS"):
         assert Dialect(encoding=name).encoding == name
+
+
+def test_utf_16_maps_every_unit_by_itself() -> None:
+    """Half a pair of surrogates is one undecodable character, and what follows it is read as if it came first."""
+    halves = [b"\x00\xd8", b"\xff\xdb", b"\x00\xdc", b"\xff\xdf"]
+    for half in halves:
+        for unit in ("\n", "\r", ",", '"', "1", "é", "\ufeff", "\ufffe"):
+            for name, data in (("utf-16-le", half), ("utf-16-be", half[::-1])):
+                assert decoded(name, data + unit.encode(name))[0] == "\ufffd" + unit
+    units = "".join(chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000)
+    assert all(decoded(name, units.encode(name))[0] == units for name in ("utf-16-le", "utf-16-be"))
+
+
+def test_utf_16_needs_a_header_or_a_declared_order_of_bytes() -> None:
+    Dialect(encoding="utf-16"), Dialect(encoding="utf-16-be", header=False)
+    with pytest.raises(SchemaError, match="write utf-16-le"):
+        Dialect(encoding="utf-16", header=False)
 
 
 def test_a_quote_that_can_be_swallowed_is_refused() -> None:

@@ -17,7 +17,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cantle.data.tables import PARQUET, column_types, header, read_columns
+from cantle.data.file_forms import ARROW, JSON_LINES, PARQUET, ending
+from cantle.data.tables import column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_books.columns import BookColumn
@@ -70,8 +71,8 @@ _LONGEST_NAME = 200
 
 
 def needs_header(path: str | os.PathLike[str]) -> bool:
-    """Whether the draft for a file must know if its first line is a header: a Parquet file declares its names."""
-    return Path(path).suffix.lower() not in PARQUET
+    """Whether the draft for a file must know if its first line is a header: typed files declare their names."""
+    return ending(path) not in PARQUET + ARROW
 
 
 def draft(
@@ -151,6 +152,9 @@ def declared_columns(path: Path, has_header: bool | None) -> tuple[list[tuple[st
 
 def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialect]:
     """Names and types by header and container alone, and the dialect whose delimiter the first line uses most."""
+    if ending(path) in JSON_LINES:
+        rule = "the names in a file of JSON lines are part of its records"
+        raise ParameterError(f"{path.name!r}: {rule}; write the schema from a code book")
     if not needs_header(path):
         return [(name, _kind(dtype), {}) for name, dtype in column_types(path).items()], Dialect()
     if has_header is None:
@@ -319,12 +323,12 @@ def kind_of(path: Path, asked: str | None) -> str:
     if asked is not None and asked not in KINDS:
         raise ParameterError(f"--kind must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {asked!r}")
     packed = path.suffix.lower() in _PACKED
-    ending = (path.with_suffix("") if packed else path).suffix.lower()
-    if asked is None and ending == ".txt" and not packed:  # read as a table, its first line would become column names
+    kind = (path.with_suffix("") if packed else path).suffix.lower()
+    if asked is None and kind == ".txt" and not packed:  # read as a table, its first line would become column names
         raise ParameterError(f"{path.name!r} may be a table, sets or edges; say which: --kind table, sets or graph")
-    if asked is None and ending in PARQUET and os.path.exists(path) and _has_lists(path):
+    if asked is None and kind in PARQUET and os.path.exists(path) and _has_lists(path):
         return "sets"
-    return asked or _ENDINGS.get(ending, "graph" if packed and ending in ("", ".txt") else "table")
+    return asked or _ENDINGS.get(kind, "graph" if packed and kind in ("", ".txt") else "table")
 
 
 def _has_lists(path: Path) -> bool:

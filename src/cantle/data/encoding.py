@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 import numpy as np
 import polars as pl
 
 from cantle import _fast
-from cantle.data.tables import CSV, Lines, as_ids, read_batches, read_lines
+from cantle.data.file_forms import CSV, UNPACKED, Paths, are_paths, ending, files
+from cantle.data.tables import Lines, as_ids, read_batches, read_lines
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Layout, unsigned
 from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 BYTES = 100
 """Rough size of a CSV record in bytes; decides from which file size on loading the kernels is worthwhile."""
+
+PACKED = 5
+"""How many times smaller a packed file is, roughly."""
 
 MOST_TEXTS = 1 << 12
 """Most categories and marks of a column that the kernels look up."""
@@ -52,14 +56,23 @@ def read_codes(
 
     Codes are one array per attribute in layout "columns", otherwise one array (records, attributes).
     """
+    parts = files(cast("Paths", source)) if are_paths(source) else [source]
+    for part in parts:
+        yield from _read_part(part, schema, domain, layout)
+
+
+def _read_part(
+    source: object, schema: TableSchema, domain: Domain, layout: Layout
+) -> Iterator[tuple[str, list[Codes] | Codes, Codes]]:
+    """The same for a frame or a single file."""
     general = domain.encode_columns if layout == "columns" else domain.encode
-    if not isinstance(source, str | os.PathLike) or not _is_large_csv(Path(source)):
+    if not isinstance(source, Path) or not _is_large_csv(source):
         for batch in read_batches(source, schema):
             yield batch.kind, *general(batch.frame)
         return
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
     scanner = None
-    for lines in read_lines(Path(source), schema, wanted, piece=_PIECE):
+    for lines in read_lines(source, schema, wanted, piece=_PIECE):
         if lines.quoted or len(lines.columns) == 1:
             yield "polars", *general(lines.parse(wanted))
         else:
@@ -90,7 +103,9 @@ def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tupl
 
 
 def _is_large_csv(path: Path) -> bool:
-    return path.suffix.lower() in CSV and os.path.isfile(path) and _fast.worth_loading(path.stat().st_size // BYTES)
+    if ending(path) not in CSV or not os.path.isfile(path):
+        return False
+    return _fast.worth_loading(path.stat().st_size * (PACKED if path.suffix.lower() in UNPACKED else 1) // BYTES)
 
 
 class _Scanner:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+from cantle.data.file_forms import Paths, files, is_pattern, require_files
 from cantle.data.sql_encoding import load_ibis
-from cantle.data.tables import CSV, PARQUET
-from cantle.errors import DataError, ParameterError
+from cantle.errors import ParameterError
 from cantle.trusted.engines import duckdb, spark
 from cantle.trusted.engines.base import Engine
 
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
 IN_MEMORY_ONLY = ("memory",)
 LEAST_MEMORY = 1 << 30
-
-Paths = str | os.PathLike[str] | list["Paths"] | tuple["Paths", ...]
-"""A path, a pattern, a folder, or a list of them."""
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _UNITS["TIB"] = 2**40
@@ -52,10 +49,10 @@ class EngineChoice:
 
     def require(self, data: object) -> None:
         """Refuses files that are not there; what a cluster or a database holds shows when it is opened."""
-        if self.engine in ("memory", "duckdb") and isinstance(data, str | os.PathLike | list | tuple):
-            for path in files(data) if self.engine == "duckdb" else [data]:
-                if isinstance(path, str | os.PathLike) and not os.path.exists(path):
-                    raise DataError(f"there is no file {os.path.basename(path)!r}; check the path.")
+        if self.engine == "duckdb" and isinstance(data, str | os.PathLike | list | tuple):
+            require_files(files(cast("Paths", data)))
+        elif self.engine == "memory" and isinstance(data, str | os.PathLike) and not is_pattern(os.fspath(data)):
+            require_files([Path(data)])
 
 
 IN_MEMORY = EngineChoice()
@@ -84,19 +81,3 @@ def refuse_nodes(nodes: object) -> None:
     """Refuses a list of nodes with data that has none."""
     if nodes is not None:
         raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
-
-
-def files(data: Paths) -> list[Path]:
-    """The files meant by a path, a pattern, a folder or a list of them, in the order of their names."""
-    if isinstance(data, list | tuple):
-        return [path for one in data for path in files(one)]
-    text, path = os.fspath(data), Path(data)
-    if os.path.isdir(path):
-        found = [one for one in sorted(path.iterdir()) if one.suffix.lower() in CSV + PARQUET and one.is_file()]
-    elif not os.path.exists(path) and any(mark in text for mark in "*?["):
-        found = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
-    else:
-        return [path]
-    if not found:
-        raise DataError(f"{path.name!r} holds or matches no CSV or Parquet file; check the path.")
-    return found

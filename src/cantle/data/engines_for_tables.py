@@ -18,10 +18,11 @@ import polars as pl
 
 from cantle import _fast
 from cantle.data.encoding import person_codes, read_codes, read_person_codes
-from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, files, refuse_nodes
+from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
+from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
+from cantle.data.sheets import load as load_sheets
 from cantle.data.spark_files import read_path, require_readable
 from cantle.data.sql_encoding import code_table, load_ibis
-from cantle.data.tables import PARQUET
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Layout
 from cantle.schema.table import TableSchema
@@ -62,9 +63,14 @@ class AsksTable(Protocol):
 
 
 def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses a list of nodes, and files Spark cannot read."""
+    """Refuses a list of nodes, files that are not there or whose reader is not, and those that Spark cannot read."""
     if choice.engine == "spark":
         require_readable(data, schema)
+    elif choice.engine != "database" and are_paths(data):
+        paths = files(cast("Paths", data))
+        require_files(paths)
+        if any(ending(path) in SHEETS for path in paths):
+            load_sheets()
     refuse_nodes(nodes)
 
 
@@ -153,17 +159,18 @@ def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: E
 
 
 def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
-    """What is read one after the other: a frame, CSV files, batches of Parquet files or of a DuckDB database."""
-    if not isinstance(data, str | os.PathLike | list | tuple):
+    """What is read one after the other: a frame, files of text, batches of typed files or of a DuckDB database."""
+    if not are_paths(data):
         yield data
         return
-    for path in files(data):
+    for path in files(cast("Paths", data)):
         if path.suffix.lower() in DUCKDB:
             yield from map(polars_of, duckdb.read_database(path, choice.table, _wanted(schema)))
         elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
-        elif path.suffix.lower() in PARQUET:
-            yield from map(polars_of, parquet_batches(path, _wanted(schema)))
+        elif ending(path) in PARQUET + ARROW:
+            found = parquet_batches if ending(path) in PARQUET else arrow_batches
+            yield from map(polars_of, found(path, _wanted(schema)))
         else:
             yield path
 
@@ -173,18 +180,36 @@ def parquet_batches(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | p
     import pyarrow
     import pyarrow.parquet
 
-    if not os.path.exists(path):
-        raise DataError(f"there is no file {path.name!r}; check the path.")
+    require_files([path])
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            known = set(file.schema_arrow.names)
-            missing = ", ".join(repr(name) for name in wanted if name not in known)
-            if missing:
-                raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
+            _require_columns(path, file.schema_arrow.names, wanted)
             yield file.schema_arrow.empty_table().select(wanted)  # so that types are checked even without a record
             yield from file.iter_batches(batch_size=BATCH, columns=wanted)
     except (OSError, pyarrow.ArrowException):
         raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
+
+
+def arrow_batches(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.RecordBatch]:
+    """The columns of an Arrow file in its own batches."""
+    import pyarrow
+    import pyarrow.ipc
+
+    require_files([path])
+    try:
+        with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
+            _require_columns(path, file.schema.names, wanted)
+            yield file.schema.empty_table().select(wanted)
+            for number in range(file.num_record_batches):
+                yield pyarrow.Table.from_batches([file.get_batch(number)]).select(wanted)
+    except (OSError, pyarrow.ArrowException):
+        raise_alone(DataError(f"{path.name!r} is not a readable Arrow file, or is truncated; write it again."))
+
+
+def _require_columns(path: Path, known: list[str], wanted: list[str]) -> None:
+    missing = ", ".join(repr(name) for name in wanted if name not in known)
+    if missing:
+        raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
 
 
 def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:

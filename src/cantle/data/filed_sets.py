@@ -17,11 +17,12 @@ import polars as pl
 
 from cantle import _fast
 from cantle.data import sets
-from cantle.data.engine_choice import EngineChoice, Opened, Paths, files
+from cantle.data.engine_choice import EngineChoice, Opened
 from cantle.data.engines_for_tables import parquet_batches, polars_of
+from cantle.data.file_forms import CSV, PARQUET, Paths, ending, files
 from cantle.data.set_form import check_pair
 from cantle.data.sets import AsksSets
-from cantle.data.tables import CSV, PARQUET, Raw, column_types, header, read_batches
+from cantle.data.tables import Raw, column_types, header, read_batches
 from cantle.errors import DataError, ParameterError
 from cantle.schema.sets import SetForm, SetSchema
 from cantle.trusted.engines import duckdb
@@ -61,7 +62,7 @@ def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, mad
     """Files of one form: that of the first."""
     for path in paths:
         sets.check_file(path)
-    endings = {path.suffix.lower() in PARQUET for path in paths}
+    endings = {ending(path) in PARQUET for path in paths}
     if len(endings) > 1:
         raise DataError("the files are of several kinds; give Parquet files only, or text files only.")
     if not endings.pop():
@@ -75,8 +76,8 @@ def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, mad
 
 
 def _write_text(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
-    ending = paths[0].suffix.lower()
-    if schema.form == "long" or (schema.form is None and ending in CSV):
+    kind = ending(paths[0])
+    if schema.form == "long" or (schema.form is None and kind in CSV):
         return _write_long(paths, schema, choice, made)
     for path in paths:
         form, parts = sets.from_file(path, schema)
@@ -87,9 +88,9 @@ def _write_text(paths: list[Path], schema: SetSchema, choice: EngineChoice, made
 def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
     _, of, what = sets.as_long_table(schema)
     for path in paths:
-        if path.suffix.lower() in PARQUET:
+        if ending(path) in PARQUET:
             check_pair(f"{path.name!r}", column_types(path), schema)
-        elif schema.dialect.header and path.suffix.lower() in CSV:
+        elif schema.dialect.header and ending(path) in CSV:
             check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
     memory = duckdb.MEMORY if choice.memory is None else choice.memory
     sort_rows(_rows(paths, schema), made, memory, None if schema.person is None else schema.max_records)
@@ -115,7 +116,7 @@ def _long_batches(paths: Iterable[Path], schema: SetSchema) -> Iterator[Raw]:
     table, of, what = sets.as_long_table(schema)
     ids = (of,) if schema.person is None else (of, schema.person)
     for path in paths:
-        if path.suffix.lower() in PARQUET:
+        if ending(path) in PARQUET:
             for batch in parquet_batches(path, [what, *ids]):
                 yield from read_batches(polars_of(batch), table, ids=ids)
         else:

@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.data.tables import _pieces
+from cantle.data.file_forms import pieces
+from cantle.errors import DataError
 from cantle.schema.items import Codes, Universe
-from cantle.schema.text_encodings import without_marks
+from cantle.schema.text_encodings import UTF_16, name_of, without_marks
 
 Ints = NDArray[np.int64]
 
@@ -29,18 +30,24 @@ _TO_SPACE = bytes(max(byte, 32) for byte in range(256))
 
 def read_tokens(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, Codes]]:
     """The result of `tokens` for each block of whole lines."""
-    for block in _blocks(_pieces(path, encoding)):
+    for block in _blocks(_decoded(path, encoding)):
         yield tokens(without_marks(block), universe)
 
 
 def token_texts(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, pl.Series, Codes]]:
     """The same with the text of each token, for a look at what is not declared; empty tokens left out."""
-    for block in _blocks(_pieces(path, encoding)):
+    for block in _blocks(_decoded(path, encoding)):
         lines, codes = tokens(without_marks(block), universe)
         words = without_marks(block).translate(_TO_SPACE).decode("utf-8", "replace").split(" ")[:-1]
         texts = pl.Series(words, dtype=pl.String)
         there = texts != ""
         yield lines[there.to_numpy()], texts.filter(there), codes[there.to_numpy()]
+
+
+def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
+    if name_of(encoding) == UTF_16:  # the first record stands where the byte order mark would
+        raise DataError("FIMI lines have no header; write the encoding as utf-16-le (as Windows does) or utf-16-be.")
+    return pieces(path, encoding)
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:

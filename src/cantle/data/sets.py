@@ -25,6 +25,7 @@ import polars as pl
 
 from cantle import _fast
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
+from cantle.data.file_forms import CSV, PARQUET, check_packing, ending
 from cantle.data.fimi import Ints, read_tokens
 from cantle.data.frames import frame_or_series
 from cantle.data.objects import column_of
@@ -32,8 +33,6 @@ from cantle.data.pandas_columns import is_declared
 from cantle.data.set_form import check_pair, list_column
 from cantle.data.tables import (
     _ANYTHING,
-    CSV,
-    PARQUET,
     _check_columns,
     _check_types,
     _frame_columns,
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 
 ENGINES = ("memory", "duckdb", "spark")
 FIMI = (".dat", ".txt")
-_PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
 _WHAT = "give a file, a pandas, polars or pyarrow frame, or a list of lists of items"
 
@@ -105,7 +103,7 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
     """Refuses FIMI lines that cannot hold the declared items or that Spark is to read, and a list of nodes."""
     refuse_nodes(nodes)
     if isinstance(data, str | os.PathLike):
-        lines = schema.form is None and Path(data).suffix.lower() in FIMI
+        lines = schema.form is None and ending(data) in FIMI
         if schema.form == "fimi" or lines:
             if choice.engine == "spark":
                 raise ParameterError("engine spark reads sets as long tables or columns of lists; use engine duckdb")
@@ -163,11 +161,11 @@ def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
 
 
 def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    path, ending = Path(source), Path(source).suffix.lower()
+    path, kind = Path(source), ending(source)
     check_file(path)
-    if ending in PARQUET:
+    if kind in PARQUET:
         return _from_parquet(path, schema)
-    form = schema.form or ("fimi" if ending in FIMI else "long" if ending in CSV else None)
+    form = schema.form or ("fimi" if kind in FIMI else "long" if kind in CSV else None)
     if form is None:
         known = ", ".join(dict.fromkeys(FIMI + CSV + PARQUET))
         fix = f"write `form: fimi` in the schema, or name it one of {known}"
@@ -177,7 +175,7 @@ def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetFor
         raise DataError(f"{path.name!r} is text and cannot hold a column of lists; {fix}.")
     if form == "fimi":
         return SetForm(form="fimi"), read_tokens(path, schema.dialect.encoding, schema.universe)
-    if schema.dialect.header and ending in CSV:
+    if schema.dialect.header and kind in CSV:
         check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
     return _from_long(path, schema)
 
@@ -191,8 +189,7 @@ def check_file(path: Path) -> None:
         raise DataError(f"{path.name!r} is a folder; give one file.")
     if not exists:
         raise DataError(f"there is no file {path.name!r}; check the path.")
-    if path.suffix.lower() in _PACKED:
-        raise DataError(f"{path.name!r} is compressed; unpack it first.")
+    check_packing(path, text=ending(path) not in PARQUET)
 
 
 def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:

@@ -2,13 +2,12 @@
 
 * CSV: Spark hands over lines, and its workers parse each line by itself with the reader of this package. Spark's own
   CSV parser takes the number of columns from the first record, and fails at a record with very many fields.
-* JSON: every declared column is read as text, as in CSV. Types that Spark infers come from all records.
+* JSON lines: the same, by cantle.data.json_lines. Types that Spark infers come from all records.
 * Parquet and ORC declare their types. Values in the names of folders (`town=Ash/`) are read as text.
 """
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,24 +15,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cantle.data import json_lines
 from cantle.data.csv_grammar import CsvDialect, Grammar
-from cantle.data.tables import CSV, Lines, _check_columns, _csv_dialect, _split_header
+from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, ending
+from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_header
 from cantle.errors import ParameterError
 from cantle.schema.table import Dialect, TableSchema
+from cantle.schema.text_encodings import needs_no_decoding
 from cantle.trusted.engines import spark
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow
     from pyspark.sql import DataFrame as DataFrame
     from pyspark.sql import SparkSession as SparkSession
 
+JSON = (".json", *JSON_LINES)
 ASCII = bytes(range(128))
 PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def require_readable(data: object, schema: TableSchema) -> None:
-    """Refuses a CSV path in an encoding whose lines Spark cannot find; needs no data."""
-    if isinstance(data, str | os.PathLike) and _ending(os.fspath(data)) in CSV and not _keeps_ascii(schema.dialect):
+    """Refuses files that Spark has no reader for, and text in an encoding whose lines Spark cannot find; needs no
+    data."""
+    if not isinstance(data, str | os.PathLike):
+        return
+    path = Path(data)
+    if _ending(path) in ARROW + SHEETS or path.suffix.lower() == ".zst":
+        raise ParameterError(f"the spark engine cannot read {path.name!r}; give CSV, JSON lines, Parquet or ORC")
+    if _ending(path) in CSV + JSON and not _keeps_ascii(schema.dialect):
         raise ParameterError(
             f"the spark engine cannot find line ends in encoding {schema.dialect.encoding!r}; write the file as UTF-8"
         )
@@ -43,20 +53,21 @@ def _keeps_ascii(dialect: Dialect) -> bool:
     return ASCII.decode(dialect.encoding, "replace") == ASCII.decode("ascii")
 
 
-def _ending(path: str) -> str:
-    return Path(path.rstrip("/")).suffix.lower()
+def _ending(path: str | os.PathLike[str]) -> str:
+    return ending(os.fspath(path).rstrip("/"))
 
 
 def read_path(session: SparkSession, path: str, schema: TableSchema, wanted: list[str]) -> DataFrame:
     """A data frame over what Spark finds at a path, read by its ending: CSV, JSON, ORC, else Parquet."""
-    ending = _ending(path)
-    if ending in CSV:
+    kind = _ending(path)
+    if kind in CSV:
         return _csv(session, path, schema, wanted)
     with spark.reading(Path(path).name):
-        if ending == ".json":
-            return session.read.schema(_text_columns(wanted)).json(path)
+        if kind in JSON:
+            lines = session.read.text(path).selectExpr("cast(value AS binary) AS line")
+            return lines.mapInArrow(ObjectParser(schema.dialect.encoding, wanted).parse, _text_columns(wanted))
         with _folders_as_text(session):
-            return session.read.format("orc" if ending == ".orc" else "parquet").load(path)
+            return session.read.format("orc" if kind == ".orc" else "parquet").load(path)
 
 
 def _text_columns(names: list[str]) -> str:
@@ -119,16 +130,40 @@ class LineParser:
             yield from self._columns(lines)
 
     def _columns(self, lines: list[bytes]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
-
         text = b"".join(map(self._closed, lines))
-        frame = Lines(text, True, self.names, self.dialect).parse(self.wanted)
-        types = pyarrow.schema([(name, pyarrow.string()) for name in self.wanted])
-        yield from frame.to_arrow().cast(types).to_batches()
+        yield from _arrow(Lines(text, True, self.names, self.dialect).parse(self.wanted))
 
     def _closed(self, line: bytes) -> bytes:
         """A line as UTF-8 in which every quote is closed, so that no field continues in the next line."""
-        plain = codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")  # as when files are read
-        made = (line if plain else line.decode(self.encoding, "replace").encode("utf-8", "replace")) + b"\n"
+        made = _utf_8(line, self.encoding) + b"\n"
         quote = (self.dialect.quote or "").encode()
         return Grammar(self.dialect).mend(made) if quote and quote in made else made
+
+
+# ---- JSON -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ObjectParser:
+    """Parses lines of JSON one by one."""
+
+    encoding: str
+    wanted: list[str]
+
+    def parse(self, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        """Arrow batches of lines as batches of the wanted columns, all text; runs on the workers."""
+        for batch in batches:
+            lines = [_utf_8(line, self.encoding) for line in batch["line"].to_pylist()]
+            yield from _arrow(json_lines.frame_of(lines, self.wanted))
+
+
+def _utf_8(line: bytes, encoding: str) -> bytes:
+    """A line as UTF-8, as when files are read."""
+    return line if needs_no_decoding(encoding) else line.decode(encoding, "replace").encode("utf-8", "replace")
+
+
+def _arrow(frame: pl.DataFrame) -> list[pyarrow.RecordBatch]:
+    import pyarrow
+
+    types = pyarrow.schema([(name, pyarrow.string()) for name in frame.columns])
+    return frame.to_arrow().cast(types).to_batches()

@@ -1,4 +1,4 @@
-"""Readers of tables: a CSV file, a Parquet file or a data frame becomes raw columns, not yet encoded.
+"""Readers of tables: files (CSV, Parquet, Arrow, JSON Lines, spreadsheets) and frames become raw columns, not encoded.
 
 Only declared columns are read, and identifiers never past the header. This module defines what a *record* is,
 one record at a time (docs/privacy.md, cleaning): a short row lacks its last values, extra fields of a long row are
@@ -14,23 +14,38 @@ order mark at the start of a line is ignored. In a table of more than one column
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
+from cantle.data import json_lines
 from cantle.data.csv_grammar import BLANK_LINES, CsvDialect, Grammar, well_formed, with_line_feeds
+from cantle.data.file_forms import (
+    ARROW,
+    CSV,
+    JSON_LINES,
+    PARQUET,
+    SHEETS,
+    TABLES,
+    Paths,
+    are_paths,
+    check_packing,
+    ending,
+    files,
+    pieces,
+)
 from cantle.data.frames import as_frame
 from cantle.data.objects import EXACT, column_of
 from cantle.data.pandas_columns import is_declared, read_column
+from cantle.data.sheets import read_sheet
 from cantle.errors import DataError, raise_alone
-from cantle.schema.text_encodings import needs_no_decoding, without_marks
+from cantle.schema.text_encodings import without_marks
 from cantle.schema.values import MIXED, text_of
 
 if TYPE_CHECKING:
@@ -39,10 +54,6 @@ if TYPE_CHECKING:
     from cantle.data.frames import Series
     from cantle.schema.table import Dialect, TableSchema
 
-CSV = (".csv", ".tsv", ".txt", ".data", ".test")
-PARQUET = (".parquet", ".pq")
-_PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip", ".7z", ".lz4")
-_PIECE = 1 << 24  # bytes read together
 _FEW = 8  # columns that a message names
 _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
@@ -66,6 +77,8 @@ class Raw:
 def read_columns(source: object, schema: TableSchema) -> Raw:
     """The declared columns of a file or frame, identifiers left out."""
     batches = list(read_batches(source, schema))
+    if len({tuple(batch.frame.schema.items()) for batch in batches}) > 1:
+        raise DataError("the files have columns of different types; write them with one type.")
     return Raw(pl.concat([batch.frame for batch in batches]), batches[0].kind)
 
 
@@ -78,15 +91,26 @@ def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ())
     if schema.person is not None:
         wanted.append(schema.person)
         ids = (*ids, schema.person)
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        _check_file(path)
-        if path.suffix.lower() in PARQUET:
-            yield Raw(_read_parquet(path, wanted, ids))
-        else:
-            yield from (Raw(lines.parse(wanted)) for lines in read_lines(path, schema, wanted))
-    else:
+    if not are_paths(source):
         yield _read_frame(source, wanted, ids)
+        return
+    for path in files(cast("Paths", source)):
+        _check_file(path)
+        yield from map(Raw, _read_file(path, schema, wanted, ids))
+
+
+def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+    kind = ending(path)
+    if kind in PARQUET + ARROW:
+        yield _read_typed(path, wanted, ids)
+    elif kind in SHEETS:
+        names, columns = read_sheet(path, schema.dialect, [one.name for one in schema.fields])
+        _check_columns(f"{path.name!r}", names, wanted)
+        yield pl.DataFrame({name: columns[names.index(name)] for name in wanted})
+    elif kind in JSON_LINES:
+        yield from json_lines.batches(pieces(path, schema.dialect.encoding), wanted)
+    else:
+        yield from (lines.parse(wanted) for lines in read_lines(path, schema, wanted))
 
 
 def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
@@ -116,10 +140,12 @@ def _id_text(column: pl.Series) -> pl.Series:
 
 
 def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
-    """The column names of a CSV file; nothing else is read."""
+    """The column names of a CSV file or a spreadsheet; nothing else is used."""
     path = Path(source)
     _check_file(path)
-    return _split_header(_pieces(path, dialect.encoding), _csv_dialect(path, dialect))[0]
+    if ending(path) in SHEETS:
+        return read_sheet(path, dialect, [])[0]
+    return _split_header(_pieces(path, dialect), _csv_dialect(path, dialect))[0]
 
 
 # ------------------------------------------------------------------------------------------------- files
@@ -127,14 +153,12 @@ def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
 
 def _check_file(path: Path) -> None:
     if os.path.isdir(path):
-        raise DataError(f"{path.name!r} is a folder; give one CSV or Parquet file.")
+        raise DataError(f"{path.name!r} is a folder; give the files in it.")
     if not os.path.exists(path):  # also false for what cannot be a path
         raise DataError(f"there is no file {path.name!r}; check the path.")
-    if path.suffix.lower() in _PACKED:
-        raise DataError(f"{path.name!r} is compressed; unpack it first.")
-    if path.suffix.lower() not in CSV + PARQUET:
-        known = f"{', '.join(CSV)}) or Parquet ({', '.join(PARQUET)}"
-        raise DataError(f"{path.name!r} has an ending that is not known; give a table as CSV ({known}).")
+    check_packing(path, text=ending(path) in CSV + JSON_LINES)
+    if ending(path) not in TABLES:
+        raise DataError(f"{path.name!r} has an ending that is not known; give a table as {', '.join(TABLES)}.")
 
 
 def _check_columns(where: str, given: Iterable[object], wanted: list[str], fix: str = "") -> None:
@@ -161,23 +185,32 @@ def _listed(names: list[str]) -> str:
 
 
 def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
-    """The column names and declared types of a Parquet file; nothing else is read."""
+    """The column names and declared types of a Parquet or Arrow file; nothing else is read."""
     path = Path(source)
     _check_file(path)
     try:
-        return dict(pl.read_parquet_schema(path))
+        return dict(pl.read_ipc_schema(path) if ending(path) in ARROW else pl.read_parquet_schema(path))
     except _ANYTHING:
-        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
+        raise_alone(DataError(_unreadable(path)))
 
 
-def _read_parquet(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
+def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
+    """The columns of a Parquet or Arrow file."""
     types = column_types(path)
     _check_columns(f"{path.name!r}", types, wanted)
     _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids)
     try:
+        if ending(path) in ARROW:
+            with path.open("rb") as file:  # a path could be taken for a pattern
+                return pl.read_ipc(file, columns=wanted).select(wanted)
         return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
     except _ANYTHING:
-        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
+        raise_alone(DataError(_unreadable(path)))
+
+
+def _unreadable(path: Path) -> str:
+    kind = "Arrow" if ending(path) in ARROW else "Parquet"
+    return f"{path.name!r} is not a readable {kind} file, or is truncated; write it again."
 
 
 def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str, ...] = ()) -> None:
@@ -194,7 +227,7 @@ def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str
 
 
 def _csv_dialect(path: Path, dialect: Dialect) -> CsvDialect:
-    separator = dialect.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    separator = dialect.delimiter or ("\t" if ending(path) == ".tsv" else ",")
     return CsvDialect(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
 
 
@@ -227,7 +260,7 @@ class Lines:
 
 def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
     """The file in batches: whole lines of each piece, and from the first quote on all the rest in one."""
-    dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect.encoding, piece)
+    dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect, piece)
     names, first = [one.name for one in schema.fields], b""
     if dialect.header:
         names, first = _split_header(pieces, dialect)
@@ -248,21 +281,8 @@ def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | 
         yield Lines(without_marks(rest), False, names, dialect)
 
 
-def _pieces(path: Path, encoding: str, size: int | None = None) -> Iterator[bytes]:
-    """The file in pieces of UTF-8, never cut inside CR LF; undecodable bytes become U+FFFD."""
-    decoder = None if needs_no_decoding(encoding) else codecs.getincrementaldecoder(encoding)("replace")
-    held = b""
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(size or _PIECE):
-                made = held + (decoder.decode(piece).encode("utf-8", "replace") if decoder else piece)
-                held = b"\r" if made.endswith(b"\r") else b""
-                if len(made) > len(held):
-                    yield made.removesuffix(held)
-            if last := held + (decoder.decode(b"", final=True).encode("utf-8", "replace") if decoder else b""):
-                yield last
-    except (OSError, UnicodeError):
-        raise_alone(DataError(f"{path.name!r} cannot be read; check its permissions and the encoding."))
+def _pieces(path: Path, dialect: Dialect, size: int | None = None) -> Iterator[bytes]:
+    return pieces(path, dialect.encoding, size, marked=dialect.header)
 
 
 def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:

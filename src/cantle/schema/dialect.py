@@ -1,4 +1,4 @@
-"""The dialect of a CSV file: how it is written, as a schema declares it."""
+"""The dialect of a CSV file or spreadsheet: how it is written, as a schema declares it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NoReturn
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import check_keys, flag
 from cantle.schema.documents import fail
-from cantle.schema.text_encodings import is_allowed, may_swallow, name_of
+from cantle.schema.text_encodings import UTF_16, is_allowed, may_swallow, name_of
 
 DIALECT_KEYS = {
     "delimiter": "delimiter",
@@ -18,6 +18,7 @@ DIALECT_KEYS = {
     "skipInitialSpace": "skip_initial_space",
     "encoding": "encoding",
     "quoteChar": "quote_char",
+    "sheetName": "sheet_name",
 }
 _HARMLESS = {"lineTerminator", "doubleQuote", "$schema", "type", "name", "title", "description", "csvddfVersion"}
 
@@ -31,6 +32,7 @@ class Dialect:
     skip_initial_space: bool = False
     encoding: str = "utf-8"
     quote_char: str | None = '"'
+    sheet_name: str | None = None
 
     def __post_init__(self) -> None:
         _check_encoding(self)
@@ -50,6 +52,9 @@ def _check_encoding(dialect: Dialect) -> None:
     if not is_allowed(name):
         rule = f"{shown} is not allowed: a damaged record could change how later ones are read"
         fail("dialect", rule, "convert the file to utf-8; docs/reference.md lists what is allowed")
+    if name == UTF_16 and not dialect.header:
+        rule = f"in {shown} the first bytes say how all others are read, and without a header they are a record's"
+        fail("dialect", rule, "write utf-16-le (as Windows does) or utf-16-be")
     if dialect.quote_char and may_swallow(name, dialect.quote_char):
         rule = f"in {shown} a damaged character can swallow the quoteChar {dialect.quote_char!r}"
         fail("dialect", rule, "quote with \" or ', or convert the file to utf-8")
@@ -77,11 +82,18 @@ def parse_dialect(document: Mapping[str, object]) -> Dialect:
         header=flag("dialect", "header", given.get("header", True)),
         skip_initial_space=flag("dialect", "skipInitialSpace", given.get("skipInitialSpace", False)),
         encoding=encoding,
+        sheet_name=_sheet(given.get("sheetName")),
         quote_char=None if given.get("quoteChar") == "" else _character("quoteChar", given.get("quoteChar", '"')),
     )
     if made.quote_char == (made.delimiter or ","):
         fail("dialect", "delimiter and quoteChar are the same", "change one")
     return made
+
+
+def _sheet(value: object) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        fail("dialect", "`sheetName` must be the name of a sheet", "write it as text")
+    return value
 
 
 def _character(key: str, value: object) -> str | None:

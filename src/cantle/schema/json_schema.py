@@ -95,6 +95,7 @@ DIALECT: dict[str, Part] = {
     "header": _said("Whether the first line holds column names.", {"type": "boolean"}),
     "skipInitialSpace": _said("Whether blanks after a delimiter are skipped.", {"type": "boolean"}),
     "encoding": _said("utf-8 by default.", {"type": "string"}),
+    "sheetName": _said("The sheet of a spreadsheet; the first by default.", {"type": ["string", "null"], **_FILLED}),
     "quoteChar": _said('The quote around fields; " by default, and an empty text for none.', _CHARACTER),
 }
 _OTHERS: dict[str, Part] = {"title": _ANY, "description": _ANY, "name": _ANY, "profile": _ANY, "$schema": _ANY}

@@ -1,16 +1,18 @@
 """Encodings of text files in which no record can change how later ones are read.
 
 Readers decode a file as one stream, so what a decoder remembers from one record would reach the next one
-(docs/privacy.md, cleaning). Three kinds are allowed.
+(docs/privacy.md, cleaning). Four kinds are allowed.
 
 * UTF-8 and ASCII: an undecodable sequence ends before the next line end, quote or delimiter.
 * Single-byte code pages: every byte is a character by itself.
 * Double-byte code pages whose decoder waits for at most one byte, and keeps every character below "@" that comes
   instead of it: line ends, delimiters and quotes are among these. tests/schema/test_text_encodings.py tries all bytes.
+* UTF-16: a file is a sequence of units of two bytes, and so is each record in it; half a surrogate pair swallows
+  nothing that follows. Which byte of a unit comes first is declared (`utf-16-le`, `utf-16-be`) or said by the byte
+  order mark before the header. A file without a header must declare it: its first record stands where the mark would.
 
 All others are refused. ISO-2022, HZ and UTF-7 switch to another alphabet until a code switches back. The EUC codes of
-Japan and Korea, GB 18030 and Johab wait for more bytes, and a damaged character swallows what follows it. In UTF-16 and
-UTF-32 one extra byte shifts everything after it, and the first record may be taken for the byte order mark.
+Japan and Korea, GB 18030 and Johab wait for more bytes, and a damaged character swallows what follows it.
 """
 
 from __future__ import annotations
@@ -34,6 +36,9 @@ SINGLE_BYTE = frozenset(
 DOUBLE_BYTE = frozenset(
     {"big5", "big5hkscs", "cp932", "cp949", "cp950", "gb2312", "gbk", "shift_jis", "shift_jis_2004", "shift_jisx0213"}
 )
+UTF_16 = "utf_16"
+"""UTF-16 whose byte order mark says which byte comes first."""
+WIDE = frozenset({UTF_16, "utf_16_le", "utf_16_be"})
 SAFE_BELOW = "@"
 """A double-byte decoder never swallows a character below this one."""
 
@@ -51,7 +56,7 @@ def name_of(encoding: str) -> str | None:
 
 def is_allowed(name: str) -> bool:
     """Whether files in this encoding (by its `name_of`) are read."""
-    return name in UNICODE or name in SINGLE_BYTE or name in DOUBLE_BYTE
+    return name in UNICODE or name in SINGLE_BYTE or name in DOUBLE_BYTE or name in WIDE
 
 
 def needs_no_decoding(encoding: str) -> bool:

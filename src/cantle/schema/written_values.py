@@ -39,8 +39,10 @@ def check_place(where: str, kind: str, listed: bool, entry: Mapping[str, object]
 
 def with_number_form(one: Field, where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> Field:
     """A field of numbers or dates, with how they are written."""
+    # whole numbers have no decimals, so a point between their thousands needs no word about these
+    usual = "," if one.type == "integer" and entry.get("groupChar") == "." else "."
     form = NumberForm(
-        decimal=_sign(where, "decimalChar", entry.get("decimalChar", ".")),
+        decimal=_sign(where, "decimalChar", entry.get("decimalChar", usual)),
         group=None if entry.get("groupChar") is None else _sign(where, "groupChar", entry["groupChar"], blank=True),
         bare=flag(where, "bareNumber", entry.get("bareNumber", True)),
     )

@@ -25,7 +25,8 @@ from typer.testing import CliRunner
 
 import cantle
 from cantle.cli.app import app
-from cantle.data.engine_choice import EngineChoice, bytes_of, files
+from cantle.data.engine_choice import EngineChoice, bytes_of
+from cantle.data.file_forms import files
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import Sizes
@@ -184,7 +185,7 @@ def test_files_are_found(tmp_path: Path) -> None:
     assert files(tmp_path) == files([tmp_path / "a.csv", str(tmp_path / "b.*")]) == listed
     assert files(str(tmp_path / "[ab].*")) == listed
     assert files(tmp_path / "none.csv") == [tmp_path / "none.csv"]
-    with pytest.raises(DataError, match="matches no CSV or Parquet file"):
+    with pytest.raises(DataError, match="matches no file with a table"):
         files(str(tmp_path / "c*.csv"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import pickle
 import sys
 import time
@@ -117,6 +118,14 @@ def test_text_is_read_by_spark(tmp_path: Path) -> None:
     call = {"method": "rps", "depth": 3}
     found = published(str(path), call, tmp_path / "spark", engine="spark")
     assert found == published(path, call, tmp_path / "memory")
+    packed = tmp_path / "people.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert found == published(str(packed), call, tmp_path / "packed", engine="spark")
+    lines = [*people(200).write_ndjson().splitlines(), "", "{", '{"age": 1.50, "town": 7}', "[]"]
+    objects = tmp_path / "people.jsonl"
+    objects.write_text("\n".join(lines))
+    found = published(str(objects), call, tmp_path / "objects", engine="spark")
+    assert found == published(objects, call, tmp_path / "objects in memory")
 
 
 def test_nothing_stays_cached(spark: Cluster) -> None:

@@ -1,0 +1,235 @@
+"""Tables in other files: packed, in UTF-16, several at once, JSON Lines, Arrow, spreadsheets."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import polars as pl
+import xlsxwriter
+import zstandard
+
+from tests.neighbours.batches import PAIRS, TYPES, Records, batched, hand_over, other, write_csv, write_json
+from tests.neighbours.csvfiles import SAFE, WIDE, csv_pair
+from tests.neighbours.frames import WRITABLE, in_parquet, polars_frame
+from tests.neighbours.law import Form, Pair, adds_at_most, files, inserted
+from tests.neighbours.reading import table
+from tests.neighbours.values import DAYS, FLOATS, INTS, TIMES, WORDS, document, fields_of
+
+# ---- CSV in other files ---------------------------------------------------------------------------------------
+
+
+def packed(dice: Random, folder: Path) -> Pair:
+    """Pairs of CSV files, packed."""
+    made, paths = csv_pair(SAFE)(dice, folder), []
+    pack, ending = dice.choice([(gzip.compress, ".gz"), (zstandard.compress, ".zst")])
+    for source in (made.before, made.after):
+        path = source.with_name(source.name + ending)
+        path.write_bytes(pack(source.read_bytes()))
+        paths.append(path)
+    return Pair(made.schema, *paths, made.rule, made.shown)
+
+
+def in_several(dice: Random, folder: Path) -> Pair:
+    """Pairs of which each is two files: a list, a folder or a pattern; the record is added to the first or second."""
+    made, paths = csv_pair(SAFE)(dice, folder), []
+    how, first = dice.choice(["list", "folder", "pattern"]), dice.random() < 0.5
+    for source in (made.before, made.after):
+        place = source.parent / "both"
+        place.mkdir(exist_ok=True)
+        for old in place.iterdir():
+            old.unlink()
+        ending = source.suffix
+        parts = [place / f"a{ending}", place / f"b{ending}"]
+        parts[0 if first else 1].write_bytes(source.read_bytes())
+        parts[1 if first else 0].write_bytes(made.before.read_bytes())
+        paths.append({"list": parts, "folder": place, "pattern": str(place / f"*{ending}")}[how])
+    return Pair(made.schema, *paths, made.rule, f"{how}: {made.shown}")
+
+
+# ---- JSON Lines -----------------------------------------------------------------------------------------------
+
+BROKEN = [b"", b" ", b"{", b"[1]", b"7", b'{"word": "A', b'"x"', b"\xff", b'{"word": "\\ud800"}', b'{"word": NaN}',
+          b"[" * 5000, b'{"word": {"a": 1}}', b'{"word": [1]}', b'{"word": 1, "word": "Ash"}', b"\xef\xbb\xbf{}",
+          b'{"coded": 1e0}', b'{"coded": 01}', b'{"whole": 99999999999999999999}']  # fmt: skip
+
+
+def json_pair(dice: Random, folder: Path) -> Pair:
+    """Two files of which the second has one line more, possibly one that no writer would write."""
+    fields, end = fields_of(dice, 4), dice.choice([b"\n", b"\r\n", b"\r"])
+
+    def line() -> bytes:
+        if dice.random() < 0.3:
+            return dice.choice(BROKEN)
+        chosen = [name for name in fields if dice.random() < 0.8]
+        values = {name: dice.choice([*WORDS, *INTS, *FLOATS[:8], True, False, None]) for name in chosen}
+        return json.dumps(values, ensure_ascii=dice.random() < 0.5).encode("utf-8", "replace")
+
+    lines = [line() for _ in range(dice.randint(0, 6))]
+    more = inserted(dice, lines, [line()])
+    last = end if dice.random() < 0.7 else b""
+    paths = files(folder, "data.jsonl", *(end.join(part) + (last if part else b"") for part in (lines, more)))
+    return Pair(document(fields), *paths, adds_at_most(1), f"{lines} {more}")
+
+
+def write_json_lines(records: Records, folder: Path) -> Path:
+    return write_json(records, folder).rename(folder / "data.jsonl")
+
+
+# ---- Arrow ----------------------------------------------------------------------------------------------------
+
+
+def in_arrow(dice: Random, folder: Path) -> Pair:
+    """Arrow files of frames of declared types."""
+    made, paths = in_parquet(WRITABLE, polars_frame)(dice, folder), []
+    for source in (made.before, made.after):
+        path = source.with_suffix(".feather")
+        pl.read_parquet(source).write_ipc(path, compression=dice.choice(["uncompressed", "lz4"]))
+        paths.append(path)
+    return Pair(made.schema, *paths, made.rule, made.shown)
+
+
+def write_arrow(records: Records, folder: Path) -> Path:
+    hand_over(records, folder).write_ipc(folder / "data.arrow", record_batch_size=7)
+    return folder / "data.arrow"
+
+
+# ---- spreadsheets ---------------------------------------------------------------------------------------------
+
+Rows = list[list[Any]]
+OPEN = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def xlsx(rows: Rows, path: Path) -> None:
+    """Rows as Excel writes them: each cell of its own type, dates as numbers with a format."""
+    held = io.BytesIO()
+    with xlsxwriter.Workbook(held, {"in_memory": True, "strings_to_numbers": False, "strings_to_urls": False}) as book:
+        sheet = book.add_worksheet()
+        shown = {date: "dd.mm.yyyy", datetime: "yyyy-mm-dd hh:mm:ss", float: "0.0%", int: "000"}
+        formats = {kind: book.add_format({"num_format": text}) for kind, text in shown.items()}
+        for at, row in enumerate(rows):
+            for place, value in enumerate(row):
+                if isinstance(value, date) and value.year >= 1900:
+                    sheet.write_datetime(at, place, value, formats[type(value)])
+                elif isinstance(value, bool):
+                    sheet.write_boolean(at, place, value)
+                elif isinstance(value, int | float) and abs(value) < 1e300:
+                    sheet.write_number(at, place, value, formats[type(value)] if at % 2 else None)
+                elif value is not None:
+                    sheet.write_string(at, place, "".join(c for c in str(value) if c >= " ")[:32_000])
+    path.write_bytes(held.getvalue())
+
+
+def ods(rows: Rows, path: Path) -> None:
+    """The same as an OpenDocument sheet."""
+
+    def cell(value: Any) -> str:
+        if value is None or value == "":
+            return "<table:table-cell/>"
+        kind, attribute = "string", ""
+        if isinstance(value, bool):
+            kind, attribute = "boolean", f' office:boolean-value="{str(value).lower()}"'
+        elif isinstance(value, date):
+            kind, attribute = "date", f' office:date-value="{value.isoformat()}"'
+        elif isinstance(value, int | float) and abs(value) < 1e300:
+            kind, attribute = "float", f' office:value="{value!r}"'
+        text = quoteattr("".join(c for c in str(value) if c >= " "))[1:-1]
+        return f'<table:table-cell office:value-type="{kind}"{attribute}><text:p>{text}</text:p></table:table-cell>'
+
+    body = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    spaces = " ".join(f'xmlns:{name}="{OPEN}:{name}:1.0"' for name in ("office", "table", "text"))
+    content = f'<table:table table:name="Sheet1">{body}</table:table>'
+    for element in ("office:spreadsheet", "office:body", "office:document-content"):
+        content = f"<{element}{' ' + spaces if element.endswith('content') else ''}>{content}</{element}>"
+    manifest = f'<manifest:manifest xmlns:manifest="{OPEN}:manifest:1.0"/>'
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", manifest)
+        archive.writestr("content.xml", content)
+
+
+CELLS: list[Any] = [*INTS, *FLOATS, *WORDS, *DAYS, *TIMES[:4], True, False, None, None, None]
+
+
+def sheet_pair(write: Callable[[Rows, Path], None], name: str) -> Callable[[Random, Path], Pair]:
+    """Two sheets of which the second has one row more: with a header or not, with empty rows and columns."""
+
+    def pair(dice: Random, folder: Path) -> Pair:
+        fields, header = fields_of(dice, 3), dice.random() < 0.5
+        tame = dice.choice([CELLS, INTS, [None, 1], WORDS])
+
+        def row(cells: list[Any]) -> list[Any]:
+            size = len(fields) + dice.randint(-1, 1)
+            return [None if dice.random() < 0.3 else dice.choice(cells) for _ in range(size)]
+
+        rows = [row(tame) for _ in range(dice.randint(0, 5))]
+        both, paths = (rows, inserted(dice, rows, [row(CELLS)])), []
+        for part, held in zip(("one", "two"), both, strict=True):
+            (folder / part).mkdir(exist_ok=True)
+            paths.append(folder / part / name)
+            write([fields, *held] if header else held, paths[-1])
+        schema = document(fields, dialect={"header": header})
+        return Pair(schema, *paths, adds_at_most(1), f"{header} {both}")
+
+    return pair
+
+
+def write_sheet(write: Callable[[Rows, Path], None], name: str) -> Callable[[Records, Path], Path]:
+    """A batch of pairs as one sheet, the values of a column in several types of cells."""
+
+    def make(records: Records, folder: Path) -> Path:
+        rows = [[other(value) if place else value for place, value in enumerate(record)] for record in records]
+        write([list(TYPES), *rows], folder / name)
+        return folder / name
+
+    return make
+
+
+def rewritten(change: Callable[[bytes], bytes], name: str) -> Callable[[Records, Path], Path]:
+    """A batch of pairs as one CSV file, its bytes changed."""
+
+    def make(records: Records, folder: Path) -> Path:
+        (folder / name).write_bytes(change(write_csv(records, folder).read_bytes()))
+        return folder / name
+
+    return make
+
+
+def utf_16(text: bytes) -> bytes:
+    return text.decode().encode("utf-16")
+
+
+def halves(records: Records, folder: Path) -> list[Path]:
+    """A batch of pairs as two CSV files."""
+    made = []
+    for part, held in enumerate((records[::2], records[1::2])):
+        made.append(write_csv(held, folder).rename(folder / f"part{part}.csv"))
+    return made
+
+
+def both_ways(name: str, pair: Any, make: Callable[[Records, Path], Any], layout: str = "rows") -> list[Form]:
+    """Pairs by themselves, with all that files may hold, and many more in batches."""
+    return [
+        Form(name, "memory", pair, table(layout), 100),
+        Form(f"{name}, in batches", "memory", batched(make, PAIRS), table(layout), 400, name, PAIRS),
+    ]
+
+
+FORMS = [
+    Form("CSV, packed", "memory, compiled", packed, table(compiled=True), 40),
+    *both_ways("CSV, packed", packed, rewritten(gzip.compress, "data.csv.gz")),
+    *both_ways("CSV, UTF-16", csv_pair(WIDE), rewritten(utf_16, "data.csv")),
+    *both_ways("CSV, several files", in_several, halves, "columns"),
+    *both_ways("JSON Lines", json_pair, write_json_lines),
+    *both_ways("Arrow", in_arrow, write_arrow, "columns"),
+    *both_ways("Excel", sheet_pair(xlsx, "data.xlsx"), write_sheet(xlsx, "data.xlsx")),
+    *both_ways("ODS", sheet_pair(ods, "data.ods"), write_sheet(ods, "data.ods")),
+]
