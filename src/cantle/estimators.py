@@ -27,7 +27,6 @@ from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import polars as pl
     from sklearn.utils import Tags
 
     from cantle.data.frames import NativeFrame
@@ -81,7 +80,7 @@ class Publisher:
         self.release_ = carry_out(order)
         return self
 
-    def sample(self, n: int, *, seed: int | None = None) -> pl.DataFrame:
+    def sample(self, n: int, *, seed: int | None = None) -> NativeFrame:
         """Draws n more synthetic records from the release. Sampling does not use any privacy budget."""
         return self._fitted().sample(n, seed=seed)
 

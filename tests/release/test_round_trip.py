@@ -54,7 +54,10 @@ def check_round_trip(release: cantle.Release, folder: Path, data: str | None) ->
     loaded = cantle.Release.load(folder)
     loaded.verify()
     assert [*overview(loaded), *tree_lines(loaded)]
-    assert loaded.sample(20, seed=1).equals(release.sample(20, seed=1))
+    drawn = [as_polars(one.sample(20, seed=1), one.manifest) for one in (loaded, release)]
+    assert drawn[0].equals(drawn[1])
+    assert type(release.sample(3)) is type(release.records)
+    assert release.sample(3)[:0].equals(release.records[:0])  # columns and their types
     loaded.save(folder.with_name("again"), data=data)
     cantle.Release.load(folder.with_name("again")).verify()
     return as_polars(loaded.records, loaded.manifest)

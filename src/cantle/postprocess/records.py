@@ -85,6 +85,12 @@ def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) ->
     raise ParameterError(f"frame kind {kind!r} is not known; use polars, pandas or pyarrow.")
 
 
+def kind_of_frame(records: Drawn | NativeFrame) -> str:
+    """The kind of frame in which records were given back: polars, pandas or pyarrow."""
+    library = type(records).__module__.partition(".")[0]
+    return library if library in ("pandas", "pyarrow") else "polars"
+
+
 def give_back_lists(frame: pl.DataFrame, kind: str, column: str) -> NativeFrame:
     """The same for a frame with a column of lists."""
     made = give_back(frame, kind)

@@ -313,8 +313,8 @@ class Release:
 
         return generalise(self, data, target=target)
 
-    def sample(self, n: int, *, seed: int | None = None) -> pl.DataFrame:
-        """More synthetic records, drawn from the release alone; this uses no budget."""
+    def sample(self, n: int, *, seed: int | None = None) -> NativeFrame:
+        """More synthetic records, drawn from the release alone, in the same kind of frame; this uses no budget."""
         from cantle.release.load import sample
 
         return sample(self, n, seed)

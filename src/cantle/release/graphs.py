@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.records import csv_of
+from cantle.postprocess.records import csv_of, give_back
 from cantle.postprocess.results import Results
 from cantle.release.manifest import Manifest
 from cantle.release.words import declared_names, write_plain
@@ -61,6 +61,10 @@ def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:  # noqa: ARG001
 
 def given_back(results: Results, form: dict[str, str], schema: GraphSchema) -> Drawn | NativeFrame:  # noqa: ARG001
     return results.drawn
+
+
+def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:  # noqa: ARG001
+    return give_back(frame, kind)
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001

@@ -75,6 +75,9 @@ class ReleasedKind(Protocol[Kind]):
     def given_back(self, results: Results, form: dict[str, str], schema: Kind) -> Drawn | NativeFrame:
         """The records in the form and the kind of frame that came in."""
 
+    def in_frame(self, frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
+        """Drawn records in another kind of frame."""
+
     def redraw(self, frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:
         """n records drawn from the released ones, with replacement."""
 

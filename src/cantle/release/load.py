@@ -21,7 +21,7 @@ from cantle.postprocess.from_cells import grid_of
 from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses, possible
 from cantle.postprocess.group_frames import leaves_from
 from cantle.postprocess.one_ways import tables_from
-from cantle.postprocess.records import give_back
+from cantle.postprocess.records import give_back, kind_of_frame
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import as_polars, read
 from cantle.release.kinds import KINDS
@@ -168,14 +168,19 @@ def generalise(release: Release, data: object, *, target: bool) -> NativeFrame:
     return give_back(from_cells.generalise(domain, grid, raw.frame), raw.kind)
 
 
-def sample(release: Release, n: int, seed: int | None) -> pl.DataFrame:
-    """n records, drawn from the released counts and tables; where a method has no such model, released records."""
+def sample(release: Release, n: int, seed: int | None) -> NativeFrame:
+    """n records, drawn from the released counts and tables; where a method has no such model, released records.
+
+    A frame of the kind that the release has: that of the data where it was just made, polars where it was loaded.
+    """
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
     generator = public_dice(fresh_seed() if seed is None else seed, compiled=_fast.worth_loading(n))
-    return SAMPLERS.get(release.manifest.method, _redraw)(release, n, generator)
+    drawn = SAMPLERS.get(release.manifest.method, _redraw)(release, n, generator)
+    kind = kind_of_frame(release.drawn)
+    return drawn if kind == "polars" else KINDS[release.manifest.kind].in_frame(drawn, kind, release.manifest)
 
 
 def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 from cantle.data.fimi import read_tokens
 from cantle.errors import DataError, VerifyError, raise_alone
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.records import csv_of
+from cantle.postprocess.records import csv_of, give_back, give_back_lists
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.release.manifest import Manifest
@@ -151,6 +151,11 @@ def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:
 
 def given_back(results: Results, form: dict[str, str], schema: SetSchema) -> Drawn | NativeFrame:  # noqa: ARG001
     return give_back_sets(results.records, SetForm(**form))
+
+
+def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
+    column = manifest.form.get("column", "")
+    return give_back_lists(frame, kind, column) if manifest.form["form"] != "long" else give_back(frame, kind)
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:

@@ -78,9 +78,16 @@ def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:  # noqa: ARG001
 def given_back(results: Results, form: dict[str, str], schema: TableSchema) -> Drawn | NativeFrame:
     if form["frame"] == "polars":
         return results.drawn
-    # The types of columns follow from the schema, not from what happened to be drawn.
-    nullable = [one.name for one in schema.domain().attributes if one.nullable]
-    return give_back(results.records, form["frame"], nullable)
+    return give_back(results.records, form["frame"], _nullable(schema))
+
+
+def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
+    return give_back(frame, kind, _nullable(TableSchema.from_dict(manifest.schema)))
+
+
+def _nullable(schema: TableSchema) -> list[str]:
+    """The columns that may hold nulls: types follow from the schema, not from what happened to be drawn."""
+    return [one.name for one in schema.domain().attributes if one.nullable]
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
