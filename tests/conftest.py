@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.effort import EFFORT
 from tests.entropy import drawn_from, real
 
 # scikit-learn's threads wait for one another by spinning, which takes the cores from the other tests.
@@ -16,6 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile(
     "cantle",
+    max_examples=30 * EFFORT,
     derandomize=True,
     deadline=None,
     print_blob=True,

@@ -23,11 +23,11 @@ def server() -> Iterator[str]:
 
 
 def test_kills_at_random_moments(tmp_path: Path) -> None:
-    assert faults.kills(2, tmp_path) == []
+    assert faults.kills(1, tmp_path) == []
 
 
 def test_deaths_before_touches_of_files(tmp_path: Path) -> None:
-    assert faults.deaths(20, tmp_path) == []
+    assert faults.deaths(8, tmp_path) == []
 
 
 def test_kills_among_charges(tmp_path: Path) -> None:
@@ -35,19 +35,19 @@ def test_kills_among_charges(tmp_path: Path) -> None:
 
 
 def test_full_disks(tmp_path: Path) -> None:
-    assert faults.full(3, tmp_path) == []
+    assert faults.full(1, tmp_path) == []
 
 
 def test_a_race_for_a_file(tmp_path: Path) -> None:
-    assert faults.race(6, 4, str(tmp_path / "ledger.db"), tmp_path) == []
+    assert faults.race(4, 3, str(tmp_path / "ledger.db"), tmp_path) == []
 
 
 def test_a_race_for_a_database(server: str, tmp_path: Path) -> None:
-    assert faults.race(6, 4, server, tmp_path) == []
+    assert faults.race(4, 3, server, tmp_path) == []
 
 
 def test_whole_publishers_at_once(tmp_path: Path) -> None:
-    assert faults.publishers(3, 2, str(tmp_path / "ledger.db"), tmp_path) == []
+    assert faults.publishers(2, 2, str(tmp_path / "ledger.db"), tmp_path) == []
 
 
 def test_the_judge_can_find_fault(tmp_path: Path) -> None:
