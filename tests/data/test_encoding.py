@@ -81,7 +81,7 @@ VALUES = st.sampled_from([*NUMBERS.split(), *WORDS.split(), *SPACED])
 ROWS = st.lists(st.lists(VALUES, min_size=0, max_size=10), max_size=12)
 
 
-@examples(80)
+@examples(32)
 @given(
     rows=ROWS, end=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans(), skip=st.booleans(), header=st.booleans()
 )
@@ -95,7 +95,7 @@ def test_codes_are_those_of_the_text(
     check(path, schema(skipInitialSpace=skip, header=header))
 
 
-@examples(50)
+@examples(20)
 @given(
     st.lists(
         st.binary(max_size=30) | st.sampled_from([b"\r", b"", b",", b"a,,\xc3", b"\xff,a", b'"', b"3,4,i,a"]),
@@ -110,7 +110,7 @@ def test_whatever_the_bytes_are(tmp_path_factory: Any, lines: list[bytes]) -> No
     check(path, schema(header=False, quoteChar=""))
 
 
-@examples(30)
+@examples(12)
 @given(
     st.lists(st.tuples(st.integers(-(10**19), 10**19) | st.integers(-30, 1100), st.integers(-5, 10**7)), max_size=20)
 )

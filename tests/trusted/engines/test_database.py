@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
@@ -35,6 +35,7 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 from cantle.data.sql_encoding import code_table  # noqa: E402
 from cantle.trusted.engines import database as module  # noqa: E402
 from cantle.trusted.engines.database import DatabaseEngine  # noqa: E402
+from tests.effort import examples  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 
@@ -68,7 +69,7 @@ def opened(backend: Any, table: Table, **options: Any) -> DatabaseEngine:
 
 @pytest.mark.parametrize("chunk_cells", [1, 1 << 18])
 def test_it_counts_like_the_naive_engine(backend: Any, chunk_cells: int) -> None:
-    @settings(max_examples=6)
+    @examples(6)
     @given(data=st.data())
     def check(data: Any) -> None:
         table = data.draw(tables(max_records=15))
@@ -80,7 +81,7 @@ def test_it_counts_like_the_naive_engine(backend: Any, chunk_cells: int) -> None
 
 
 def test_grids_are_counted_like_in_memory(backend: Any) -> None:
-    @settings(max_examples=6)
+    @examples(6)
     @given(data=st.data())
     def check(data: Any) -> None:
         table = data.draw(tables(max_records=15))
@@ -139,8 +140,6 @@ CENTS = [Decimal(text) for text in ("0.10", "1.99", "39.99", "-3.01", "99999999.
 TEXTS = [None, "", "Ash", "ash", "Ash ", "It's", '"', "é", "?", "1", "02", "2", "true", "false", "ja", "nein", "True"]
 TEXTS += ["\u3000ash\t", " é ", "é ", " É ", "\u212a9", "K9", " ? ", "TRUE", "\xa0", "It's\n"]
 
-BY_DEFAULT = 2
-"""Fields that are tried by default in each type of column."""
 COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
     "smallint": ("SMALLINT", pl.Int16, WHOLE, [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS, FLAG]),
     "integer": ("INTEGER", pl.Int32, [*WHOLE, 2**31 - 1, -(2**31)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
@@ -154,10 +153,11 @@ COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
     "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, HOURS]),
 }  # fmt: skip
 PAIRS = [
-    pytest.param(kind, i, marks=[pytest.mark.slow] if i >= BY_DEFAULT else [])
-    for kind, (_, _, _, fields) in COLUMNS.items()
+    pytest.param(kind, i, marks=[] if i == place % len(fields) else [pytest.mark.slow])
+    for place, (kind, (_, _, _, fields)) in enumerate(COLUMNS.items())
     for i in range(len(fields))
 ]
+"""By default each type of column is tried in one field, another one each time."""
 VARIANTS: list[dict[str, Any]] = [{}, {"constraints": {"required": True}}, {"missingValues": ["?", "-999", "30000"]}]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -40,6 +40,7 @@ duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra du
 from cantle.trusted.engines import duckdb as module  # noqa: E402
 from cantle.trusted.engines import packing  # noqa: E402
 from cantle.trusted.engines.duckdb import DuckEngine  # noqa: E402
+from tests.effort import examples  # noqa: E402
 
 CANARY = "CanaryQx7"
 SMALL = 1 << 30
@@ -52,7 +53,7 @@ def opened(table: Table, **options: Any) -> DuckEngine:
 
 
 @pytest.mark.parametrize("slab_cells", [1, 20, 1 << 22])
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_it_counts_like_the_naive_engine(slab_cells: int, data) -> None:
     table = data.draw(tables(max_records=15))
@@ -62,7 +63,7 @@ def test_it_counts_like_the_naive_engine(slab_cells: int, data) -> None:
 
 
 @pytest.mark.parametrize("fine", [1 << 24, 0])
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_grids_are_counted_like_in_memory(fine: int, data) -> None:
     table = data.draw(tables(max_records=15))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
@@ -34,6 +34,7 @@ from tests.laws.strategies import Table, able, cuts_of, tables
 pytest.importorskip("numba")
 
 from cantle.trusted.engines.rows_compiled import CompiledEngine  # noqa: E402
+from tests.effort import examples
 
 SCHEMA: dict[str, Any] = {
     "fields": [
@@ -89,7 +90,7 @@ def scored(engine: Any, nodes: Frontier, positions: np.ndarray, candidates: Any,
 
 @pytest.mark.parametrize("chunk", [1 << 18, 3])
 @pytest.mark.parametrize("quality", [BALANCE, CLASS_AWARE, Mix(5, 0), Mix(0, 7)], ids=str)
-@settings(max_examples=40)
+@examples(16)
 @given(data=st.data())
 def test_fused_scores_are_those_of_counting_first(quality: Mix, chunk: int, data) -> None:
     # sizes past 256 take two bytes, seven and more attributes more than one word of eight bytes
@@ -153,7 +154,7 @@ def test_the_compiled_engine_shows_nothing_and_keeps_nothing() -> None:
     assert (codes == before).all()
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(table=tables(max_records=15), data=st.data())
 def test_grids_are_counted_alike(table: Table, data) -> None:
     grid = Grid.top(table.sizes)
@@ -180,7 +181,7 @@ def test_grids_are_counted_alike(table: Table, data) -> None:
 
 @pytest.mark.parametrize("rate", [Rate(1, 10**9), Rate(7, 10), Rate(40, 1)], ids=str)
 @pytest.mark.parametrize("shift", [samplers._SUM_SHIFT, 0], ids=["as it is", "all in doubt"])
-@settings(max_examples=30)
+@examples(12)
 @given(data=st.data())
 def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) -> None:
     sizes = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=6))
@@ -203,7 +204,7 @@ def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) ->
 
 
 @pytest.mark.parametrize("margin", [samplers._MARGIN, 0.3], ids=["as it is", "much in doubt"])
-@settings(max_examples=40)
+@examples(16)
 @given(seed=st.integers(0, 2**40), den=st.sampled_from([1, 7, 10**3, 10**9, 10**15]), alike=st.booleans())
 def test_noise_is_that_of_the_plain_sampler(margin: float, seed: int, den: int, alike: bool) -> None:
     generator = np.random.default_rng(seed)
@@ -229,7 +230,7 @@ def test_runs_that_do_not_cover_the_candidates_are_refused() -> None:
 # ---- draws ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(seed=st.integers(0, 2**32), many=st.sampled_from([3, 40, 4000]))
 def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
     generator = np.random.default_rng(seed)
@@ -249,7 +250,7 @@ def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
     assert drawn[0] == drawn[1]
 
 
-@settings(max_examples=60)
+@examples(24)
 @given(seed=st.integers(0, 2**32))
 def test_fitted_masses_are_those_of_the_plain_path_to_the_last_bit(seed: int) -> None:
     generator = np.random.default_rng(seed)
