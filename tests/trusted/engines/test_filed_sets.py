@@ -144,11 +144,14 @@ def test_it_counts_like_the_engine_in_memory(records: list[set[int]], batch: int
     ]
     filed = FiledSetEngine(files, tree=tree, most=9)
     plain = SetEngine(np.concatenate([[0], np.cumsum(lengths)]), items, tree=tree, most=9)
-    for key in (SetSizes((1, 2, 4)), ItemSupports(9, 2, True), ItemSupports(9, 3, False), HeadPatterns((0, 4, 7))):
+    supports = ItemSupports(9, 2, True), ItemSupports(9, 3, False), ItemSupports(9, 2, True, True)
+    for key in (SetSizes((1, 2, 4)), *supports, HeadPatterns((0, 4, 7))):
         (mine,), (wanted,) = filed.tally(ROOT, key), plain.tally(ROOT, key)
         assert mine[2].tolist() == wanted[2].tolist()
-    for mine, wanted in zip(filed.pairs((0, 2, 3, 8), 1), plain.pairs((0, 2, 3, 8), 1), strict=True):
-        assert mine.tolist() == wanted.tolist()
+    for doubles in (False, True):
+        of = (0, 2, 3, 8), 2, doubles
+        for mine, wanted in zip(filed.pairs(*of), plain.pairs(*of), strict=True):
+            assert mine.tolist() == wanted.tolist()
     filed.shorten(2)
     plain.shorten(2)
     assert filed.root().most == 2
