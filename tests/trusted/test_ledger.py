@@ -348,7 +348,7 @@ def test_no_message_tells_the_password(tmp_path: Path) -> None:
 
 def test_without_psycopg_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[postgres\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[postgres\]'"):
         Ledger("postgresql://localhost/x")
 
 

@@ -56,7 +56,7 @@ def _promise(release: Release) -> Tile:
         "epsilon",
         release.manifest.epsilon,
         f"Whoever thought it a toss of a coin whether {protected(release.manifest)} is in the data can be at most "
-        f"{sure} sure after reading all of this. The odds of anything change {odds(release.epsilon)}.",
+        f"{sure} sure after reading all of this. These odds change {odds(release.epsilon)}.",
     )
 
 

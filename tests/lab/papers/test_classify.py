@@ -152,7 +152,7 @@ def test_missing_extra_says_how_to_install(monkeypatch: pytest.MonkeyPatch) -> N
         raise ImportError(name)
 
     monkeypatch.setattr(extras, "import_module", absent)
-    with pytest.raises(MissingExtra, match=r"scikit-learn .*cantle\[papers\]"):
+    with pytest.raises(MissingExtra, match=r"scikit-learn .*\.\[papers\]"):
         extras.need("sklearn.tree")
 
 

@@ -360,7 +360,7 @@ def test_it_cannot_be_pickled_or_copied(backend: Any, duplicate: Any) -> None:
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ibis", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[database\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[database\]'"):
         EngineChoice.of("database", None, None)
 
 

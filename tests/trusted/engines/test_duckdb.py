@@ -293,7 +293,7 @@ def test_a_database_that_fails_is_told_in_our_words() -> None:
 @pytest.mark.parametrize("package", ["duckdb", "pyarrow"])
 def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[duckdb\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[duckdb\]'"):
         EngineChoice.of("duckdb", None, None)
 
 

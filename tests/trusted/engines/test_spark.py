@@ -199,7 +199,7 @@ def test_sessions_of_spark_connect_are_refused() -> None:
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'cantle\[spark\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[spark\]'"):
         EngineChoice.of("spark", None, None)
 
 
