@@ -175,7 +175,7 @@ def with_persons() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("call", slow(["rps", "diffgen", "mosaic"], "rps", "diffgen"))
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", slow(PLACES, *(name for name in PLACES if name.startswith("spark"))))
 def test_persons_are_bounded_alike(name: str, call: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     path = tmp_path / "people.parquet"
     with_persons().write_parquet(path)
