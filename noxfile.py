@@ -16,7 +16,9 @@ nox.options.reuse_existing_virtualenvs = True
 @nox.session(python=PYTHONS)
 def quick(session: nox.Session) -> None:
     """Schemas, methods and budgets, with the packages that these need."""
-    session.install(".[fast]", "pytest", "pytest-xdist", "hypothesis", "pandas", "pyarrow", "scipy", "networkx")
+    session.install(
+        ".[fast]", "pytest", "pytest-xdist", "hypothesis", "jsonschema", "pandas", "pyarrow", "scipy", "networkx"
+    )
     session.run("python", "-m", "pytest", "-q", *(session.posargs or QUICK))
 
 
