@@ -128,6 +128,7 @@ def foreign(package: str) -> set[str]:
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
         "trusted.engines.duckdb": {"duckdb", "pyarrow"},
+        "trusted.engines.filed_graphs": {"pyarrow"},
         "trusted.engines.filed_sets": {"pyarrow"},
         "trusted.engines.spark": {"pyspark"},
         "trusted.engines.spark.cluster": {"pyspark", "py4j", "pyarrow"},

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from cantle.data.engine_choice import EngineChoice
+from tests.neighbours import graphs
 from tests.neighbours.batches import (
     COLUMNS,
     NUMBER,
@@ -62,6 +63,7 @@ def duckdb_forms() -> list[Form]:
         Form("polars, in batches", "duckdb", batched(hand_over, PAIRS), read, 200, "polars", PAIRS),
         Form("DuckDB table", "duckdb", duckdb_database, table(choice=EngineChoice("duckdb", table="t")), 4),
         Form("persons, in batches", "duckdb", persons_batched(hand_over_visits), read, 300, "persons", PAIRS),
+        *graphs.IN_DUCKDB,
     ]
 
 

@@ -16,7 +16,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from cantle.data.graphs import read_graph
+from cantle.data.engine_choice import EngineChoice
+from cantle.data.graphs import open_engine, read_graph, refuse_early
 from cantle.trusted.degree_queries import AtLeast, DegreesAbove
 from cantle.trusted.engines.graph import GraphEngine
 from tests.neighbours.frames import arrow_table, polars_frame, write_parquet
@@ -41,6 +42,15 @@ def read(document: dict[str, Any], data: Any) -> Codes:
     found.update(("edge", *sorted((keys[a], keys[b]))) for a, b in graph.ends.tolist())
     found.update(("node", key) for key in keys)
     return found
+
+
+def read_filed(document: dict[str, Any], data: Any) -> Codes:
+    """What DuckDB counts of a graph."""
+    schema, choice = schema_of(document), EngineChoice("duckdb")
+    refuse_early(data, schema, choice, None)
+    _, engine = open_engine(data, schema, None, choice, None)
+    ((_, _, counted),) = engine.tally(np.zeros(1, np.int64), DegreesAbove(9))  # type: ignore[attr-defined]
+    return Counter({("nodes of at least", k): int(n) for k, n in enumerate(counted[0], 1)})
 
 
 class Nodes(tuple[Any, Any]):
@@ -268,6 +278,16 @@ def typed(library: str) -> Callable[[Random, Path], Pair]:
     return pair
 
 
+def of_edges(pair: Callable[[Random, Path], Pair]) -> Callable[[Random, Path], Pair]:
+    """Pairs that differ in one edge."""
+
+    def made(dice: Random, folder: Path) -> Pair:
+        found = pair(dice, folder)
+        return found if found.schema.get("unit") == "edge" else made(dice, folder)
+
+    return made
+
+
 FRAMES = "graph, frames"
 FORMS = [
     Form("graph, edge list", "memory", text, read),
@@ -282,4 +302,8 @@ FORMS = [
         Form(f"graph, {kind} declared", "memory", typed(kind), read, 75, FRAMES)
         for kind in ("pandas", "polars", "pyarrow", "Parquet")
     ),
+]
+IN_DUCKDB = [
+    Form("graph, edge list", "duckdb", of_edges(text), read_filed, 20),
+    Form("graph, Parquet declared", "duckdb", of_edges(typed("Parquet")), read_filed, 15, FRAMES),
 ]

@@ -28,7 +28,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle import _fast
-from cantle.data.engine_choice import IN_MEMORY_ONLY, POLARS, EngineChoice, Opened
+from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.frames import as_frame, frame_or_series
 from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
@@ -50,7 +50,7 @@ Array = NDArray[Any]
 Identifiers = Array | list[object]
 """A column of identifiers, one per record."""
 
-ENGINES = IN_MEMORY_ONLY
+ENGINES = ("memory", "duckdb")
 COMPILED_FROM = 1_000_000
 """Edges from which on projecting with compiled kernels repays loading them."""
 PARQUET = (".parquet", ".pq")
@@ -72,8 +72,12 @@ class Network(Protocol):
     def is_directed(self) -> bool: ...
 
 
-def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes: object) -> None:  # noqa: ARG001
-    """Refuses a list of nodes where the nodes are public, or whose file is not there."""
+def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes: object) -> None:
+    """Refuses a list of nodes where the nodes are public, or whose file is not there, and what only memory holds."""
+    if choice.engine == "duckdb":
+        from cantle.data.filed_graphs import refuse_filed
+
+        refuse_filed(data, schema, choice)
     if nodes is None:
         return
     if schema.unit != "node":
@@ -85,6 +89,10 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
 
 def open_engine(data: object, schema: GraphSchema, method: object, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """The graph behind an engine; degrees are given back as a polars frame, whatever the edges came in."""
+    if choice.engine == "duckdb":
+        from cantle.data.filed_graphs import open_filed
+
+        return open_filed(data, schema, choice)
     graph = read_graph(data, schema, nodes)
     compiled = isinstance(graph, Graph) and _fast.worth_loading(len(graph.ends), COMPILED_FROM)
     return POLARS, GraphEngine(graph, nodes=schema.node_count, compiled=compiled)
@@ -131,7 +139,7 @@ def _add_edges(pairs: Pairs, data: object, form: str | None) -> bool:
         pairs.add([_identifiers(one) for one in _two_columns(data.edges())])
         _add_nodes(pairs, list(data.nodes))
         return True
-    pairs.add([_identifiers(one) for one in _columns(data)])
+    pairs.add(two_ends(data))
     return False
 
 
@@ -147,13 +155,23 @@ def _add_file(pairs: Pairs, path: Path, form: str | None) -> bool:
 
 def edge_columns(path: Path, form: str | None) -> tuple[int | None, Iterable[list[Column]]]:
     """The two ends of the edges in a file, some at a time; of Matrix Market also the number of rows: its nodes."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if form == "matrix-market" or (form is None and ".mtx" in endings[-2:]):
+    if is_matrix_market(path, form):
         rows, entries = matrix_market(path)
         return rows, read_fields(entries, 2)
-    if endings and endings[-1] in PARQUET:
-        return None, [[_identifiers(one) for one in _columns(_parquet(path))]]
+    if path.suffix.lower() in PARQUET:
+        return None, [two_ends(_parquet(path))]
     return None, read_fields(pieces(path), 2)
+
+
+def is_matrix_market(path: Path, form: str | None) -> bool:
+    """Whether a file is in Matrix Market form: by the schema, otherwise by its ending."""
+    endings = [ending.lower() for ending in path.suffixes]
+    return form == "matrix-market" or (form is None and ".mtx" in endings[-2:])
+
+
+def two_ends(data: object) -> list[Column]:
+    """The identifiers in the first two columns of a frame, an array or a list of pairs."""
+    return [_identifiers(one) for one in _columns(data)]
 
 
 def _add_nodes(pairs: Pairs, nodes: object) -> None:

@@ -110,7 +110,7 @@ PLACES: dict[str, Callable[[Path, pytest.FixtureRequest], Opened]] = {
     "spark, Parquet": spark_path,
 }
 
-TAKEN = {"sets": ("memory", "duckdb", "spark"), "graph": ("memory",)}
+TAKEN = {"sets": ("memory", "duckdb", "spark"), "graph": ("memory", "duckdb")}
 GAPS = [(engine, kind) for kind, taken in TAKEN.items() for engine in ENGINES if engine not in taken]
 
 

@@ -61,6 +61,18 @@ class Declared:
         return np.isin(numbers, self.numbers)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Identified:
+    """Clean pairs by their identifiers: `numbers` (k, 2), and in `texts` the ends of the pairs with a text in them.
+
+    A number is there by its digits. Digits spell numbers (cantle.trusted.bounding.node_ids), so that those of a number
+    are the identifier of no text.
+    """
+
+    numbers: Ints
+    texts: tuple[list[bytes], list[bytes]]
+
+
 class Pairs:
     """Collects pairs and makes them a graph."""
 
@@ -94,10 +106,7 @@ class Pairs:
 
     def graph(self, declared: Declared | None, nodes: int | None, *, listed: bool) -> Graph:
         """The graph of all pairs; `nodes` is the public number of nodes, or None where it is private."""
-        plain = np.concatenate([np.empty((0, 2), dtype=np.int32), *self._numbers])
-        self._numbers = []
-        if declared is not None:
-            plain = plain[declared.has_numbers(plain).all(axis=1)]
+        plain = self._plain(declared)
         mixed, is_text, texts = self._settle(declared)
         found, (plain_ends, mixed_ends) = _numbered([plain.reshape(-1), mixed[~is_text]])
         del plain
@@ -109,6 +118,23 @@ class Pairs:
         if listed:
             ends, keys = _between_listed(parts, ends, keys)
         return Graph(len(keys) if nodes is None else nodes, ends, keys, listed)
+
+    def identified(self, declared: Declared | None) -> Identified:
+        """All pairs by their identifiers, loops and repeated ones included."""
+        plain = self._plain(declared)
+        mixed, is_text, texts = self._settle(declared)
+        whole = ~is_text.any(axis=1)
+        one, two = (
+            [texts[end] if text else b"%d" % end for end, text in zip(ends.tolist(), known.tolist(), strict=True)]
+            for ends, known in zip(mixed[~whole].T, is_text[~whole].T, strict=True)
+        )
+        return Identified(np.concatenate([plain, mixed[whole]]).astype(np.int64), (one, two))
+
+    def _plain(self, declared: Declared | None) -> Codes:
+        """The pairs of two plain numbers, without those that have an undeclared one."""
+        plain = np.concatenate([np.empty((0, 2), dtype=np.int32), *self._numbers])
+        self._numbers = []
+        return plain if declared is None else plain[declared.has_numbers(plain).all(axis=1)]
 
     def _settle(self, declared: Declared | None) -> tuple[Ints, Bools, list[bytes]]:
         """The pairs that are not two plain numbers: numbers, and for texts their places in the public order; without

@@ -1,0 +1,70 @@
+"""Edge lists larger than memory: text and Parquet files read in parts, for engine duckdb and `unit: edge`.
+
+What a record and an identifier are, is defined in cantle.data.graphs. Here files are read some records at a time, and
+DuckDB counts the degrees (cantle.trusted.engines.filed_graphs). Projection, for the other units, takes edges in a
+public order and needs the whole graph in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import cast
+
+from cantle.data import graphs
+from cantle.data.engine_choice import POLARS, EngineChoice, Opened
+from cantle.data.engines_for_tables import parquet_batches, polars_of
+from cantle.data.file_forms import PARQUET, Paths, are_paths, ending, files
+from cantle.data.tables import column_types
+from cantle.errors import DataError, ParameterError
+from cantle.schema.graph import GraphSchema
+from cantle.schema.identifier_lines import check_file
+from cantle.trusted.bounding.graph_pairs import Identified, Pairs
+from cantle.trusted.bounding.node_ids import Column
+from cantle.trusted.engines import duckdb
+from cantle.trusted.engines.filed_graphs import count_degrees
+from cantle.trusted.engines.graph import GraphEngine
+
+
+def refuse_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> None:
+    """Refuses what needs a graph in memory, before anything is read."""
+    if schema.unit != "edge":
+        rule = f"engine duckdb takes graphs under `unit: edge`; projecting one for `unit: {schema.unit}` needs it"
+        raise ParameterError(f"{rule} in memory; use engine memory")
+    if schema.form in ("degrees", "matrix-market"):
+        raise ParameterError(f"engine duckdb takes edge lists, not `form: {schema.form}`; use engine memory")
+    if choice.table is not None:
+        raise ParameterError("table names a table of a database, and graphs are read from files; leave it out")
+    if not are_paths(data):
+        raise DataError("engine duckdb takes graphs from files of edges; give their paths, or use engine memory.")
+    for path in files(cast("Paths", data)):
+        if graphs.is_matrix_market(path, schema.form):
+            raise DataError(f"{path.name!r} is in Matrix Market form; use engine memory, or give an edge list.")
+
+
+def open_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Opened:
+    """The degrees of the nodes behind an engine."""
+    refuse_filed(data, schema, choice)
+    nodes = schema.node_count
+    assert nodes is not None, "a schema that protects one edge states the number of nodes"
+    memory = duckdb.MEMORY if choice.memory is None else choice.memory
+    return POLARS, GraphEngine(count_degrees(_parts(files(cast("Paths", data)), schema), nodes, memory))
+
+
+def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:
+    """The clean pairs of all files, some at a time."""
+    declared = graphs.declared_nodes(schema)
+    for path in paths:
+        for columns in _columns(path):
+            pairs = Pairs(titles=True)
+            pairs.add(columns)
+            yield pairs.identified(declared)
+
+
+def _columns(path: Path) -> Iterable[list[Column]]:
+    """The two ends of the edges in a file, some at a time."""
+    check_file(path)
+    if ending(path) not in PARQUET:
+        return graphs.edge_columns(path, "edges")[1]
+    batches = parquet_batches(path, list(column_types(path))[:2])
+    return (graphs.two_ends(polars_of(batch)) for batch in batches)
