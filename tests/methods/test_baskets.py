@@ -8,6 +8,7 @@ import pytest
 from cantle.errors import ParameterError
 from cantle.methods.baskets import Baskets, CuratorAsker
 from cantle.methods.own_accuracy import OwnAccuracy
+from cantle.postprocess import records as released_records
 from cantle.postprocess.baskets.questions import PAID, Terms, ask_all
 from cantle.postprocess.baskets.synthesis import synthesise
 from cantle.postprocess.counts import public_dice
@@ -169,6 +170,15 @@ def test_the_same_answers_and_dice_give_the_same_bytes():
 def test_an_epsilon_that_cannot_be_shared_is_refused():
     with pytest.raises(ParameterError, match="too small"):
         run(*shop(10, 30), 30, 1e-8)
+
+
+def test_sizes_that_ask_for_too_many_items_are_refused_before_the_other_questions(monkeypatch):
+    monkeypatch.setattr(released_records, "MOST_ITEMS", 500)
+    method = baskets(30)
+    with curator_of(*shop(200, 30), method, 100.0) as curator:
+        with pytest.raises(ParameterError, match="more than 500 items"):
+            method.run(curator)
+        assert list(Asked(curator.seal(), 100.0).asked) == ["sizes"]
 
 
 def test_unknown_settings_are_refused():

@@ -48,7 +48,7 @@ def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) 
     drawn = round(records) if number_drawn is None else number_drawn
     if records < 1 or drawn < 1:
         return np.zeros(1, np.int64), np.zeros(0, np.int32)
-    require_drawable(measured.sizes.occurrences / records * max(drawn, records), "items")
+    require_items(measured.sizes, drawn)
     number = int(min(np.clip(records, *POOL), _PER_RECORD * records)) or 1
     model = first_model(measured)
     if len(measured.pairs.cell):
@@ -57,6 +57,12 @@ def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) 
     pool = make_pool(measured.head, measured.sizes, model, measured.items.support, number, dice)
     weights = pool_weights(pool, measured, compiled=dice.compiled)
     return draw_records(pool, weights, drawn, dice)
+
+
+def require_items(sizes: SizeModel, number_drawn: int = 0) -> None:
+    """Refuses sizes that ask for more items than a release may hold; at least the measured number of records counts."""
+    if sizes.total >= 1:
+        require_drawable(sizes.occurrences / sizes.total * max(number_drawn, sizes.total), "items")
 
 
 def first_model(measured: Measured) -> WalkModel:
