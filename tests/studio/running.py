@@ -12,9 +12,10 @@ from tests.entropy import launcher
 class Running:
     """A process, the address that it printed, and its home page."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str | None = None) -> None:
         self.folder = folder
-        command = [*launcher(), "studio", str(folder), "--no-browser"]
+        begin = launcher() if program is None else [*launcher(), "-c", program]
+        command = [*begin, "studio", str(folder), "--no-browser"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         found = re.search(r"http://\S+", self.process.stdout.readline())

@@ -1,0 +1,121 @@
+"""What goes wrong in a real browser: hostile names, files that are too large, forms of other sites, a release that is
+cancelled. Needs playwright and Chromium (`apt-get install chromium`), and is skipped and says why elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cantle.trusted.ledger import Ledger
+from tests.studio.running import Running
+from tests.studio.site import SLOW
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = "<img src=x onerror=alert(1)>"
+MOST = 1000
+PROGRAM = f"""
+import sys
+import cantle.studio.server as server
+studio = server.Studio
+server.Studio = lambda *places: studio(*places, launch=[sys.executable, "-c", {SLOW!r}], most_upload={MOST})
+from cantle.cli import main
+main()
+"""
+"""The studio with a small limit for uploads, in which a release stays for a minute where its data is opened."""
+PAGES = ("data", "columns", "columns/0", "columns/1", "columns/text", "protect", "budget", "publish", "ledger")
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("hostile") / "project"
+    folder.mkdir()
+    (folder / f"{HOSTILE}.csv").write_text(f'"{HOSTILE}",b\nx,y\n')
+    made = Running(folder, PROGRAM)
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def tab(running: Running) -> Iterator[Any]:
+    """A tab that holds the cookie; it fails if a script of a name ran, or anything was asked of another host."""
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        page, said, asked = browser.new_context().new_page(), [], []
+        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(running.address)
+        page.wait_for_url("**/data")
+        yield page
+        browser.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith(running.home)] == []
+
+
+def test_a_file_that_is_too_large_is_refused(tab: Any, running: Running, tmp_path: Path) -> None:
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"x" * (MOST + 1))
+    tab.goto(running.home + "data")
+    tab.get_by_text("Upload a copy").click()
+    tab.set_input_files("#file", large)
+    tab.locator("#upload button").click()
+    tab.get_by_text("too large").wait_for()
+
+
+def test_hostile_names_are_only_names(tab: Any, running: Running) -> None:
+    tab.goto(running.home + "data")
+    tab.get_by_role("button", name=f"{HOSTILE}.csv").click()
+    tab.get_by_label("Yes, column names").check()
+    tab.get_by_role("button", name="Read the header").click()
+    for number, categories in enumerate((f"{HOSTILE}\nother", "y")):
+        tab.goto(running.home + f"columns/{number}")
+        tab.select_option("#type", "string")
+        tab.fill("#categories", categories)
+        tab.locator("#status .done").wait_for()
+        tab.get_by_role("button", name="Save").first.click()
+        tab.wait_for_url("**done=saved*")
+    tab.goto(running.home + "protect")
+    tab.fill("#dataset", "people")
+    tab.get_by_role("button", name="Save the names").click()
+    tab.fill("#cap", "3")
+    tab.get_by_role("button", name="Set the cap").click()
+    for page in PAGES:
+        tab.goto(running.home + page)
+        assert tab.locator("img").count() == 0, page
+
+
+def test_a_form_of_another_site_is_refused(tab: Any, running: Running) -> None:
+    """The browser holds the cookie, and would send a form of any page if the studio took it."""
+    other = tab.context.new_page()
+    other.set_content(f'<form method=post action="{running.home}protect/cap"><input name=cap value=99><button>go')
+    with other.expect_navigation() as answer:
+        other.get_by_role("button", name="go").click()
+    assert answer.value.status == 403
+    assert Ledger(running.folder / "ledger.db").account("people").cap_nano == 3 * 10**9
+    other.close()
+
+
+def test_a_cancelled_release_says_what_was_charged(tab: Any, running: Running) -> None:
+    tab.goto(running.home + "budget")
+    tab.fill("#records", "300")
+    tab.fill("#epsilon", "1")
+    tab.get_by_role("button", name="Use this epsilon").click()
+    tab.wait_for_url("**done=*")
+    tab.goto(running.home + "publish")
+    tab.get_by_role("button", name="Publish and spend").click()
+    tab.get_by_text("reading").wait_for(timeout=60_000)
+    tab.get_by_role("button", name="Cancel").click()
+    tab.get_by_text("The charge stands").wait_for()
+    assert list(running.folder.glob("release*")) == []
+    tab.reload()  # which starts nothing again
+    assert len(Ledger(running.folder / "ledger.db").account("people").entries) == 1
