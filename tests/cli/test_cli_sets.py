@@ -107,7 +107,7 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["sets.dat", "--schema", "spaced.yaml"], 2, "'whole milk' holds a space"),
     (["none.dat", "--schema", "numbers.yaml"], 1, "there is no file 'none.dat'"),
     (["sets.dat", "--schema", "none.yaml"], 1, "none.yaml"),
-    (["sets.dat", "--schema", "numbers.yaml", "--engine", "spark"], 2, "reads sets as long tables or columns of lists"),
+    (["sets.dat", "--schema", "numbers.yaml", "--engine", "database"], 2, "for tables"),
 ]
 
 
