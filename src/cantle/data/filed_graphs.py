@@ -1,6 +1,6 @@
 """Edge lists larger than memory: text and Parquet files read in parts, for engine duckdb and `unit: edge`.
 
-What a record and an identifier are, is defined in cantle.data.graphs. Here files are read some records at a time, and
+Records and identifiers are defined in cantle.data.graphs. Here files are read some records at a time, and
 DuckDB counts the degrees (cantle.trusted.engines.filed_graphs). Projection, for the other units, takes edges in a
 public order and needs the whole graph in memory.
 """
