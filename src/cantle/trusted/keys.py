@@ -217,7 +217,9 @@ class PatternTable:
         return small and domain.height == 1 and self.cells == 2**domain.size - 1 and nodes.most >= domain.size
 
 
-Key = Sizes | Classes | OneWays | OneWayEach | ChildSizes | PatternTable
+TableKey = Sizes | Classes | OneWays | OneWayEach | ChildSizes
+SetKey = Sizes | PatternTable
+Key = TableKey | PatternTable
 TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)
 SET_KEYS = (Sizes, PatternTable)
 TRUSTED_KEYS = (*TABLE_KEYS, MergedOneWays, PatternTable)

@@ -14,7 +14,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.cut_candidates import Chosen, Scored
-from cantle.trusted.engines.base import CellEngine, Counted
+from cantle.trusted.engines.base import Counted, WholeTableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
 from cantle.trusted.geometry.subset import Subset
@@ -110,7 +110,13 @@ class TableSets:
             return False
         return bool(self.left[0] >= 0 and self.left[-1] < len(tables) and (np.diff(self.left) > 0).all())
 
-    def exact_scores(self, engine: CellEngine, positions: Ints, nodes: Frontier, quality: Distance) -> Iterator[Scored]:  # noqa: ARG002
+    def exact_scores(
+        self,
+        engine: WholeTableEngine,
+        positions: Ints,  # noqa: ARG002
+        nodes: Frontier,  # noqa: ARG002
+        quality: Distance,
+    ) -> Iterator[Scored]:
         exact_counts = engine.kept(self.round, lambda: counted(engine, self.round.key))
         exact_scores = quality.scores(exact_counts, self.models, self.penalties)[self.left]
         yield Scored(0, 1, exact_scores, np.array([0, len(self.left)], dtype=np.int64))
@@ -126,7 +132,7 @@ def _are_models(models: tuple[Ints, ...], tables: tuple[CrossTable, ...]) -> boo
     return bool((together >= 0).all() and (together <= MOST_MODEL).all()) and float(together.sum(dtype=float)) < 2.0**60
 
 
-def counted(engine: CellEngine, key: TableCounts) -> Counted:
+def counted(engine: WholeTableEngine, key: TableCounts) -> Counted:
     """The exact counts of the tables of a key."""
     ((_, _, exact_counts),) = engine.tally(np.zeros(1, dtype=np.int64), key)
     ends = np.cumsum([table.cells for table in key.tables], dtype=np.int64)
@@ -182,7 +188,7 @@ class HeavyValues:
 
     def exact_scores(
         self,
-        engine: CellEngine,
+        engine: WholeTableEngine,
         positions: Ints,  # noqa: ARG002
         nodes: Frontier,  # noqa: ARG002
         quality: Heaviest,  # noqa: ARG002
@@ -205,7 +211,7 @@ class HeavyValues:
         starts = np.array([0, rows], dtype=np.int64)
         yield _ScoredValues(0, 1, scores, starts, None, inverse_of, many, places, numbers, codes, taken)
 
-    def _classes(self, engine: CellEngine, search: ValueSearch) -> Iterator[tuple[int, int, Ints, Ints, Ints]]:
+    def _classes(self, engine: WholeTableEngine, search: ValueSearch) -> Iterator[tuple[int, int, Ints, Ints, Ints]]:
         """Of each class that has values: its number and size, the values that occur and may be named with their exact
         counts, and the ascending ranks of these and of those that may not be named."""
         exact_codes, exact_counts = search.occupied(engine, self.sizes[search.column])
@@ -286,7 +292,7 @@ class Hubs:
 
     def exact_scores(
         self,
-        engine: CellEngine,
+        engine: WholeTableEngine,
         positions: Ints,  # noqa: ARG002
         nodes: Frontier,  # noqa: ARG002
         quality: Dependence,

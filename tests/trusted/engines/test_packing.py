@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cantle.trusted.engines import packing as module
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_bins, add_counts, merged, occupied
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import GridBins, OneWays, PatternTable, Sizes
+from cantle.trusted.keys import GridBins, OneWays, Sizes
 from tests.effort import examples
 
 SIZES = st.one_of(st.integers(1, 300), st.sampled_from([2**16, 2**31, 2**53, 2**53 + 1]))
@@ -97,7 +97,5 @@ def test_occupied_places_of_parts_are_merged() -> None:
     assert [one.tolist() for one in merged([])] == [[], []]
 
 
-def test_sets_are_not_counted_here() -> None:
-    with pytest.raises(NotImplementedError):
-        Tally(Layout((2,), 1), PatternTable(3), 1)
+def test_a_table_without_columns_has_a_size() -> None:
     assert Tally(Layout((), 1), Sizes(), 1).table().tolist() == [[0]]

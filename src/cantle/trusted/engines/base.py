@@ -12,10 +12,10 @@ Every engine declares the kind of data it holds, its public domain, its root reg
 Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 
 * `split(positions, rule)` moves on to the children of the listed regions, in order; the records of all others go.
-* tables: `occupied(key)` lists the occupied entries of a grid or table over the whole data, ascending, with their
-  counts; `place(grid)` settles the cells of all records, `dense(key)` then gives all counts of that grid by bin.
-  An engine may count and score cuts in one pass (`Fused`); what it gives must be what counting first gives.
-* tables with `CELL_KEYS` (all but the rows engine, `CellEngine`) count many cross tables of the whole data at once.
+* tables: an engine may count and score cuts in one pass (`Fused`); what it gives must be what counting first gives.
+* whole tables (`WholeTableEngine`, all but the rows engines): `occupied(key)` lists the occupied entries of a grid or
+  table over the whole data, ascending, with their counts; `place(grid)` settles the cells of all records, `dense(key)`
+  then gives all counts of that grid by bin; `tally` counts many cross tables of the whole data at once (`CELL_KEYS`).
 * graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
 * sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers;
   `pairs(items, most)` lists the pairs of these items that occur in any record, with their parts.
@@ -119,15 +119,15 @@ class TableEngine(SplitEngine, Protocol):
 
     def count_all(self, workload: TableWorkload, /) -> Ints: ...
 
+
+class WholeTableEngine(TableEngine, Protocol):
+    """Records of codes that can also be counted all at once, in grids and in many small tables."""
+
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]: ...
 
     def place(self, grid: Grid) -> None: ...
 
     def dense(self, key: GridBins) -> Ints: ...
-
-
-class CellEngine(TableEngine, Protocol):
-    """Records of codes, counted in many small tables."""
 
     def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
         """The exact counts that `count` gave for this very object; those of any other are dropped."""
@@ -143,6 +143,11 @@ class Fused(Protocol):
         """Chunks (first, last, scores): for every cut strictly inside [lo, hi) of the listed regions, by region,
         attribute and point, even * min(sides) + apart * g as scores.Mix defines it, weights = (even, apart); only for
         attribute only[i] if `only` is given; classes = 1 leaves the class out. Scores hold until the next chunk."""
+
+
+def counts_whole_tables(engine: Engine) -> bool:
+    """Whether this is a `WholeTableEngine`: engines declare it by their keys."""
+    return set(CELL_KEYS) <= set(engine.keys)
 
 
 class SetsEngine(SplitEngine, Protocol):
@@ -178,7 +183,7 @@ class GraphsEngine(Engine, Protocol):
 
 
 class Tables:
-    """What all engines of tables have in common."""
+    """What all engines of tables have in common; engines that count no whole tables list fewer keys."""
 
     kind: ClassVar[str] = "tables"
     keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)

@@ -20,7 +20,7 @@ from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.grid import LOOKED_UP, Grid
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, Key, OneWays, Sizes
+from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, OneWays, Sizes, TableKey
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 DENSE = 1 << 20
@@ -67,7 +67,7 @@ class ColumnEngine(Tables):
     def count_all(self, workload: TableWorkload) -> Ints:
         return count_columns(workload, self._columns, self._class)
 
-    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if not len(positions):
             return
         match key:

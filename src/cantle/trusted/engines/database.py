@@ -24,7 +24,17 @@ from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.subset import PRIME, Subset
 from cantle.trusted.geometry.workloads import Questions, TableWorkload
-from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
+from cantle.trusted.keys import (
+    ChildSizes,
+    Classes,
+    CodeTable,
+    GridBins,
+    GridCells,
+    OneWayEach,
+    OneWays,
+    Sizes,
+    TableKey,
+)
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 if TYPE_CHECKING:
@@ -103,7 +113,7 @@ class DatabaseEngine(Tables):
         asked = [self._answers(workload.within, family) for family in (workload.one_column, workload.more_columns)]
         return np.concatenate([*asked, self._tables_of(self._all, workload.within, workload.pairs)])
 
-    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if isinstance(key, TableCounts | LeafCounts):
             yield 0, 1, self._cell_counts(key).reshape(1, -1)
             return
@@ -211,7 +221,7 @@ class DatabaseEngine(Tables):
     # ---- expressions --------------------------------------------------------------------------------------
 
     @contextmanager
-    def _asking(self, asked: Ints, first: int, key: Key) -> Iterator[Table]:
+    def _asking(self, asked: Ints, first: int, key: TableKey) -> Iterator[Table]:
         """The grouped counts (node, cell, n) of a key, for at least the given regions."""
         codes = self._codes
         table = codes.filter((codes.node >= int(asked[0])) & (codes.node <= int(asked[-1])))
@@ -236,8 +246,6 @@ class DatabaseEngine(Tables):
                 attribute = key.cuts.attribute[rows]
                 with self._ruled(asked, attribute, key.cuts.point[rows]) as ruled:
                     yield _grouped(ruled, (self._own_code(ruled, attribute) >= ruled.point).ifelse(1, 0))
-            case _:
-                raise NotImplementedError("sets are counted by the set engine")
 
     def _cross_table(self, table: Table, within: ColumnCells, one: CrossTable, first: int) -> Table:
         """The grouped counts (entry, n) of a cross table, entries from `first` on."""

@@ -32,7 +32,7 @@ from cantle.trusted.engines.table_counts import count_all_words, count_words
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class DuckEngine(Tables):
         found = self._read(str(self._all), "node", self._columns)
         return count_all_words(self._layout, workload, (words for words, _ in found))
 
-    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if isinstance(key, TableCounts | LeafCounts):
             yield 0, 1, self._cell_counts(key).reshape(1, -1)
             return

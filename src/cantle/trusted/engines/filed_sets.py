@@ -31,7 +31,7 @@ from cantle.trusted.engines.sets import SetEngine, count_key
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.workloads import SetWorkload, count_sets
-from cantle.trusted.keys import SET_KEYS, Key
+from cantle.trusted.keys import SET_KEYS, SetKey
 from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class FiledSetEngine:
     def root(self) -> Partitions:
         return Partitions.root(self._tree, self._most)
 
-    def tally(self, positions: Ints, key: Key | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: SetKey | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if self._inner is None and isinstance(key, SetSizes | ItemSupports | HeadPatterns):
             size, compiled = self._tree.size, self.compiled
             nothing = count_key(key, np.zeros(1, np.int64), np.zeros(0, np.int32), size)

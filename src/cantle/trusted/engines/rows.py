@@ -16,19 +16,15 @@ from cantle._arrays import Bools, Codes
 from cantle.trusted.engines.base import Chunk, TableEngine, Tables
 from cantle.trusted.engines.table_counts import count_rows
 from cantle.trusted.geometry.boxes import Cuts, Ints
-from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import (
     TABLE_KEYS,
     ChildSizes,
     Classes,
-    CodeTable,
-    GridBins,
-    GridCells,
-    Key,
     OneWayEach,
     OneWays,
     Sizes,
+    TableKey,
 )
 
 CHUNK_CELLS = 1 << 18
@@ -74,7 +70,7 @@ class MemoryEngine(Tables):
         assert self._all is not None
         return count_rows(workload, *self._all)
 
-    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)
         for first in range(0, len(positions), step):
             last = min(first + step, len(positions))
@@ -89,7 +85,7 @@ class MemoryEngine(Tables):
         ends = np.cumsum(lengths)
         return np.arange(len(local)) - np.repeat(ends - lengths - self._starts[positions], lengths), local
 
-    def _count(self, positions: Ints, first: int, key: Key) -> Ints:
+    def _count(self, positions: Ints, first: int, key: TableKey) -> Ints:
         nodes = len(positions)
         match key:
             case Sizes():
@@ -108,8 +104,6 @@ class MemoryEngine(Tables):
                 rows, local = self._rows(positions)
                 cuts = Cuts(key.cuts.attribute[first : first + nodes], key.cuts.point[first : first + nodes])
                 return _bincount(local, cuts.label(self._codes[rows], local), 2, nodes)
-            case _:
-                raise NotImplementedError("sets are counted by the set engine")
 
     def _joint(self, value: Codes, rows: slice | Ints, classes: int) -> Codes:
         """The cell (code, class) of each row; the code alone when the class is left out."""
@@ -129,15 +123,6 @@ class MemoryEngine(Tables):
             cell += (local[some] * key.cells + (labels[some] if key.classes > 1 else 0))[:, None]
             counts += np.bincount(cell.reshape(-1), minlength=counts.size).reshape(counts.shape)
         return counts
-
-    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
-        raise NotImplementedError("grids are counted by the column engine")
-
-    def place(self, grid: Grid) -> None:
-        raise NotImplementedError("grids are counted by the column engine")
-
-    def dense(self, key: GridBins) -> Ints:
-        raise NotImplementedError("grids are counted by the column engine")
 
     def split(self, positions: Ints, cuts: Cuts) -> None:
         rows, local = self._rows(positions)

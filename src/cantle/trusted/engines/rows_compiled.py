@@ -7,7 +7,7 @@ in place; a region is the rows from its start to its end, and rows of closed reg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
@@ -16,9 +16,8 @@ from cantle.trusted.engines import _kernels
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.table_counts import count_rows
 from cantle.trusted.geometry.boxes import Cuts, Ints
-from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
+from cantle.trusted.keys import TABLE_KEYS, ChildSizes, Classes, OneWayEach, OneWays, Sizes, TableKey
 
 CHUNK_CELLS = 1 << 18
 """Counts or scores at a time: small enough that they stay in the cache and in memory already held."""
@@ -27,6 +26,7 @@ CHUNK_CELLS = 1 << 18
 class CompiledEngine(Tables):
     """Counts over arrays of codes (records, attributes) and classes (records,); the arrays given are not kept."""
 
+    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
     compiled = True
 
     def __init__(
@@ -66,7 +66,7 @@ class CompiledEngine(Tables):
     def count_all(self, workload: TableWorkload) -> Ints:
         return count_rows(workload, self._rows[:, : self._label], self._rows[:, self._label])
 
-    def tally(self, positions: Ints, key: Key) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)
         for first in range(0, len(positions), step):
             last = min(first + step, len(positions))
@@ -74,7 +74,7 @@ class CompiledEngine(Tables):
             self._count(positions[first:last], slice(first, last), key, counts)
             yield first, last, counts
 
-    def _count(self, positions: Ints, here: slice, key: Key, counts: Ints) -> None:
+    def _count(self, positions: Ints, here: slice, key: TableKey, counts: Ints) -> None:
         where = self._start[positions], self._end[positions]
         match key:
             case Sizes():
@@ -90,8 +90,6 @@ class CompiledEngine(Tables):
             case ChildSizes():
                 attribute, point = key.cuts.attribute[here].copy(), key.cuts.point[here].copy()
                 _kernels.count_children(self._rows, *where, attribute, point, counts)
-            case _:
-                raise NotImplementedError("sets are counted by the set engine")
 
     def cut_scores(
         self, positions: Ints, lo: Ints, hi: Ints, only: Ints | None, classes: int, weights: tuple[int, int]
@@ -120,15 +118,6 @@ class CompiledEngine(Tables):
         _kernels.part(self._rows, self._words, start, end, cuts.attribute.copy(), cuts.point.copy(), middle)
         self._start = np.stack([start, middle], axis=1).reshape(-1)
         self._end = np.stack([middle, end], axis=1).reshape(-1)
-
-    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
-        raise NotImplementedError("grids are counted by the column engine")
-
-    def place(self, grid: Grid) -> None:
-        raise NotImplementedError("grids are counted by the column engine")
-
-    def dense(self, key: GridBins) -> Ints:
-        raise NotImplementedError("grids are counted by the column engine")
 
 
 def _part(only: Ints | None, first: int, last: int) -> Ints:

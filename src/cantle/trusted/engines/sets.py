@@ -22,7 +22,7 @@ from cantle.trusted.engines.basket_counts import count_items, count_pairs, count
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, gather
 from cantle.trusted.geometry.workloads import SetWorkload, count_sets
-from cantle.trusted.keys import SET_KEYS, Key, PatternTable, Sizes
+from cantle.trusted.keys import SET_KEYS, PatternTable, SetKey, Sizes
 from cantle.trusted.mixing import scramble
 from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
 
@@ -80,7 +80,7 @@ class SetEngine:
     def root(self) -> Partitions:
         return Partitions.root(self._tree, self._most)
 
-    def tally(self, positions: Ints, key: Key | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: SetKey | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if isinstance(key, SetSizes | ItemSupports | HeadPatterns):
             yield 0, 1, count_key(key, *self._rows, self._tree.size, compiled=self.compiled).reshape(1, -1)
         elif isinstance(key, PatternTable):

@@ -38,7 +38,7 @@ from cantle.trusted.engines.spark.workers import (
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class SparkEngine(Tables):
         found = self._ask(self._all, workers.workload_counter, (self._layout, workload), np.add)
         return sum(found, np.zeros(workload.cells, np.int64))
 
-    def tally(self, positions: Ints, key: Key | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
         if isinstance(key, TableCounts | LeafCounts):
             yield 0, 1, self._cell_counts(key).reshape(1, -1)
             return

@@ -16,7 +16,7 @@ from cantle.trusted.engines.table_counts import count_all_words, count_words, wi
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import CodeTable, GridBins, GridCells, Key
+from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
 from cantle.trusted.mixing import scramble
 from cantle.trusted.table_keys import LeafCounts, TableCounts
 
@@ -146,7 +146,7 @@ def add_listed(one: Counts, two: Counts) -> Counts:
     return merged([one, two])
 
 
-def counter(question: Sent[tuple[Layout, Key, Ints, int]]) -> Work[Part, Sparse]:
+def counter(question: Sent[tuple[Layout, TableKey, Ints, int]]) -> Work[Part, Sparse]:
     """The counts of a key in a partition."""
 
     def count(parts: Iterable[Part]) -> Iterator[Sparse]:
