@@ -2,7 +2,8 @@
 #
 #   pip wheel --wheel-dir wheels '.[fast,report,duckdb]'     # on a machine with a network, same Python and platform
 #   docker build --network none -t cantle .
-#   docker run --rm --network none -v "$PWD:/work" cantle publish table.csv --schema schema.yaml --epsilon 1 -o release
+#   docker run --rm --network none --user "$(id -u):$(id -g)" -v "$PWD:/work" \
+#     cantle publish table.csv --schema schema.yaml --epsilon 1 -o release
 ARG BASE=python:3.11-slim
 FROM ${BASE}
 
