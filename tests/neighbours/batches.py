@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -70,11 +70,11 @@ def each_adds_at_most_one(one: Codes, two: Codes) -> bool:
 def each_adds_at_most(records: int, one: Codes, two: Codes) -> bool:
     """The rule for every pair of a batch by itself; the code of a pair's number is that number."""
     rule = adds_at_most(records)
-    parts: list[list[Codes]] = [[Counter(), Counter()] for _ in range(PAIRS)]
+    parts: defaultdict[Any, list[Codes]] = defaultdict(lambda: [Counter(), Counter()])
     for side, codes in enumerate((one, two)):
         for code, count in codes.items():
             parts[code[0]][side][code] = count  # type: ignore[index]
-    return all(rule(*both) for both in parts)
+    return all(rule(*both) for both in parts.values())
 
 
 def batched(make: Callable[[Records, Path], Any], pairs: int) -> Callable[[Random, Path], Pair]:

@@ -159,6 +159,7 @@ FLAWS = {
     "decodes with a state": Flaw("sets, FIMI", decodes_with_a_state),
     "takes the first line for names": Flaw("CSV", takes_the_first_line_for_names),
     "numbers persons by order": Flaw("persons, polars declared", numbers_persons_by_order),
+    "numbers persons of sets by order": Flaw("sets, persons, polars", numbers_persons_by_order),
     "melts identifiers": Flaw("persons, polars declared", melts_identifiers),
 }
 

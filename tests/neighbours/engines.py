@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from cantle.data.engine_choice import EngineChoice
-from tests.neighbours import graphs
+from tests.neighbours import filed_sets, graphs
 from tests.neighbours.batches import (
     COLUMNS,
     NUMBER,
@@ -31,6 +31,7 @@ from tests.neighbours.batches import (
 )
 from tests.neighbours.csvfiles import SAFE, csv_pair
 from tests.neighbours.frames import POLARS, WRITABLE, declared, in_parquet, polars_frame
+from tests.neighbours.identifiers import AWKWARD
 from tests.neighbours.law import Form, Pair, inserted
 from tests.neighbours.reading import table
 from tests.neighbours.values import FIELDS, MARKS
@@ -63,6 +64,7 @@ def duckdb_forms() -> list[Form]:
         Form("polars, in batches", "duckdb", batched(hand_over, PAIRS), read, 200, "polars", PAIRS),
         Form("DuckDB table", "duckdb", duckdb_database, table(choice=EngineChoice("duckdb", table="t")), 4),
         Form("persons, in batches", "duckdb", persons_batched(hand_over_visits), read, 300, "persons", PAIRS),
+        *filed_sets.duckdb_forms(),
         *graphs.IN_DUCKDB,
     ]
 
@@ -75,7 +77,6 @@ PERSONS = {
     "missingValues": MARKS,
     "unit": {"person": "who", "max_records": BOUND},
 }
-WHO = ["", " ", "a", "A", "a ", "é", "e\u0301", "01", "1", "1.0", "\\", "'"]
 Visits = list[tuple[int, int, str | None]]
 
 
@@ -87,7 +88,7 @@ def visits(dice: Random, pairs: int) -> tuple[Visits, Visits]:
     one: Visits = []
     more: Visits = []
     for pair in range(pairs):
-        newcomer, *others = dice.sample(WHO, 4)
+        newcomer, *others = dice.sample(AWKWARD, 4)
         for who in others:
             one += [(pair, dice.randint(0, 12), f"{pair}.{who}") for _ in range(dice.randint(1, 4))]
         added = dice.choice([f"{pair}.{newcomer}", f"{pair}.{newcomer}", None, "", MARKS[-1]])
@@ -187,4 +188,5 @@ def spark_forms(session: Any) -> list[Form]:
         Form("persons", "spark", persons_batched(write_visits), read, PAIRS, "persons", PAIRS),
         *(Form(name, "spark", batched(make, 50), read, 50, name, 50) for name, make in makers.items()),
         Form("CSV, one pair", "spark", csv_pair(["utf-8"], multiline=False), read, 2, "CSV"),
+        *filed_sets.spark_forms(session),
     ]

@@ -108,11 +108,13 @@ Rows = list[list[Any]]
 OPEN = "urn:oasis:names:tc:opendocument:xmlns"
 
 
-def xlsx(rows: Rows, path: Path) -> None:
-    """Rows as Excel writes them: each cell of its own type, dates as numbers with a format."""
+def xlsx(rows: Rows, path: Path, notes: str | None = None) -> None:
+    """Rows as Excel writes them: each cell of its own type, dates as numbers with a format; notes on a sheet before."""
     held = io.BytesIO()
     with xlsxwriter.Workbook(held, {"in_memory": True, "strings_to_numbers": False, "strings_to_urls": False}) as book:
-        sheet = book.add_worksheet()
+        if notes is not None:
+            book.add_worksheet("Notes").write_string(0, 0, notes)
+        sheet = book.add_worksheet("Sheet1")
         shown = {date: "dd.mm.yyyy", datetime: "yyyy-mm-dd hh:mm:ss", float: "0.0%", int: "000"}
         formats = {kind: book.add_format({"num_format": text}) for kind, text in shown.items()}
         for at, row in enumerate(rows):
@@ -128,7 +130,7 @@ def xlsx(rows: Rows, path: Path) -> None:
     path.write_bytes(held.getvalue())
 
 
-def ods(rows: Rows, path: Path) -> None:
+def ods(rows: Rows, path: Path, notes: str | None = None) -> None:
     """The same as an OpenDocument sheet."""
 
     def cell(value: Any) -> str:
@@ -144,9 +146,12 @@ def ods(rows: Rows, path: Path) -> None:
         text = quoteattr("".join(c for c in str(value) if c >= " "))[1:-1]
         return f'<table:table-cell office:value-type="{kind}"{attribute}><text:p>{text}</text:p></table:table-cell>'
 
-    body = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    def table(name: str, rows: Rows) -> str:
+        body = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+        return f'<table:table table:name="{name}">{body}</table:table>'
+
     spaces = " ".join(f'xmlns:{name}="{OPEN}:{name}:1.0"' for name in ("office", "table", "text"))
-    content = f'<table:table table:name="Sheet1">{body}</table:table>'
+    content = ("" if notes is None else table("Notes", [[notes]])) + table("Sheet1", rows)
     for element in ("office:spreadsheet", "office:body", "office:document-content"):
         content = f"<{element}{' ' + spaces if element.endswith('content') else ''}>{content}</{element}>"
     manifest = f'<manifest:manifest xmlns:manifest="{OPEN}:manifest:1.0"/>'
@@ -159,11 +164,14 @@ def ods(rows: Rows, path: Path) -> None:
 CELLS: list[Any] = [*INTS, *FLOATS, *WORDS, *DAYS, *TIMES[:4], True, False, None, None, None]
 
 
-def sheet_pair(write: Callable[[Rows, Path], None], name: str) -> Callable[[Random, Path], Pair]:
+Write = Callable[[Rows, Path, str | None], None]
+
+
+def sheet_pair(write: Write, name: str) -> Callable[[Random, Path], Pair]:
     """Two sheets of which the second has one row more: with a header or not, with empty rows and columns."""
 
     def pair(dice: Random, folder: Path) -> Pair:
-        fields, header = fields_of(dice, 3), dice.random() < 0.5
+        fields, header, named = fields_of(dice, 3), dice.random() < 0.5, dice.random() < 0.3
         tame = dice.choice([CELLS, INTS, [None, 1], WORDS])
 
         def row(cells: list[Any]) -> list[Any]:
@@ -175,19 +183,19 @@ def sheet_pair(write: Callable[[Rows, Path], None], name: str) -> Callable[[Rand
         for part, held in zip(("one", "two"), both, strict=True):
             (folder / part).mkdir(exist_ok=True)
             paths.append(folder / part / name)
-            write([fields, *held] if header else held, paths[-1])
-        schema = document(fields, dialect={"header": header})
-        return Pair(schema, *paths, adds_at_most(1), f"{header} {both}")
+            write([fields, *held] if header else held, paths[-1], "made up" if named else None)
+        dialect = {"header": header} | ({"sheetName": "Sheet1"} if named else {})
+        return Pair(document(fields, dialect=dialect), *paths, adds_at_most(1), f"{dialect} {both}")
 
     return pair
 
 
-def write_sheet(write: Callable[[Rows, Path], None], name: str) -> Callable[[Records, Path], Path]:
+def write_sheet(write: Write, name: str) -> Callable[[Records, Path], Path]:
     """A batch of pairs as one sheet, the values of a column in several types of cells."""
 
     def make(records: Records, folder: Path) -> Path:
         rows = [[other(value) if place else value for place, value in enumerate(record)] for record in records]
-        write([list(TYPES), *rows], folder / name)
+        write([list(TYPES), *rows], folder / name, None)
         return folder / name
 
     return make

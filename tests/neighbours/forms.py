@@ -11,11 +11,19 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.server import postgres
-from tests.neighbours import csvfiles, filed, frames, graphs, persons, sets
+from tests.neighbours import csvfiles, filed, filed_sets, frames, graphs, persons, sets
 from tests.neighbours.engines import database_forms, duckdb_forms, spark_forms
 from tests.neighbours.law import Form
 
-IN_PROCESS = [*csvfiles.FORMS, *filed.FORMS, *frames.FORMS, *persons.FORMS, *sets.FORMS, *graphs.FORMS]
+IN_PROCESS = [
+    *csvfiles.FORMS,
+    *filed.FORMS,
+    *frames.FORMS,
+    *persons.FORMS,
+    *sets.FORMS,
+    *filed_sets.FORMS,
+    *graphs.FORMS,
+]
 LEAST, LEAST_OF_SPARK = 500, 50
 """Pairs of every reader and of every engine, at least."""
 

@@ -26,6 +26,8 @@ from tests.neighbours.law import Codes, Form, Pair, Unbuildable, files, inserted
 from tests.neighbours.reading import schema_of
 
 THETA = 2
+DECLARED: list[Any] = [20, 20, {"minimum": 0, "maximum": 9}, [0, 1, 2, "ann", "a", "é", "7"]]
+"""Declared nodes: their number, their bounds, or all of them."""
 Rows = list[tuple[Any, Any]]
 
 
@@ -100,7 +102,7 @@ def rows(dice: Random, known: Spellings, nobody: list[Any]) -> tuple[dict[str, A
         made = inserted(dice, made, [(end(nobody), end(dice.choice(people)))])
     if dice.random() < 0.5:
         one = (end(dice.choice([newcomer, *people])), end(dice.choice([newcomer, *people, *([nobody] * bool(nobody))])))
-        return {"kind": "graph", "unit": "edge", "nodes": 20}, made, inserted(dice, made, [one])
+        return {"kind": "graph", "unit": "edge", "nodes": dice.choice(DECLARED)}, made, inserted(dice, made, [one])
     more = []
     for _ in range(dice.randint(1, 4)):
         ends = [end(newcomer), end(dice.choice([*people, newcomer, *([nobody] * bool(nobody))]))]

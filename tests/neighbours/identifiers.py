@@ -34,6 +34,8 @@ TYPED: dict[str, Spellings] = {
     "booleans": [[True], [False]],
     "days": [[date(2020, 1, 3)], [date(1, 1, 1)], [date(9999, 12, 31)]],
 }
+AWKWARD = ["", " ", "a", "A", "a ", "é", "e\u0301", "01", "1", "1.0", "\\", "'"]
+"""Texts that tell persons or baskets apart after the number of a pair, which an engine may take for equal."""
 ODD_TEXT: list[Any] = ["?", "", b"a", (1,), {}, "\ud800"]
 
 

@@ -14,9 +14,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from cantle.data.engine_choice import IN_MEMORY
+from cantle.data.engine_choice import IN_MEMORY, EngineChoice
 from cantle.data.openers import OPENERS
 from cantle.data.sets import read_baskets
+from cantle.methods.baskets import Baskets
 from tests.neighbours.csvfiles import ENDS, OTHERS, SAFE, STATEFUL
 from tests.neighbours.frames import arrow_table, polars_frame, write_parquet
 from tests.neighbours.identifiers import INFERRED, NO_TEXT, NOBODY, TEXT, TYPED, Spellings, cast
@@ -34,9 +35,28 @@ def read(document: dict[str, Any], data: Any) -> Codes:
     schema = schema_of(document)
     OPENERS[schema.kind].refuse_early(data, schema, IN_MEMORY, None)
     found = read_baskets(data, schema)
-    ends = found.starts.tolist()
-    items = found.items.tolist()
-    return Counter(tuple(items[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    return _codes(found.starts, found.items)
+
+
+def read_elsewhere(engine: str) -> Callable[[dict[str, Any], Any], Codes]:
+    """The same through an engine that keeps sets outside memory."""
+
+    def read(document: dict[str, Any], data: Any) -> Codes:
+        schema, choice = schema_of(document), EngineChoice(engine)
+        opener = OPENERS[schema.kind]
+        opener.refuse_early(data, schema, choice, None)
+        _, made = opener.open_engine(data, schema, Baskets(schema), choice, None)
+        try:
+            return _codes(*made._files.everything())  # type: ignore[attr-defined]
+        finally:
+            made.close()
+
+    return read
+
+
+def _codes(starts: Any, items: Any) -> Codes:
+    ends, held = starts.tolist(), items.tolist()
+    return Counter(tuple(held[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True))
 
 
 def _schema(dice: Random, **more: Any) -> dict[str, Any]:

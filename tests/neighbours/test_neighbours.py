@@ -18,6 +18,8 @@ from tests.neighbours.law import SEED, Form, breaches, is_found
 
 SHARE, TIMES = 4, 10
 """By default the fourth part of the pairs is tried; in the long form ten times as many as there are."""
+SPARK = ["JSON", "CSV", "CSV, one pair", "persons", "Parquet", "Spark data frame", "sets, long", "sets, long CSV",
+         "sets, lists", "sets, persons"]  # fmt: skip
 
 
 def keep_the_law(form: Form, cases: int | None = None, seed: int = SEED) -> None:
@@ -36,14 +38,14 @@ def test_many_neighbours_in_memory(form: Form) -> None:
     keep_the_law(form, TIMES * form.cases, SEED + 1)
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(18))
 def test_neighbours_in_duckdb(number: int) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     keep_the_law(duckdb_forms()[number])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(18))
 def test_many_neighbours_in_duckdb(number: int) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     form = duckdb_forms()[number]
@@ -82,7 +84,7 @@ def session() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["JSON", "CSV", "CSV, one pair", "persons", "Parquet", "Spark data frame"])
+@pytest.mark.parametrize("name", SPARK)
 def test_neighbours_in_spark(session: Any, name: str) -> None:
     form = next(form for form in spark_forms(session) if form.name == name)
     keep_the_law(form, form.cases)

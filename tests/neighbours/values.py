@@ -45,6 +45,15 @@ FIELDS: dict[str, dict[str, Any]] = {
         "unknown": "drop",
     },
     "kept": {"type": "string", "categories": ["Ash", "1", "true"], "trim": False, "unknown": "drop"},
+    "grouped": {
+        "type": "string",
+        "categories": ["Ash", "1", "true", "é"],
+        "categoriesOrdered": True,
+        "hierarchy": {"tree": ["é", "Ash"], "code": ["true", "1"]},
+        "missingValues": ["x", "?"],
+        "unknown": "drop",
+    },
+    "listed": {"type": "string", "constraints": {"enum": ["Ash", "1"], "required": True}, "unknown": "1"},
     "dated": {
         "type": "date",
         "format": ["%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y"],
