@@ -188,6 +188,16 @@ def test_polars_agrees_with_pandas(name: str) -> None:
             assert codes(pl.Series([value, None]), schema)[0] == code, repr(value)
 
 
+@pytest.mark.parametrize("kind", [pl.Date, *(pl.Datetime(unit) for unit in ("ms", "us", "ns"))], ids=str)
+def test_no_day_that_a_type_can_hold_makes_a_column_unreadable(kind: Any) -> None:
+    """polars panics when it writes a day of the year 300,000; a date of a database or of Parquet may be one."""
+    far = 2**31 - 1 if kind == pl.Date else 2**63 - 1
+    near, both = (pl.Series(days).cast(kind) for days in ([0], [far, 0, -far]))
+    for schema in SCHEMAS.values():
+        assert codes(both, schema)[1:2] == codes(near, schema)
+    assert as_ids(both, ())[1:2].to_list() == as_ids(near, ()).to_list()
+
+
 @examples(16)
 @given(st.lists(VALUES, max_size=6), st.booleans())
 def test_values_read_together_mean_what_they_mean_alone(values: list[Any], exact: bool) -> None:

@@ -14,7 +14,7 @@ offset is converted to UTC first.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,7 @@ Array = TypeVar("Array", bound=NDArray[np.integer])
 
 _DAY = 86_400
 _INT64 = np.iinfo(np.int64)
+_YEAR_1, _YEAR_10000 = -719_162, 2_932_897  # days since 1970
 _FULL_YEAR = 1000  # the first one of four digits
 _ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 _ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
@@ -67,7 +68,8 @@ def is_text(dtype: pl.DataType) -> bool:
 def text_of(series: pl.Series) -> pl.Series:
     """The series as text; a value has the same text in every type, and null if it has no plain text.
 
-    Booleans are written as 1 and 0, whole floats as integers, decimals without trailing zeros, datetimes in ISO form.
+    Booleans are written as 1 and 0, whole floats as integers, decimals without trailing zeros, dates and datetimes in
+    ISO form. Days and moments outside of the years 1 to 9999, which typed columns can hold, have no such text.
     """
     dtype = series.dtype
     if dtype == pl.String:
@@ -81,12 +83,21 @@ def text_of(series: pl.Series) -> pl.Series:
         return _whole_text(series, series.cast(pl.String))
     if isinstance(dtype, pl.Datetime):
         moment = series.to_physical() // {"ms": 1, "us": 1, "ns": 1000}[dtype.time_unit]
-        moment = moment.cast(pl.Datetime("ms" if dtype.time_unit == "ms" else "us"))
+        unit: Literal["ms", "us"] = "ms" if dtype.time_unit == "ms" else "us"
+        moment = _within(moment, _DAY * {"ms": 10**3, "us": 10**6}[unit]).cast(pl.Datetime(unit))
         return moment.dt.to_string("%Y-%m-%dT%H:%M:%S%.f")
+    if dtype == pl.Date:
+        return _within(series.to_physical(), 1).cast(pl.Date).cast(pl.String)
     text = series.cast(pl.String, strict=False)
     if dtype.is_decimal():
         text = text.str.replace(r"(\.[0-9]*?)0+$", "$1").str.strip_suffix(".")
     return text
+
+
+def _within(times: pl.Series, per_day: int) -> pl.Series:
+    """Times since 1970, null outside of the years 1 to 9999: polars panics when it writes a day of the year 300,000."""
+    kept = (times >= _YEAR_1 * per_day) & (times < _YEAR_10000 * per_day)
+    return times.set(~kept.fill_null(True), None)
 
 
 def label_text(series: pl.Series, kind: str) -> pl.Series:
