@@ -127,9 +127,10 @@ def foreign(package: str) -> set[str]:
 
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
-        "trusted.engines.duckdb": {"duckdb", "pyarrow"},
+        "trusted.engines.duckdb": {"pyarrow"},
         "trusted.engines.filed_graphs": {"pyarrow"},
         "trusted.engines.filed_sets": {"pyarrow"},
+        "trusted.engines.private_database": {"duckdb", "pyarrow"},
         "trusted.engines.spark": {"pyspark"},
         "trusted.engines.spark.cluster": {"pyspark", "py4j", "pyarrow"},
         "trusted.engines.spark.sets": {"polars", "pyarrow", "pyspark"},
@@ -146,7 +147,7 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
 
 def test_heavy_packages_stay_at_home() -> None:
     homes = {
-        "duckdb": "trusted.engines.duckdb",
+        "duckdb": "trusted.engines.private_database data.duckdb_files",
         "pyspark": "trusted.engines.spark data.spark_files",  # there for types only
         "py4j": "trusted.engines.spark",
         "ibis": "trusted.engines.database data.sql_encoding",

@@ -11,7 +11,7 @@ from typing import cast
 from cantle.data.file_forms import Paths, files, is_pattern, require_files
 from cantle.data.sql_encoding import load_ibis
 from cantle.errors import ParameterError
-from cantle.trusted.engines import duckdb, spark
+from cantle.trusted.engines import private_database, spark
 from cantle.trusted.engines.base import Engine
 
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
@@ -40,7 +40,7 @@ class EngineChoice:
         if table is not None and engine not in ("duckdb", "database"):
             raise ParameterError(f"table names a table of a database; engine {engine} takes none")
         if engine == "duckdb":
-            duckdb.load()
+            private_database.load()
         elif engine == "spark":
             spark.load()
         elif engine == "database":

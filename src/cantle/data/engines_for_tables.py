@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from cantle import _fast
+from cantle.data.duckdb_files import read_database
 from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
@@ -31,6 +32,7 @@ from cantle.trusted.bounding.persons import person_numbers, within_bound
 from cantle.trusted.engines import database, duckdb, spark
 from cantle.trusted.engines.base import Engine, TableEngine
 from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.private_database import MEMORY
 from cantle.trusted.engines.rows import open_rows
 
 if TYPE_CHECKING:
@@ -134,7 +136,7 @@ def _rows(codes: Codes, classes: Codes, method: AsksTable) -> Engine:
 
 
 def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
-    memory, total = duckdb.MEMORY if choice.memory is None else choice.memory, 0
+    memory, total = MEMORY if choice.memory is None else choice.memory, 0
     sources = _sources(data, schema, choice)
 
     def counted(batch: duckdb.Batch) -> duckdb.Batch:
@@ -165,7 +167,7 @@ def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterato
         return
     for path in files(cast("Paths", data)):
         if path.suffix.lower() in DUCKDB:
-            yield from map(polars_of, duckdb.read_database(path, choice.table, _wanted(schema)))
+            yield from map(polars_of, read_database(path, choice.table, _wanted(schema)))
         elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif ending(path) in PARQUET + ARROW:

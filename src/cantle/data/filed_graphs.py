@@ -21,9 +21,9 @@ from cantle.schema.graph import GraphSchema
 from cantle.schema.identifier_lines import check_file
 from cantle.trusted.bounding.graph_pairs import Identified, Pairs
 from cantle.trusted.bounding.node_ids import Column
-from cantle.trusted.engines import duckdb
 from cantle.trusted.engines.filed_graphs import count_degrees
 from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.engines.private_database import MEMORY
 
 
 def refuse_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> None:
@@ -47,7 +47,7 @@ def open_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Opene
     refuse_filed(data, schema, choice)
     nodes = schema.node_count
     assert nodes is not None, "a schema that protects one edge states the number of nodes"
-    memory = duckdb.MEMORY if choice.memory is None else choice.memory
+    memory = MEMORY if choice.memory is None else choice.memory
     return POLARS, GraphEngine(count_degrees(_parts(files(cast("Paths", data)), schema), nodes, memory))
 
 

@@ -25,8 +25,8 @@ from cantle.data.sets import AsksSets
 from cantle.data.tables import Raw, column_types, header, read_batches
 from cantle.errors import DataError, ParameterError
 from cantle.schema.sets import SetForm, SetSchema
-from cantle.trusted.engines import duckdb
 from cantle.trusted.engines.filed_sets import FiledSetEngine, Packed, SetFiles, sort_rows
+from cantle.trusted.engines.private_database import MEMORY
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -92,7 +92,7 @@ def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, made
             check_pair(f"{path.name!r}", column_types(path), schema)
         elif schema.dialect.header and ending(path) in CSV:
             check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
-    memory = duckdb.MEMORY if choice.memory is None else choice.memory
+    memory = MEMORY if choice.memory is None else choice.memory
     sort_rows(_rows(paths, schema), made, memory, None if schema.person is None else schema.max_records)
     return SetForm(form="long", id=of, item=what)
 

@@ -37,8 +37,8 @@ from tests.trusted.engines.walks import grids, walk, whole
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
-from cantle.trusted.engines import duckdb as module  # noqa: E402
-from cantle.trusted.engines import packing  # noqa: E402
+from cantle.trusted.engines import duckdb as duckdb_engine  # noqa: E402
+from cantle.trusted.engines import packing, private_database  # noqa: E402
 from cantle.trusted.engines.duckdb import DuckEngine  # noqa: E402
 from tests.effort import examples  # noqa: E402
 
@@ -75,7 +75,8 @@ def test_grids_are_counted_like_in_memory(fine: int, data) -> None:
 
 
 def test_records_are_read_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 1000)
+    for module in (duckdb_engine, private_database):
+        monkeypatch.setattr(module, "BATCH", 1000)
     engine = opened(Table((4, 3), 1, tuple((i % 4, i % 3, 0) for i in range(9001))))
     engine.split(np.array([0]), Cuts(np.array([0]), np.array([1])))
     engine.split(np.array([1]), Cuts(np.array([1]), np.array([2])))
@@ -150,7 +151,7 @@ def test_it_cannot_be_pickled_or_copied(duplicate: Any) -> None:
 
 def test_duckdb_gets_half_of_the_memory() -> None:
     engine = DuckEngine([], sizes=(4,), class_count=1, memory=2_000_000_000)
-    [(limit,)] = engine._base.execute("SELECT current_setting('memory_limit')").fetchall()
+    [(limit,)] = engine._base._base.execute("SELECT current_setting('memory_limit')").fetchall()
     assert limit == "953.6 MiB"
     engine.close()
 
@@ -283,7 +284,7 @@ def test_types_are_judged_whether_or_not_there_is_a_record(kind: str, filled: bo
 
 def test_a_database_that_fails_is_told_in_our_words() -> None:
     engine = opened(TABLE)
-    engine._base.execute(f"DROP TABLE {engine._slabs[0].table}")
+    engine._base.run(f"DROP TABLE {engine._slabs[0].table}")
     with pytest.raises(EngineError, match="the duckdb engine failed") as caught:
         list(engine.tally(np.array([0]), Sizes()))
     assert caught.value.__suppress_context__

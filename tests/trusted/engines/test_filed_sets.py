@@ -19,7 +19,7 @@ from cantle.errors import DataError, EngineError
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
-from cantle.trusted.engines import filed_sets  # noqa: E402
+from cantle.trusted.engines import filed_sets, private_database  # noqa: E402
 from cantle.trusted.engines.filed_sets import FiledSetEngine, SetFiles, _packs, _packs_of_persons, sort_rows  # noqa: E402
 from cantle.trusted.engines.sets import SetEngine  # noqa: E402
 from cantle.trusted.geometry.item_partitions import ItemTree  # noqa: E402
@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_bytes(
 ) -> None:
     monkeypatch.setattr(filed_sets, "BATCH", 500)
     monkeypatch.setattr(filed_sets.SetFiles.batches, "__defaults__", (500,))
-    monkeypatch.setattr(filed_sets.duckdb, "BATCH", 300)
+    monkeypatch.setattr(private_database, "BATCH", 300)
     path = written(tmp_path, form)
     made = [
         cantle.publish(path, SCHEMA, epsilon=20, method=method, engine=engine, insecure_seed=2)
@@ -114,7 +114,7 @@ def long_with_persons(folder: Path, form: str) -> Path:
 
 @pytest.mark.parametrize("form", ["long.parquet", "texts.parquet", "long.csv"])
 def test_persons_are_bounded_alike(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filed_sets.duckdb, "BATCH", 300)
+    monkeypatch.setattr(private_database, "BATCH", 300)
     path = long_with_persons(tmp_path, form)
     made = [
         cantle.publish(path, PERSONS, epsilon=40, engine=engine, insecure_seed=2) for engine in ("memory", "duckdb")

@@ -3,31 +3,22 @@
 Records are packed into words (cantle.trusted.engines.packing) and stored in slabs: one table for consecutive regions
 whose counts fit the cache. A slab is read in batches and counted by the kernel that all engines with parts share; a
 split writes new slabs, so that the records of a region stay together however many regions there are.
-
-The folder of the database holds private codes. Only its owner can enter it, and it is deleted when the engine is closed
-or garbage-collected, also after a failure. What a killed process leaves must be deleted by hand (docs/engines.md).
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from cantle._arrays import Codes
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone, replacing
 from cantle.trusted.bounding.persons import marks
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
+from cantle.trusted.engines.private_database import BATCH, MEMORY, PrivateDatabase
 from cantle.trusted.engines.table_counts import count_all_words, count_words
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
@@ -36,8 +27,7 @@ from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-    from pyarrow import Array, RecordBatch, Table
+    from pyarrow import Array
 
 CHUNK_CELLS = 1 << 18
 """Cells of counts returned together, as in memory."""
@@ -45,12 +35,7 @@ CHUNK_CELLS = 1 << 18
 SLAB_CELLS = 1 << 22
 """Cells of counts of a slab: 32 MB."""
 
-BATCH = 1 << 20
-"""Records read or written together."""
-
-MEMORY = 4 << 30
-"""Bytes, where no limit is given."""
-
+FAILURE = "the duckdb engine failed: the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
 
 Batch = tuple[Sequence[Codes], Codes]
 """Codes by column, and classes."""
@@ -85,15 +70,10 @@ class DuckEngine(Tables):
         memory: int = MEMORY,
         slab_cells: int = SLAB_CELLS,
     ) -> None:
-        duckdb, self._arrow = load()
         self.sizes, self.classes = sizes, class_count
         self._layout, self._slab_cells = Layout(sizes, class_count), slab_cells
         self._columns = [f"w{i}" for i in range(self._layout.words)]
-        self._folder = tempfile.mkdtemp(prefix="cantle-private-")  # mode 0700
-        self._finish = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._error = duckdb.Error
-        with self._guarded():
-            self._base = connect(duckdb, Path(self._folder), memory)
+        self._base = PrivateDatabase(memory, FAILURE)
         self._tables = 0
         self._all: str | None = None
         self._grid: Grid | None = None
@@ -117,11 +97,9 @@ class DuckEngine(Tables):
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        with suppress(self._error):
-            self._base.close()
+        self._base.close()
         del self._base, self._slabs, self._known, self._cells
         self._kept = None
-        self._finish()
 
     def _fill(self, batches: Iterable[Batch]) -> None:
         """Packs all records into the first slab, some at a time, whatever the size of the batches."""
@@ -148,20 +126,20 @@ class DuckEngine(Tables):
         """
         words, content = ", ".join(self._columns), ", ".join(reversed(self._columns))
         numbers = ", ".join(f"{name} UBIGINT" for name in (*self._columns, "mark"))
-        self._run(f"CREATE TABLE people ({numbers}, who BLOB)")
+        self._base.run(f"CREATE TABLE people ({numbers}, who BLOB)")
         for ids, (columns, classes) in records.batches:
             mark = marks([*columns, classes] if self.classes > 1 else columns, len(classes))
             for first in range(0, len(classes), BATCH):
                 rows = slice(first, first + BATCH)
                 packed = self._layout.pack([column[rows] for column in columns], classes[rows])
-                self._insert("people", np.stack([*packed, mark[rows]]), ids[rows].cast(self._arrow.large_binary()))
+                self._insert("people", np.stack([*packed, mark[rows]]), ids[rows].cast(self._base.arrow.large_binary()))
         place = f"row_number() OVER (PARTITION BY who ORDER BY mark, {content})"
-        self._run(
+        self._base.run(
             f"INSERT INTO {self._slabs[0].table} SELECT {words}, 0 FROM "
             f"(SELECT {words}, {place} AS place FROM people) WHERE place <= {records.max_records}"
         )
-        self._run("DROP TABLE people")
-        self._run("CHECKPOINT")
+        self._base.run("DROP TABLE people")
+        self._base.run("CHECKPOINT")
 
     # ---- the protocol -------------------------------------------------------------------------------------
 
@@ -169,7 +147,7 @@ class DuckEngine(Tables):
         self._all = self._slabs[0].table
 
     def count_all(self, workload: TableWorkload) -> Ints:
-        found = self._read(str(self._all), "node", self._columns)
+        found = self._read(str(self._all), "node")
         return count_all_words(self._layout, workload, (words for words, _ in found))
 
     def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
@@ -182,7 +160,7 @@ class DuckEngine(Tables):
         for slab, start, end in self._asked(positions, max(1, self._slab_cells // key.cells)):
             number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
             tally = Tally(self._layout, key, end - start, start)
-            for words, node in self._read(slab.table, "node", self._columns):
+            for words, node in self._read(slab.table, "node"):
                 tally.add(words, number[node])
             exact_counts = tally.table()
             step = max(1, CHUNK_CELLS // key.cells)
@@ -198,7 +176,7 @@ class DuckEngine(Tables):
             own = Cuts(cuts.attribute[start:end], cuts.point[start:end])
             edges = [*range(start, end, most), end]
             fresh = [_Slab(self._new_table("node UINTEGER"), 2 * a, 2 * b) for a, b in pairwise(edges)]
-            for words, node in self._read(slab.table, "node", self._columns):
+            for words, node in self._read(slab.table, "node"):
                 words, child = split_words(self._layout, words, node, number, own)
                 self._share_out(fresh, words, child + 2 * start)
             self._drop(slab.table)
@@ -206,7 +184,7 @@ class DuckEngine(Tables):
         for slab in self._slabs:
             self._drop(slab.table)
         self._slabs = made
-        self._run("CHECKPOINT")  # so that the space of dropped tables is reused
+        self._base.run("CHECKPOINT")  # so that the space of dropped tables is reused
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
@@ -215,7 +193,7 @@ class DuckEngine(Tables):
         if key.attribute not in self._known:  # asked again every round, and never changes
             entry = self._entry(key)
             query = f"SELECT {entry} AS entry, count(*) AS n FROM {self._slabs[0].table} GROUP BY entry ORDER BY entry"
-            self._known[key.attribute] = self._grouped(query)
+            self._known[key.attribute] = self._base.two_columns(query)
         return self._known[key.attribute]
 
     def place(self, grid: Grid) -> None:
@@ -228,12 +206,12 @@ class DuckEngine(Tables):
         assert self._grid is not None
         if self._cells is None:
             self._cells = GridTally(self._layout, self._grid)
-            for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+            for words, _ in self._read(self._slabs[0].table, "node"):
                 self._cells.add(words)
         if self._cells.has(key.attribute):
             return self._cells.dense(key)
         counts = np.zeros(self._grid.cells * key.classes * key.width, dtype=np.int64)
-        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+        for words, _ in self._read(self._slabs[0].table, "node"):
             add_bins(counts, self._layout, key, self._grid, words)
         return counts.reshape(self._grid.cells, key.classes, key.width)
 
@@ -241,18 +219,18 @@ class DuckEngine(Tables):
         """Counts of cross tables or leaves, in one pass; for a subset DuckDB numbers equal records."""
         table = self._slabs[0].table
         if isinstance(key, LeafCounts) or key.subset is None:
-            found = self._read(table, "node", self._columns)
+            found = self._read(table, "node")
             return count_words(self._layout, key, ((words, None) for words, _ in found))
         words = ", ".join(self._columns)
         numbered = f"(SELECT {words}, row_number() OVER (PARTITION BY {words}) AS copy FROM {table})"
-        return count_words(self._layout, key, self._read(numbered, "copy", self._columns))
+        return count_words(self._layout, key, self._read(numbered, "copy"))
 
     def _occupied(self, grid: Grid) -> tuple[Ints, Ints]:
         """The occupied entries of a grid: written to a table, then grouped, because there may be very many."""
         table = self._new_table("entry BIGINT", words=False)
-        for words, _ in self._read(self._slabs[0].table, "node", self._columns):
+        for words, _ in self._read(self._slabs[0].table, "node"):
             self._insert(table, words[:0], self._layout.locate(words, grid))
-        found = self._grouped(f"SELECT entry, count(*) AS n FROM {table} GROUP BY entry ORDER BY entry")
+        found = self._base.two_columns(f"SELECT entry, count(*) AS n FROM {table} GROUP BY entry ORDER BY entry")
         self._drop(table)
         return found
 
@@ -290,119 +268,20 @@ class DuckEngine(Tables):
         self._tables += 1
         name = f"part{self._tables}"
         columns = [f"{column} UBIGINT" for column in self._columns if words]
-        self._run(f"CREATE TABLE {name} ({', '.join([*columns, last])})")
+        self._base.run(f"CREATE TABLE {name} ({', '.join([*columns, last])})")
         return name
 
     def _drop(self, table: str) -> None:
         if table != self._all:
-            self._run(f"DROP TABLE IF EXISTS {table}")
+            self._base.run(f"DROP TABLE IF EXISTS {table}")
 
     def _insert(self, table: str, words: Words, last: Ints | Array) -> None:
-        if not len(last):
-            return
-        batch = self._arrow.table([*words, last], names=[*(f"w{i}" for i in range(len(words))), "last"])
-        with self._guarded():
-            self._base.register("batch", batch)
-            self._base.execute(f"INSERT INTO {table} SELECT * FROM batch")
-            self._base.unregister("batch")
+        if len(last):
+            names = [*(f"w{i}" for i in range(len(words))), "last"]
+            self._base.insert(table, self._base.arrow.table([*words, last], names=names))
 
-    def _read(self, table: str, last: str, columns: list[str]) -> Iterator[tuple[Words, Ints]]:
-        """The records of a table, a batch at a time."""
-        with self._guarded():
-            cursor = self._base.cursor()
-            listed = ", ".join([*columns, last])
-            reader = self._arrow.RecordBatchReader.from_stream(cursor.sql(f"SELECT {listed} FROM {table}"))
-            for batch in _gathered(reader, self._arrow):
-                yield np.stack([batch[i].to_numpy() for i in range(len(columns))]), batch[len(columns)].to_numpy()
-            cursor.close()
-
-    def _grouped(self, query: str) -> tuple[Ints, Ints]:
-        with self._guarded():
-            found = self._base.execute(query).fetchnumpy()
-            return found["entry"].astype(np.int64), found["n"].astype(np.int64)
-
-    def _run(self, statement: str) -> None:
-        with self._guarded():
-            self._base.execute(statement)
-
-    def _guarded(self) -> replacing:
-        """Replaces DuckDB's errors by a fixed message, because they may quote values."""
-        why = "the memory limit is too low, or the disk of temporary files (TMPDIR) is full"
-        kinds = (self._error, self._arrow.ArrowException, OSError)
-        return replacing(kinds, lambda _: EngineError(f"the duckdb engine failed: {why}"))
-
-
-def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator[Table | RecordBatch]:
-    """The columns of a table of a DuckDB database, in Arrow batches; the database is only read."""
-    duckdb, arrow = load()
-    try:
-        with duckdb.connect(str(path), read_only=True) as base:
-            base.execute("SET enable_progress_bar = false")
-            name = _named(base, path, table)
-            known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
-            missing = ", ".join(repr(column) for column in columns if column not in known)
-            if missing:
-                raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
-            listed = ", ".join(_quoted(column) for column in columns)
-            batches = arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
-            yield batches.schema.empty_table()  # so that types are checked even without a record
-            yield from batches
-    except (duckdb.Error, arrow.ArrowException, OSError):
-        raise_alone(
-            DataError(
-                f"{path.name!r} cannot be read as a DuckDB database, or has no such table; check the path and --table."
-            )
-        )
-
-
-def _named(base: DuckDBPyConnection, path: Path, table: str | None) -> str:
-    """The table's name in SQL; if none is given, the only table of the database."""
-    if table is not None:
-        return ".".join(_quoted(part) for part in table.split("."))
-    found = base.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
-    if len(found) != 1:
-        raise ParameterError(f"{path.name!r} holds {len(found)} tables; say which one with --table NAME")
-    return ".".join(_quoted(part) for part in found[0])
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def load() -> tuple[ModuleType, ModuleType]:
-    """The packages duckdb and pyarrow; MissingExtra if they are not installed."""
-    try:
-        import duckdb
-        import pyarrow
-    except ImportError:
-        raise_alone(
-            MissingExtra(
-                f"the duckdb engine needs duckdb and pyarrow, which are not installed; {install_command('duckdb')}"
-            )
-        )
-    return duckdb, pyarrow
-
-
-def connect(duckdb: ModuleType, folder: Path, memory: int) -> DuckDBPyConnection:
-    """A private database in a folder; half of the memory is for DuckDB's own buffers."""
-    settings = {
-        "memory_limit": f"{memory // 2}B",
-        "temp_directory": str(folder / "spill"),
-        "preserve_insertion_order": "false",  # the order of records has no meaning
-        "autoinstall_known_extensions": "false",
-    }
-    base: DuckDBPyConnection = duckdb.connect(str(folder / "codes.duckdb"), config=settings)
-    base.execute("SET enable_progress_bar = false")  # how long a statement takes depends on the records
-    return base
-
-
-def _gathered(reader: Iterable[RecordBatch], arrow: ModuleType) -> Iterator[Table]:
-    """Batches of about BATCH records."""
-    held: list[RecordBatch] = []
-    for batch in reader:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= BATCH:
-            yield arrow.Table.from_batches(held).combine_chunks()
-            held = []
-    if held:
-        yield arrow.Table.from_batches(held).combine_chunks()
+    def _read(self, table: str, last: str) -> Iterator[tuple[Words, Ints]]:
+        """The records of a table with one more number each, a batch at a time."""
+        for batch in self._base.batches(f"SELECT {', '.join([*self._columns, last])} FROM {table}"):
+            *words, numbers = (column.to_numpy() for column in batch.columns)
+            yield np.stack(words), numbers

@@ -1,33 +1,29 @@
 """Degrees of edge lists larger than memory, counted by DuckDB. Needs `duckdb`.
 
 For `unit: edge`, where every question is about the degrees of a public number of nodes. Clean pairs of identifiers
-(cantle.trusted.bounding.graph_pairs) go into a private database; SQL drops loops, keeps each edge once, whatever its
-direction, and counts how many nodes have each degree. Only these numbers come back: the engine of graphs in memory
-(cantle.trusted.engines.graph) then holds the list of degrees, as if it had been given (Claims 35 and 36).
-
-The folder of the database holds private identifiers. Only its owner can enter it, and it is deleted when the degrees
-are counted, also after a failure.
+(cantle.trusted.bounding.graph_pairs) go into a private database, which is deleted at the end. SQL drops loops, keeps
+each edge once, whatever its direction, and counts how many nodes have each degree. Only these numbers come back: the
+engine of graphs in memory (cantle.trusted.engines.graph) then holds the list of degrees, as if it had been given
+(Claims 35 and 36).
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.errors import EngineError, raise_alone
 from cantle.trusted.bounding.graph_arrays import Degrees
 from cantle.trusted.bounding.graph_pairs import Identified
 from cantle.trusted.bounding.node_ids import Ints
-from cantle.trusted.engines import duckdb
+from cantle.trusted.engines.private_database import MEMORY, PrivateDatabase
 
 if TYPE_CHECKING:
     from pyarrow import Table
+
+FAILURE = "DuckDB cannot count the degrees; raise memory, or free space in the temporary folder"
 
 # A pair of two numbers is in one table, any other pair in the other one: so each edge is in one table only.
 _TABLES = {"numbers": "BIGINT", "texts": "BLOB"}
@@ -49,32 +45,20 @@ _SPECTRUM = """
     ) GROUP BY degree ORDER BY degree"""
 
 
-def count_degrees(parts: Iterable[Identified], nodes: int, memory: int = duckdb.MEMORY) -> Degrees:
-    """The degrees of a public number of nodes; `memory` limits the total, half of it for DuckDB's own buffers.
+def count_degrees(parts: Iterable[Identified], nodes: int, memory: int = MEMORY) -> Degrees:
+    """The degrees of a public number of nodes; `memory` is a limit as for `PrivateDatabase`.
 
     As in memory, nodes that were not named have no edges, and of too many nodes the largest degrees count.
     """
-    module, arrow = duckdb.load()
-    folder = tempfile.mkdtemp(prefix="cantle-private-")  # mode 0700
-    try:
-        base = duckdb.connect(module, Path(folder), memory)
-        try:
-            for name, kind in _TABLES.items():
-                base.execute(f"CREATE TABLE {name} (one {kind}, two {kind})")
-            for name, rows in _batches(parts, arrow):
-                base.register("batch", rows)
-                base.execute(f"INSERT INTO {name} FROM batch")
-                base.unregister("batch")
-            for name in _TABLES:
-                base.execute(_EDGES.format(name=name))
-            found = base.sql(_SPECTRUM).fetchnumpy()
-        finally:
-            base.close()
-    except module.Error:
-        raise_alone(EngineError("DuckDB cannot count the degrees; raise memory, or free space in the temporary folder"))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return Degrees(_largest(np.asarray(found["degree"], np.int64), np.asarray(found["nodes"], np.int64), nodes))
+    with PrivateDatabase(memory, FAILURE) as base:
+        for name, kind in _TABLES.items():
+            base.run(f"CREATE TABLE {name} (one {kind}, two {kind})")
+        for name, rows in _batches(parts, base.arrow):
+            base.insert(name, rows)
+        for name in _TABLES:
+            base.run(_EDGES.format(name=name))
+        degrees, many = base.two_columns(_SPECTRUM)
+    return Degrees(_largest(degrees, many, nodes))
 
 
 def _batches(parts: Iterable[Identified], arrow: ModuleType) -> Iterator[tuple[str, Table]]:

@@ -15,7 +15,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol
 
@@ -24,9 +23,9 @@ import numpy as np
 from cantle._arrays import Bools, Codes
 from cantle.errors import EngineError, ParameterError, raise_alone
 from cantle.trusted.bounding.persons import sets_within_bound
-from cantle.trusted.engines import duckdb
 from cantle.trusted.engines.base import Chunk
 from cantle.trusted.engines.basket_counts import count_pairs
+from cantle.trusted.engines.private_database import PrivateDatabase
 from cantle.trusted.engines.sets import SetEngine, count_key
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 22
 """Items counted together."""
+
+FAILURE = "DuckDB cannot sort the rows; raise memory, or free space in the temporary folder"
 
 Packed = tuple[Ints, Codes]
 """How many items each of some records has, and these items, ascending in each."""
@@ -112,31 +113,15 @@ class SetFiles:
 def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int, max_records: int | None = None) -> SetFiles:
     """Writes the records of a long table: tables of columns `id` and `item` (a code), the first of them may be empty.
 
-    `memory` limits the total, half of it for DuckDB's own buffers. If `max_records` of each person are used, the
+    `memory` is a limit as for `PrivateDatabase`. If `max_records` of each person are used, the
     tables have a column `who` as well; a record is then what one person has under one id.
     """
-    module, arrow = duckdb.load()
-    folder = tempfile.mkdtemp(prefix="cantle-private-")
     names = "id, item" if max_records is None else "who, id, item"
-    try:
-        base = duckdb.connect(module, Path(folder), memory)
-        base.execute("SET preserve_insertion_order = true")  # what is sorted must arrive sorted
-        try:
-            made = False
-            for table in rows:
-                base.register("batch", table)
-                base.execute("INSERT INTO pairs FROM batch" if made else "CREATE TABLE pairs AS FROM batch")
-                base.unregister("batch")
-                made = True
-            found = base.sql(f"SELECT {names} FROM pairs ORDER BY {names}").to_arrow_reader(duckdb.BATCH)
-            tables = (arrow.Table.from_batches([batch]) for batch in found)
-            return files.write(_packs(tables) if max_records is None else _packs_of_persons(tables, max_records))
-        finally:
-            base.close()
-    except module.Error:
-        raise_alone(EngineError("DuckDB cannot sort the rows; raise memory, or free space in the temporary folder"))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with PrivateDatabase(memory, FAILURE, in_order=True) as base:
+        for number, table in enumerate(rows):
+            base.insert("pairs", table, new=not number)
+        sorted_rows = base.batches(f"SELECT {names} FROM pairs ORDER BY {names}")
+        return files.write(_packs(sorted_rows) if max_records is None else _packs_of_persons(sorted_rows, max_records))
 
 
 def _packs(sorted_rows: Iterable[Table]) -> Iterator[Packed]:
@@ -227,8 +212,7 @@ class FiledSetEngine:
     def close(self) -> None:
         self._files.close()
         if self._inner is not None:
-            with suppress(AttributeError):
-                self._inner.close()
+            self._inner.close()
         self._inner = None
 
     def keep_all(self) -> None:
