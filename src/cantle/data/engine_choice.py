@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from cantle.data.file_forms import Paths, files, is_pattern, require_files
-from cantle.data.sql_encoding import load_ibis
+from cantle.data.sql_encoding import load_ibis, require_known_database
 from cantle.errors import ParameterError
 from cantle.trusted.engines import private_database, spark
 from cantle.trusted.engines.base import Engine
@@ -48,11 +48,16 @@ class EngineChoice:
         return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
 
     def require(self, data: object) -> None:
-        """Refuses files that are not there; what a cluster or a database holds shows when it is opened."""
+        """Refuses files that are not there, and databases that are not known.
+
+        What a cluster or a database holds shows when it is opened.
+        """
         if self.engine == "duckdb" and isinstance(data, str | os.PathLike | list | tuple):
             require_files(files(cast("Paths", data)))
         elif self.engine == "memory" and isinstance(data, str | os.PathLike) and not is_pattern(os.fspath(data)):
             require_files([Path(data)])
+        elif self.engine == "database":
+            require_known_database(data)
 
 
 IN_MEMORY = EngineChoice()

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from cantle.errors import DataError, MissingExtra, install_command, raise_alone
+from cantle.errors import DataError, MissingExtra, ParameterError, install_command, raise_alone
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
 from cantle.schema.spelling import BLANKS
 from cantle.schema.values import truth_words
@@ -26,6 +26,7 @@ WHO = "who"
 _EXACT = 2**53
 _TINY = 1e-290  # dividing less could underflow, which some databases refuse
 _DAY = 86_400
+_KNOWN = ("postgres", "postgresql", "duckdb")
 
 
 def load_ibis() -> ModuleType:
@@ -37,6 +38,27 @@ def load_ibis() -> ModuleType:
             MissingExtra(f"the database engine needs ibis, which is not installed; {install_command('database')}")
         )
     return ibis
+
+
+def require_known_database(data: object) -> None:
+    """Refuses a database other than PostgreSQL and DuckDB, given as an ibis table or by its URL.
+
+    What must hold for every value is tested with these two alone: that a type binds every value of its column (in
+    SQLite none does, and ibis takes the type of an undeclared column from its first record), and that no expression
+    fails because of a value.
+    """
+    if hasattr(data, "get_backend"):
+        try:
+            name = str(data.get_backend().name)
+        except Exception:
+            raise_alone(ParameterError("the ibis table belongs to no database; take it from a connection"))
+    elif isinstance(data, str) and "://" in data:
+        name = data.partition("://")[0].lower()
+    else:
+        return
+    if name not in _KNOWN:
+        fix = "copy the table into one of these, or write it as Parquet"
+        raise ParameterError(f"the database engine reads PostgreSQL and DuckDB, not {name!r}; {fix}")
 
 
 def code_table(table: Table, domain: Domain, person: str | None = None, marks: Sequence[str] = ()) -> Table:

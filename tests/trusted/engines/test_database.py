@@ -329,6 +329,20 @@ def test_a_database_that_is_not_there_is_told_without_its_password(tmp_path: Pat
     assert refused("people.csv", table="people").startswith("ParameterError: the database engine takes the URL")
 
 
+def test_a_database_without_binding_types_is_refused_whatever_it_holds() -> None:
+    """In SQLite the first record decided the type of an undeclared column, and so whether the table was refused."""
+    said = set()
+    for first in ("1", f"'{CANARY}'"):
+        lite = ibis.sqlite.connect()
+        for statement in ("CREATE TABLE people (age)", f"INSERT INTO people VALUES ({first}), (2)"):
+            lite.raw_sql(statement).close()
+        said.add(refused(lite.table("people")))
+        lite.disconnect()
+    assert len(said) == 1
+    assert said.pop().startswith("ParameterError: the database engine reads PostgreSQL and DuckDB, not 'sqlite'")
+    assert refused("mysql://curator@host/base", table="people").startswith("ParameterError: the database engine reads")
+
+
 def test_errors_of_the_database_quote_nothing(backend: Any) -> None:
     """A view that cannot be computed for a value."""
     names = ", ".join(f"CAST(NULL AS TEXT) AS {field['name']}" for field in SCHEMA["fields"] if field["name"] != "age")

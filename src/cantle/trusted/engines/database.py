@@ -1,4 +1,4 @@
-"""The database engine: records stay in PostgreSQL or another database of ibis. Needs the extra `database`.
+"""The database engine: records stay in PostgreSQL or DuckDB, behind ibis. Needs the extra `database`.
 
 The codes of the records are in a temporary table of the database, with the number of each record's region. Questions
 are grouped counts, and only these leave the database. Expressions are written with ibis; temporary tables are made,
