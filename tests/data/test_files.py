@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import zipfile
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -135,6 +136,26 @@ def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
         assert read_columns(tmp_path / "t.xlsx", schema).frame.rows() == [(age,)]
     with pytest.raises(DataError, match="no such sheet"):
         read_columns(tmp_path / "t.xlsx", Schema.from_dict({"fields": FIELDS, "dialect": {"sheetName": "three"}}))
+
+
+@pytest.mark.parametrize("error", [b"#DIV/0!", b"#SPILL!", b"#ERROR!"])
+def test_no_cell_makes_an_excel_file_unreadable(error: bytes, tmp_path: Path) -> None:
+    """The library refused a file for one error that it does not know, and panicked over a day long ago."""
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(tmp_path / "plain.xlsx") as book:
+        page, day = book.add_worksheet(), book.add_format({"num_format": "yyyy-mm-dd"})
+        page.write_column(0, 0, ["age", 1, 2])
+        page.write_formula(3, 0, "=1/0", None, "#DIV/0!")
+        page.write_number(4, 0, -1e15, day)
+        page.write_column(0, 1, ["other", 1, 1, 1, 1])
+    with zipfile.ZipFile(tmp_path / "plain.xlsx") as plain, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as made:
+        for name in plain.namelist():
+            made.writestr(name, plain.read(name).replace(b"#DIV/0!", error))
+    schema = Schema.from_dict(
+        {"fields": [{"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]}
+    )
+    assert read_columns(tmp_path / "t.xlsx", schema).frame["age"].to_list() == ["1", "2", None, "-1000000000000000"]
 
 
 def test_a_missing_package_is_named_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

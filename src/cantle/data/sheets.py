@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cantle.data.excel_cells import readable
 from cantle.errors import DataError, MissingExtra, install_command, raise_alone
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def _cells(path: Path, sheet: str | None) -> tuple[list[int], pl.DataFrame]:
     """The columns of a sheet that have a value, by their distance from column A, as text."""
     excel = load()
     try:
-        found = excel.read_excel(path).load_sheet(0 if sheet is None else sheet, header_row=None, dtypes="string")
+        source = path if path.suffix.lower() == ".ods" else readable(path)
+        found = excel.read_excel(source).load_sheet(0 if sheet is None else sheet, header_row=None, dtypes="string")
         return [one.absolute_index for one in found.selected_columns], found.to_polars()
     except Exception:  # noqa: BLE001 - whatever the library objects to, it may do so in words that quote a value
         what = "has no such sheet, " if sheet is not None else ""
