@@ -221,6 +221,17 @@ def test_a_stopped_release_says_what_was_charged(site: Site) -> None:
     assert job.code in (143, -signal.SIGKILL)
 
 
+def test_a_page_publishes_what_it_shows_or_nothing(site: Site) -> None:
+    """Another tab set a larger epsilon meanwhile; this one would have charged it without ever showing it."""
+    ready(site)
+    word = site.word()
+    site.post("/budget", epsilon="2", records="300")
+    answer = site.post("/publish", word=word)
+    assert "were changed since" in answer.text
+    assert site.studio.desk.job is None
+    assert site.word().rpartition(".")[2] != word.rpartition(".")[2]
+
+
 def test_what_would_pass_the_cap_cannot_be_started(site: Site) -> None:
     ready(site, "4")
     shown = site.get("/publish").text

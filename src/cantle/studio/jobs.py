@@ -115,10 +115,15 @@ class Desk:
         self._used: set[str] = set()
         self.job: Job | None = None
 
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs."""
+        return self.job is not None and self.job.running
+
     def start(self, word: str, make: Callable[[], Job]) -> bool:
         """Starts a job, unless one runs or the form with this word was used; says whether it did."""
         with self._lock:
-            if not word or word in self._used or (self.job is not None and self.job.running):
+            if not word or word in self._used or self.busy:
                 return False
             self.job = make()
             self._used.add(word)

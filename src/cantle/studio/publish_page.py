@@ -14,6 +14,7 @@ from cantle.studio.accounts import Standing, standing
 from cantle.studio.jobs import Job
 from cantle.studio.keys import fresh_word
 from cantle.studio.pages import page, part
+from cantle.studio.schema_file import stamp
 from cantle.studio.studio import Studio
 from cantle.studio.visits import Visit, go
 from cantle.trusted.budget import NANO, nano_of, words_of
@@ -76,7 +77,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         commands=[_arguments(studio, studio.data_shown, studio.project.free_release())],
         lines=lines,
         ready=not any(line.problem for line in lines),
-        word=fresh_word(),
+        word=f"{fresh_word()}.{_shown(studio)}",
         epsilon=studio.settings.epsilon,
         reckless=_above(studio.settings.epsilon),
         limit=RECKLESS,
@@ -99,6 +100,11 @@ def _arguments(studio: Studio, data: str, out: str) -> list[str]:
     return [*commands.publish(data, one.schema, one.epsilon, out, one.ledger, one.dataset), *sure]
 
 
+def _shown(studio: Studio) -> str:
+    """A mark of all that the form shows: what was changed in another tab is not published by this one."""
+    return stamp([studio.schema.text, *_arguments(studio, studio.data, "")])
+
+
 def start(studio: Studio, visit: Visit) -> Response:
     """Starts the run; a form that was sent twice, or from two tabs, starts one."""
     lines = _lines(studio, standing(studio.project))
@@ -108,6 +114,8 @@ def start(studio: Studio, visit: Visit) -> Response:
         return show(
             studio, visit, f"epsilon is above {RECKLESS} and protects next to nothing; tick the box if it is meant"
         )
+    if not studio.desk.busy and visit.text("word").rpartition(".")[2] != _shown(studio):
+        return show(studio, visit, "data, schema or settings were changed since; read this page again, then publish")
     if not studio.desk.start(visit.text("word"), lambda: _job(studio)):
         return go("/publish", "used")
     return go("/publish")
