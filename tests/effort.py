@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+PARAMETERS = type(pytest.param())
 EFFORT = int(os.environ.get("CANTLE_TEST_EFFORT", "1"))
 
 
@@ -21,3 +22,15 @@ def slow(names: Sequence[str | int], *left_out: str | int) -> list[Any]:
     """Names to run a test on; those left out by default run with `-m slow`."""
     assert set(left_out) <= set(names)
     return [pytest.param(name, marks=pytest.mark.slow) if name in left_out else name for name in names]
+
+
+def one_in(share: int, cases: Iterable[Any]) -> list[Any]:
+    """Every so manyth case of a family, from the first on; the others run with `-m slow`."""
+    return [case if place % share == 0 else _slow(case) for place, case in enumerate(cases)]
+
+
+def _slow(case: Any) -> Any:
+    """The case with the mark; one that is a `pytest.param` already keeps its name and its other marks."""
+    if isinstance(case, PARAMETERS):
+        return pytest.param(*case.values, id=case.id, marks=[*case.marks, pytest.mark.slow])
+    return pytest.param(case, marks=pytest.mark.slow)

@@ -10,6 +10,7 @@ import pytest
 
 from cantle.methods import mosaic_plan as rules
 from cantle.postprocess.mosaic import conditionals, label_fit
+from cantle.postprocess.mosaic.classes import CLASSES, learn_classes
 from cantle.postprocess.mosaic.column_cells import Column, largest_spikes, starting_edges, with_null, with_single_values
 from cantle.postprocess.mosaic.generate import Model, generate
 from cantle.postprocess.mosaic.groupings import Groupings, barriers
@@ -219,3 +220,15 @@ def test_label_kernels_equal_their_specification() -> None:
     effects, values = dice.normal(size=50), dice.normal(size=999)
     assert np.array_equal(label_fit.gather(effects, rows), kernels.gather(effects, rows))
     assert np.array_equal(label_fit.scatter(values, rows, 50), kernels.scatter(values, rows, 50))
+
+
+def test_classes_have_shares_even_if_tables_and_one_way_distributions_have_no_cell_in_common() -> None:
+    """As noise may have it when there are few records; all shares were 0, and drawing from them divided by 0."""
+    one_way = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
+    tables = [NoisyTable((0, 1), (2, 2), np.array([[0.0, 0.0], [9.0, 0.0]]), 1.0)]
+    groupings = [Groupings(p, np.ones(1)) for p in one_way]
+    shares, within = learn_classes(tables, one_way, groupings, 9.0, np.random.default_rng(1))
+    assert len(shares) == CLASSES
+    assert shares.sum() == pytest.approx(1)
+    for p, column in zip(one_way, within, strict=True):
+        assert shares @ column == pytest.approx(p)

@@ -43,6 +43,8 @@ def learn_classes(
         mixture = np.zeros(CLASSES)
         for table, mass, grouping in zip(tables, observed, maps, strict=True):
             _expect(table, mass, grouping, shares, within, seen, mixture)
+        if not mixture.any():  # the tables have all their mass where a one-way distribution has none
+            break
         shares = mixture / max(mixture.sum(), _TINY)
         within = [_mixing_to(s + _TINY, shares, p) for s, p in zip(seen, one_way, strict=True)]
     return shares, within
