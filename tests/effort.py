@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import pytest
@@ -27,6 +27,13 @@ def slow(names: Sequence[str | int], *left_out: str | int) -> list[Any]:
 def one_in(share: int, cases: Iterable[Any]) -> list[Any]:
     """Every so manyth case of a family, from the first on; the others run with `-m slow`."""
     return [case if place % share == 0 else _slow(case) for place, case in enumerate(cases)]
+
+
+def later(cases: Iterable[Any], names: Set[str]) -> list[Any]:
+    """The cases; those that have one of these names run with `-m slow`."""
+    listed = list(cases)
+    assert names & {case.name for case in listed}
+    return [_slow(case) if case.name in names else case for case in listed]
 
 
 def _slow(case: Any) -> Any:

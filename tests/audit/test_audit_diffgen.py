@@ -18,7 +18,10 @@ from cantle.audit.exact import TOLERANCE, Audit
 from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle.trusted.noise import Lanes, Rate
 from tests.audit.family import check_family, check_small_tables
+from tests.effort import later, one_in
 
+LONG = {"DiffGen paper: two numbers", "DiffGen: accuracy, the first round tempered"}
+"""Configurations that run with `-m slow` only."""
 USED_UP_LATER = frozenset(
     {
         "DiffGen: majority, a number of 4",
@@ -34,7 +37,7 @@ USED_UP_LATER = frozenset(
 )
 
 
-@pytest.mark.parametrize("config", DIFFGEN_CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", later(DIFFGEN_CONFIGS, LONG), ids=lambda config: config.name)
 def test_no_pair_loses_more_than_claimed(config: DiffGenConfig) -> None:
     check_small_tables(config, USED_UP_LATER)
 
@@ -56,7 +59,7 @@ def cell_law(count: int, rate: Fraction, at_least: int) -> dict[int, Fraction]:
     return law(run)
 
 
-@pytest.mark.parametrize("table", [(), ((0, 0),), ((1, 0), (3, 1))], ids=len)
+@pytest.mark.parametrize("table", one_in(2, [(), ((0, 0),), ((1, 0), (3, 1))]), ids=len)
 @pytest.mark.parametrize(
     ("config", "at_least"),
     [(diffgen.TOP, 1), (diffgen.JOINT, 1), (diffgen.POINT, 1)],

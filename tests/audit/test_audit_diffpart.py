@@ -20,11 +20,22 @@ from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Lanes, Rate
 from tests.audit.family import check_family, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
+from tests.effort import later
 
 ENOUGH = 8
 
 QUICK = [config for config in DIFFPART_CONFIGS if "four items" not in config.name]
 """Data sets over four items take seconds each, even the empty one."""
+LONG = {
+    "DiffPart: records cut to their median size",
+    "DiffPart paper: records cut to two of three items",
+    "DiffPart: at most one sub-partition goes on",
+    "DiffPart paper: three items, a node with one child",
+    "DiffPart: leaves tested and counted",
+    "DiffPart: tests not charged",
+    "DiffPart: sub-partitions kept twice",
+}
+"""Configurations and flaws that run with `-m slow` only."""
 COSTLY = frozenset({
     "DiffPart: records cut to their median size",
     "DiffPart: a person of two records",
@@ -33,7 +44,7 @@ COSTLY = frozenset({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("config", QUICK, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", later(QUICK, LONG), ids=lambda config: config.name)
 def test_no_pair_loses_more_than_claimed(config: SetConfig) -> None:
     check_small_tables(config, costly=COSTLY)
 
@@ -52,7 +63,7 @@ def test_no_pair_of_larger_data_sets_loses_more_than_claimed(config: SetConfig) 
     assert found.loss <= config.units + TOLERANCE, found
 
 
-@pytest.mark.parametrize("breakage", DIFFPART_BREAKAGES, ids=lambda breakage: breakage.name)
+@pytest.mark.parametrize("breakage", later(DIFFPART_BREAKAGES, LONG), ids=lambda breakage: breakage.name)
 def test_flaws_are_caught(breakage: Breakage) -> None:
     check_flaw(breakage)
 

@@ -17,11 +17,21 @@ from cantle.audit.exact import TOLERANCE, Audit, Config, agrees
 from cantle.audit.rps import CONFIGS
 from cantle.lab.mutants import BREAKAGES
 from tests.audit.family import check_family, check_small_tables
+from tests.effort import later
 
+LONG = {
+    "preset paper, depth 2, 2 classes",
+    "one-way tables of two attributes",
+    "PrivTree, all cuts, depth 3",
+    "random attribute, balance, depth 2",
+    "all cuts, balance, depth 2, two attributes",
+    "PrivTree, midpoint, three tests on a path",
+}
+"""Configurations that run with `-m slow` only."""
 USED_UP_LATER = frozenset({"PrivTree, threshold 0, first level skipped"})
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", later(CONFIGS, LONG), ids=lambda config: config.name)
 def test_no_pair_loses_more_than_claimed(config: Config) -> None:
     check_small_tables(config, USED_UP_LATER)
 

@@ -41,6 +41,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree, Kept
 from cantle.trusted.keys import MergedOneWays, OneWays
 from cantle.trusted.noise import Seeded
 from cantle.trusted.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
+from tests.effort import one_in, slow
 from tests.laws.strategies import Table, all_records, all_tables
 
 SIZES, CLASSES, MOST = (2, 3), 2, 2
@@ -246,7 +247,7 @@ def answers(source: str, graph: Drawing) -> dict[Any, np.ndarray]:
     return {query: next(iter(engine.tally(np.zeros(1, np.int64), query)))[2][0] for query in asked}
 
 
-@pytest.mark.parametrize("source", PROVED)
+@pytest.mark.parametrize("source", slow(list(PROVED), "node, not listed"))
 def test_graph_sensitivities_hold_and_are_attained(source: str) -> None:
     """All graphs of up to five nodes and all their neighbours (Claims 31 to 36)."""
     worst: dict[Any, int] = {}
@@ -273,32 +274,30 @@ def test_without_a_proof_for_the_unit_nothing_is_answered(query: Any, unit: str)
         query.sensitivity(Unit(kind=unit))
 
 
+@pytest.mark.parametrize("theta", slow([1, 2, 3], 1, 3))
 @pytest.mark.parametrize("source", ["node", "node, not listed", "node-isolate"])
-def test_projected_degrees_as_records_change_by_what_the_unit_says(source: str) -> None:
+def test_projected_degrees_as_records_change_by_what_the_unit_says(source: str, theta: int) -> None:
     """Claim 39: insertions and deletions of records of the table, over all graphs of up to five nodes."""
     config = INPUTS[source]
-    for theta in (1, 2, 3):
 
-        @cache
-        def table(graph: Drawing, theta: int = theta, config: GraphConfig = config) -> np.ndarray:
-            codes = config.engine(graph).as_table(theta)._codes[:, 0]
-            return np.bincount(codes, minlength=theta + 1)
+    @cache
+    def table(graph: Drawing) -> np.ndarray:
+        codes = config.engine(graph).as_table(theta)._codes[:, 0]
+        return np.bincount(codes, minlength=theta + 1)
 
-        worst = max(int(np.abs(table(more) - table(less)).sum()) for less, more in config.pairs(5))
-        curator = Curator(config.engine(((), ())), Budget(NANO, Unit(kind=config.relation)), Seeded(0))
-        curator.split(curator.root(), Projection(theta))
-        bound = curator.unit.max_records
-        assert bound == 2 * theta + (2 if config.relation == "node-isolate" else 1)
-        # Where zeros are not in the table a node that moves to 0 is one deletion, and under theta = 1 all are.
-        assert worst == (bound if source == "node" else 2 * theta + 1 if theta > 1 else 2)
+    worst = max(int(np.abs(table(more) - table(less)).sum()) for less, more in config.pairs(5))
+    curator = Curator(config.engine(((), ())), Budget(NANO, Unit(kind=config.relation)), Seeded(0))
+    curator.split(curator.root(), Projection(theta))
+    bound = curator.unit.max_records
+    assert bound == 2 * theta + (2 if config.relation == "node-isolate" else 1)
+    # Where zeros are not in the table a node that moves to 0 is one deletion, and under theta = 1 all are.
+    assert worst == (bound if source == "node" else 2 * theta + 1 if theta > 1 else 2)
 
 
 LADDERS = [(1, 2, 4), (3,), (1, 2, 3, 4), (2, 3), (1, 4)]
 
 
-@pytest.mark.parametrize(
-    "thetas", [*LADDERS[:2], *(pytest.param(one, marks=pytest.mark.slow) for one in LADDERS[2:])], ids=str
-)
+@pytest.mark.parametrize("thetas", one_in(len(LADDERS), LADDERS), ids=str)
 def test_scores_of_bounds_move_by_at_most_their_range(thetas: tuple[int, ...]) -> None:
     """Claim 37, for several penalties, over all graphs of up to five nodes and both units of nodes."""
     penalties = [(0,) * len(thetas), tuple(3 * theta for theta in thetas), tuple(theta**2 for theta in thetas),

@@ -28,7 +28,7 @@ from cantle.schema import Schema
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
 from cantle.schema.values import MIXED
-from tests.effort import examples
+from tests.effort import examples, slow
 
 WORDS = ["1", "0", "1.0", "0.1", "true", "True", "2020-01-01", "2020-01-01T00:00:00", "9007199254740992", "1.5", "7"]
 FIELDS: dict[str, dict[str, Any]] = {
@@ -52,6 +52,8 @@ FIELDS: dict[str, dict[str, Any]] = {
         "constraints": {"minimum": "2019-12-31", "maximum": "2020-01-02"},
     },
 }
+ALIKE = "datetime", "code", "known", "wide"
+"""Fields that are read as another one is; they run with `-m slow`."""
 SCHEMAS = {name: Schema.from_dict({"fields": [{"name": "x", **field}]}) for name, field in FIELDS.items()}
 TOKYO, AWAY = timezone(timedelta(hours=9)), timezone(timedelta(hours=-23, minutes=-59))
 NASTY: list[Any] = [
@@ -143,7 +145,7 @@ def in_category(value: Any) -> Any:
     return int(value) if isinstance(value, bool | np.bool_) else value
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", slow(list(FIELDS), *ALIKE))
 @examples(10)
 @given(st.lists(VALUES, max_size=4))
 @example([True, None])
@@ -161,7 +163,7 @@ def test_a_value_has_one_code_among_others_in_every_column_of_pandas(name: str, 
     assert column is None or codes(column, schema) == [alone(in_category(value), schema) for value in values]
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", slow(list(FIELDS), *ALIKE))
 def test_a_value_has_one_code_in_a_typed_column(name: str) -> None:
     for value, code in zip(NASTY, nasty_codes(name), strict=True):
         column = series_of([value] * 2)
@@ -177,7 +179,7 @@ def typed_by_polars(value: Any) -> bool:
     return short and isinstance(value, bool | int | float | str | date) and not pd.isna(value)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", slow(list(FIELDS), *ALIKE))
 def test_polars_agrees_with_pandas(name: str) -> None:
     schema = SCHEMAS[name]
     for value, code in zip(NASTY, nasty_codes(name), strict=True):
