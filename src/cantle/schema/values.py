@@ -28,7 +28,8 @@ Array = TypeVar("Array", bound=NDArray[np.integer])
 
 _DAY = 86_400
 _INT64 = np.iinfo(np.int64)
-_YEAR_1, _YEAR_10000 = -719_162, 2_932_897  # days since 1970
+_FIRST_DAY, _AFTER_LAST_DAY = -719_163, 2_932_898
+"""Days since 1970: the years 1 to 9999 and a day on either side, for moments with an offset."""
 _FULL_YEAR = 1000  # the first one of four digits
 _ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 _ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
@@ -95,8 +96,8 @@ def text_of(series: pl.Series) -> pl.Series:
 
 
 def _within(times: pl.Series, per_day: int) -> pl.Series:
-    """Times since 1970, null outside of the years 1 to 9999: polars panics when it writes a day of the year 300,000."""
-    kept = (times >= _YEAR_1 * per_day) & (times < _YEAR_10000 * per_day)
+    """Times since 1970, null far outside of the years 1 to 9999: polars panics when it writes a day of the year 300,000."""
+    kept = (times >= _FIRST_DAY * per_day) & (times < _AFTER_LAST_DAY * per_day)
     return times.set(~kept.fill_null(True), None)
 
 
