@@ -137,6 +137,7 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.engines.spark.tree": {"pyspark"},
         "trusted.engines.spark.workers": {"polars", "pyarrow"},
         "trusted.engines.database": {"ibis", "pyarrow"},
+        "trusted.engines.temporary_tables": {"ibis"},
         "trusted.ledger.postgres": {"psycopg"},
         "trusted.bounding.persons": {"polars", "pyarrow"},
         "trusted.bounding._projection_kernel": {"numba"},
@@ -150,7 +151,7 @@ def test_heavy_packages_stay_at_home() -> None:
         "duckdb": "trusted.engines.private_database data.duckdb_files",
         "pyspark": "trusted.engines.spark data.spark_files",  # there for types only
         "py4j": "trusted.engines.spark",
-        "ibis": "trusted.engines.database data.sql_encoding",
+        "ibis": "trusted.engines.database trusted.engines.temporary_tables data.sql_encoding",
         "sklearn": "lab.papers internal.train_test estimators",  # the last: scikit-learn alone asks for its tags
         "matplotlib": "lab",
         "scipy": "lab.papers",

@@ -381,3 +381,14 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 def test_an_unknown_place_is_no_url() -> None:
     with pytest.raises(ParameterError, match="URL of a database or an ibis table"):
         cantle.publish(pl.DataFrame({"age": [1]}), SCHEMA, epsilon=1, engine="database", table="t")
+
+
+def test_databases_that_cannot_compute_the_hash_bound_no_persons() -> None:
+    """They are refused before anything is written there."""
+    backend = ibis.sqlite.connect()
+    run(backend, "CREATE TABLE codes (c0 INTEGER, label INTEGER, who INTEGER)")
+    with pytest.raises(EngineError, match="only PostgreSQL and DuckDB can bound"):
+        DatabaseEngine(backend.table("codes"), sizes=(2,), class_count=1, max_records=1)
+    assert backend.list_tables() == ["codes"]
+    assert run(backend, "SELECT name FROM sqlite_temp_master") == []
+    backend.disconnect()

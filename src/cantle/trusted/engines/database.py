@@ -1,8 +1,7 @@
 """The database engine: records stay in PostgreSQL or DuckDB, behind ibis. Needs the extra `database`.
 
 The codes of the records are in a temporary table of the database, with the number of each record's region. Questions
-are grouped counts, and only these leave the database. Expressions are written with ibis; temporary tables are made,
-filled and dropped in plain SQL, and end with the connection.
+are grouped counts, and only these leave the database. Expressions are written with ibis; temporary_tables.py runs them.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar, assert_never
 
 import numpy as np
 
-from cantle.errors import EngineError, replacing
+from cantle.errors import EngineError
 from cantle.trusted.bounding.persons import marks_of_lists, postgres_mark
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import numbers
+from cantle.trusted.engines.temporary_tables import TemporaryTables
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.grid import Grid
@@ -73,17 +73,16 @@ class DatabaseEngine(Tables):
         own: bool = False,
         chunk_cells: int = CHUNK_CELLS,
     ) -> None:
-        import ibis
-
         self.sizes, self.classes = sizes, class_count
-        self._ibis, self._backend, self._own = ibis, codes.get_backend(), own
+        self._store, self._own = TemporaryTables(codes.get_backend()), own
+        self._ibis = self._store.ibis
         self._chunk_cells = chunk_cells
         self._all: Table | None = None
         self._grid: Grid | None = None
         self._placed: Table | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
-        made = codes.mutate(node=ibis.literal(0, type="int32"))
-        self._codes = self._keep(made) if max_records is None else self._bounded(made, max_records)
+        made = codes.mutate(node=self._ibis.literal(0, type="int32"))
+        self._codes = self._store.keep(made) if max_records is None else self._bounded(made, max_records)
 
     def __repr__(self) -> str:
         return "DatabaseEngine()"
@@ -97,10 +96,10 @@ class DatabaseEngine(Tables):
         self._kept = None
         with suppress(EngineError):  # a database that is gone holds no temporary table
             for table in held:
-                self._drop(table)
+                self._store.drop(table)
         if self._own:
             with suppress(Exception):
-                self._backend.disconnect()
+                self._store.backend.disconnect()
 
     # ---- the protocol -------------------------------------------------------------------------------------
 
@@ -125,7 +124,7 @@ class DatabaseEngine(Tables):
             asked = positions[first : first + step]
             low, high = int(asked[0]), int(asked[-1])
             with self._asking(asked, first, key) as cells:
-                node, cell, times = self._fetch(cells).T
+                node, cell, times = self._store.fetch(cells).T
             local = numbers(asked - low, high - low + 1)[node - low]
             exact_counts = np.zeros((len(asked), key.cells), dtype=np.int64)
             exact_counts[local[local >= 0], cell[local >= 0]] = times[local >= 0]
@@ -135,9 +134,9 @@ class DatabaseEngine(Tables):
         with self._ruled(positions, cuts.attribute, cuts.point) as table:
             child = 2 * table.child + (self._own_code(table, cuts.attribute) >= table.point).ifelse(1, 0)
             names = [name for name in self._codes.columns if name != "node"]
-            made = self._keep(table.select(*names, node=child.cast("int32")))
+            made = self._store.keep(table.select(*names, node=child.cast("int32")))
         if self._codes is not self._all:
-            self._drop(self._codes)
+            self._store.drop(self._codes)
         self._codes = made
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
@@ -145,24 +144,24 @@ class DatabaseEngine(Tables):
         if isinstance(key, GridCells):
             self.place(key.grid)
             assert self._placed is not None
-            return self._listed(self._placed, self._placed.entry)
+            return self._store.listed(self._placed, self._placed.entry)
         if key.attribute not in self._known:  # asked again every round, and never changes
             entry = self._entry(self._codes, key.attribute, key.classes)
-            self._known[key.attribute] = self._listed(self._codes, entry)
+            self._known[key.attribute] = self._store.listed(self._codes, entry)
         return self._known[key.attribute]
 
     def place(self, grid: Grid) -> None:
         """Keeps the entry of each record beside its codes; grids are compared by their edges."""
         if self._grid is not None and self._grid.same(grid):
             return
-        self._drop(self._placed)
+        self._store.drop(self._placed)
         self._grid, table = grid.copy(), self._codes
         cell: IntegerValue = self._ibis.literal(0, type="int64")
         for a, edge in enumerate(self._grid.edges):
             if len(edge) > 2:
                 span = self._steps(table[f"c{a}"], edge[1:-1].tolist(), list(range(len(edge) - 1)))
                 cell = cell * (len(edge) - 1) + span
-        self._placed = self._keep(table.mutate(entry=(cell * self.classes + table.label).cast("int64")))
+        self._placed = self._store.keep(table.mutate(entry=(cell * self.classes + table.label).cast("int64")))
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
@@ -170,7 +169,7 @@ class DatabaseEngine(Tables):
         assert self._placed is not None
         table, cells = self._placed, self._grid.cells
         number = self._steps(table[f"c{key.attribute}"], key.starts[1:].tolist(), key.number.tolist())
-        entry, times = self._listed(table, table.entry * key.width + number)
+        entry, times = self._store.listed(table, table.entry * key.width + number)
         counts = np.zeros(cells * key.classes * key.width, dtype=np.int64)
         counts[entry] = times
         return counts.reshape(cells, key.classes, key.width)
@@ -179,11 +178,11 @@ class DatabaseEngine(Tables):
         """Counts of cross tables or leaves, several tables in one statement; a subset is kept aside for them."""
         if isinstance(key, LeafCounts):
             label = self._group(self._codes, key.target, key.within.edges[key.target])
-            return _spread(*self._listed(self._codes, self._leaf(key, 0) * key.classes + label), key.cells)
-        table = self._codes if key.subset is None else self._keep(self._subset(key.subset))
+            return _spread(*self._store.listed(self._codes, self._leaf(key, 0) * key.classes + label), key.cells)
+        table = self._codes if key.subset is None else self._store.keep(self._subset(key.subset))
         counts = self._tables_of(table, key.within, key.tables)
         if table is not self._codes:
-            self._drop(table)
+            self._store.drop(table)
         return counts
 
     def _tables_of(self, table: Table, within: ColumnCells, tables: Sequence[CrossTable]) -> Ints:
@@ -194,7 +193,7 @@ class DatabaseEngine(Tables):
             for one in some:
                 parts.append(self._cross_table(table, within, one, first))
                 first += one.cells
-            found = self._fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
+            found = self._store.fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
             counts[found[:, 0]] = found[:, 1]
         return counts
 
@@ -210,7 +209,7 @@ class DatabaseEngine(Tables):
         for some in _batched(range(len(questions)), QUESTIONS):
             every = {f"n{i}": reduce(and_, conditions[starts[i] : starts[i + 1]]) for i in some}
             sums = {name: condition.ifelse(1, 0).sum().fill_null(0).cast("int64") for name, condition in every.items()}
-            for i, number in zip(some, self._fetch(table.aggregate(**sums))[0].tolist(), strict=True):
+            for i, number in zip(some, self._store.fetch(table.aggregate(**sums))[0].tolist(), strict=True):
                 found[i] = number
         return np.array(found, dtype=np.int64)
 
@@ -246,6 +245,8 @@ class DatabaseEngine(Tables):
                 attribute = key.cuts.attribute[rows]
                 with self._ruled(asked, attribute, key.cuts.point[rows]) as ruled:
                     yield _grouped(ruled, (self._own_code(ruled, attribute) >= ruled.point).ifelse(1, 0))
+            case _:
+                assert_never(key)
 
     def _cross_table(self, table: Table, within: ColumnCells, one: CrossTable, first: int) -> Table:
         """The grouped counts (entry, n) of a cross table, entries from `first` on."""
@@ -288,36 +289,35 @@ class DatabaseEngine(Tables):
 
     def _bounded(self, codes: Table, max_records: int) -> Table:
         """Keeps at most so many records of each person: Claim 40, persons.within_bound in SQL."""
+        if self._store.backend.name not in ("postgres", "duckdb"):  # the databases that are known to compute the hash
+            raise EngineError("only PostgreSQL and DuckDB can bound the records of persons; use another engine")
         names = [*(f"c{column}" for column in range(len(self.sizes))), "label"]
-        held, listed = self._keep(codes), ", ".join(names)
-        made = self._ibis.util.gen_name("cantle_part")
+        held, listed = self._store.keep(codes), ", ".join(names)
+        made = self._store.new_name("part")
         with self._marking(names if self.classes > 1 else names[:-1]) as mark:
             marked = f"SELECT {listed}, node, who, {mark} AS mark FROM {held.get_name()}"
             place = f"row_number() OVER (PARTITION BY who ORDER BY mark, {', '.join(reversed(names))})"
             placed = f"SELECT {listed}, node, {place} AS place FROM ({marked}) AS marked"
             used = f"SELECT {listed}, node FROM ({placed}) AS placed WHERE place <= {max_records}"
-            self._run(f"CREATE TEMPORARY TABLE {made} AS {used}")
-        self._drop(held)
+            self._store.run(f"CREATE TEMPORARY TABLE {made} AS {used}")
+        self._store.drop(held)
         return self._ibis.table(codes.drop("who").schema(), name=made)
 
     @contextmanager
     def _marking(self, names: Sequence[str]) -> Iterator[str]:
-        """The hash of a record in SQL (persons.marks), for the databases that are known to compute it."""
-        name, kind = self._ibis.util.gen_name("cantle_mark"), self._backend.name
-        if kind == "postgres":
-            self._run(postgres_mark(name))
+        """The hash of a record in SQL (persons.marks)."""
+        name = self._store.new_name("mark")
+        if self._store.backend.name == "postgres":
+            self._store.run(postgres_mark(name))
             yield f"pg_temp.{name}(ARRAY[{', '.join(names)}]::bigint[])"
-            self._run(f"DROP FUNCTION pg_temp.{name}(bigint[])")
-        elif (
-            kind == "duckdb"
-        ):  # in this process; a lambda, because DuckDB would look for the types that a function names
-            with self._guarded():
-                of_lists = ["UBIGINT[]"], "UBIGINT"
-                self._backend.con.create_function(name, lambda codes: marks_of_lists(codes), *of_lists, type="arrow")
-            yield f"{name}([{', '.join(f'{column}::UBIGINT' for column in names)}])"
-            self._backend.con.remove_function(name)
-        else:
-            raise EngineError("only PostgreSQL and DuckDB can bound the records of persons; use another engine")
+            self._store.run(f"DROP FUNCTION pg_temp.{name}(bigint[])")
+            return
+        # DuckDB calls this process. A lambda, because DuckDB would look for the types that a function names.
+        with self._store.guarded():
+            of_lists = ["UBIGINT[]"], "UBIGINT"
+            self._store.backend.con.create_function(name, lambda codes: marks_of_lists(codes), *of_lists, type="arrow")
+        yield f"{name}([{', '.join(f'{column}::UBIGINT' for column in names)}])"
+        self._store.backend.con.remove_function(name)
 
     def _entry(self, table: Table, attribute: int, classes: int) -> IntegerValue:
         """code * classes + class; the code alone when the class is left out."""
@@ -343,61 +343,15 @@ class DatabaseEngine(Tables):
     @contextmanager
     def _ruled(self, positions: Ints, attribute: Ints, point: Ints) -> Iterator[Table]:
         """The records of these regions, each beside the rule of its region."""
-        name = self._ibis.util.gen_name("cantle_rules")  # other engines may use the same connection
-        self._run(f"CREATE TEMPORARY TABLE {name} ({', '.join(f'{column} BIGINT' for column in RULES)})")
+        name = self._store.new_name("rules")
+        self._store.run(f"CREATE TEMPORARY TABLE {name} ({', '.join(f'{column} BIGINT' for column in RULES)})")
         rules = np.stack([positions, np.arange(len(positions)), attribute, point], axis=1).tolist()
         for first in range(0, len(rules), LINES):
             lines = ", ".join(str(tuple(rule)) for rule in rules[first : first + LINES])
-            self._run(f"INSERT INTO {name} VALUES {lines}")
+            self._store.run(f"INSERT INTO {name} VALUES {lines}")
         sent = self._ibis.table(RULES, name=name)
         yield self._codes.join(sent.rename(of="node"), [("node", "of")])
-        self._run(f"DROP TABLE {name}")
-
-    def _keep(self, table: Table) -> Table:
-        """The rows of an expression in a temporary table."""
-        name = self._ibis.util.gen_name("cantle_part")
-        self._run(f"CREATE TEMPORARY TABLE {name} AS {self._compiled(table)}")
-        return self._ibis.table(table.schema(), name=name)
-
-    def _drop(self, table: Table | None) -> None:
-        if table is not None:
-            self._run(f"DROP TABLE {table.get_name()}")
-
-    def _listed(self, table: Table, entry: IntegerValue) -> tuple[Ints, Ints]:
-        """The entries that occur, ascending, and how often."""
-        found = self._fetch(table.select(entry=entry).group_by("entry").agg(n=lambda grouped: grouped.count()))
-        order = np.argsort(found[:, 0])
-        return found[order, 0], found[order, 1]
-
-    def _compiled(self, table: Table) -> str:
-        with self._guarded():
-            return str(self._backend.compile(table))
-
-    def _fetch(self, table: Table) -> Ints:
-        """The rows of an expression of integers."""
-        statement = self._compiled(table)
-        with self._guarded():
-            cursor = self._backend.raw_sql(statement)
-            rows = cursor.fetchall()
-            self._end(cursor)
-        return np.array(rows, dtype=np.int64).reshape(len(rows), len(table.columns))
-
-    def _run(self, statement: str) -> None:
-        with self._guarded():
-            self._end(self._backend.raw_sql(statement))
-
-    def _end(self, cursor: object) -> None:
-        """Closes a cursor; some backends return the connection itself."""
-        if cursor is not getattr(self._backend, "con", None) and hasattr(cursor, "close"):
-            cursor.close()
-
-    def _guarded(self) -> replacing:
-        """Replaces the database's errors by a fixed message, because they may quote values.
-
-        Every backend has exceptions of its own.
-        """
-        why = "it is gone, out of room, or temporary tables are not allowed; look at its log and grant TEMPORARY"
-        return replacing(Exception, lambda _: EngineError(f"the database failed: {why}"))
+        self._store.run(f"DROP TABLE {name}")
 
 
 def _grouped(table: Table, cell: IntegerValue) -> Table:
