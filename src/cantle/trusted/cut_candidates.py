@@ -7,6 +7,7 @@ depend on the data.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -90,7 +91,7 @@ def ranges(start: Ints, length: Ints) -> Ints:
     return np.repeat(start - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
 
 
-class _CutCandidates:
+class _CutCandidates(ABC):
     """What all candidate sets of cuts have in common: one selection per region."""
 
     kind: ClassVar[str] = "tables"
@@ -115,30 +116,30 @@ class _CutCandidates:
         return self.cuts(nodes, np.concatenate([np.zeros(0, np.int64), *(one.row for one in chosen)]))
 
     @property
+    @abstractmethod
     def key(self) -> OneWays | OneWayEach:
         """The tally that holds the counts of all candidates."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def only(self) -> Ints | None:
         """The one attribute that each region may cut, or None: all of them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def counts(self, nodes: Frontier) -> Ints:
         """How many candidates each region has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sides(self, nodes: Frontier, first: int, exact_counts: Ints) -> tuple[Ints, Ints]:
         """Counts (candidates, classes) left and right of every candidate of nodes[first:...], region by region."""
-        raise NotImplementedError
 
+    @abstractmethod
     def inverse_weights(self, nodes: Frontier) -> Runs | None:
         """Public weights 1/w of the candidates of these regions; None: all weigh the same."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         """The cut behind each region's chosen number."""
-        raise NotImplementedError
 
     def _all_have_some(self, nodes: Frontier, quality: Quality) -> bool:
         return type(quality) in CUT_QUALITIES and not (self.counts(nodes) < 1).any()

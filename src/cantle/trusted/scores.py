@@ -15,6 +15,7 @@ handicaps of up to 2^60 included, and every count is exact as a float. Sums of c
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -98,12 +99,12 @@ CLASS_AWARE = Mix(even=2, apart=1)
 """RPS eq. (3) doubled, any number of classes: 2 min + g, range 3.  Deviation: the paper states no sensitivity."""
 
 
-class Additive:
+class Additive(ABC):
     """A score that sums a value over all parts; the value of an empty part is 0."""
 
+    @abstractmethod
     def value(self, part: Ints) -> Ints:
         """The value of parts given by their class counts (..., classes)."""
-        raise NotImplementedError
 
     def scores(self, children: Sequence[Ints]) -> Ints:
         total = np.zeros(children[0].shape[:-1], dtype=np.int64)

@@ -11,6 +11,7 @@ smallest and largest occupied code; the runs themselves are never released.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -86,7 +87,7 @@ class ScoredSplits(Scored):
     point: Ints  # first point of the run; 0 for fixed children
 
 
-class _Specialisations:
+class _Specialisations(ABC):
     """The base of all candidate sets of specialisations: they are scored on all records at once.
 
     Claim 24. epsilon-DP: each selection as in Claim 13, where runs stand for all their points; several selections in
@@ -106,8 +107,9 @@ class _Specialisations:
     ) -> Iterator[ScoredSplits]:
         yield self.score(engine, quality)
 
+    @abstractmethod
     def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
-        raise NotImplementedError
+        """The scores of all candidates."""
 
     def answer(self, nodes: Frontier, chosen: Sequence[Chosen[ScoredSplits]]) -> list[Pick]:  # noqa: ARG002
         """One pick per selection: which value, and at which point."""

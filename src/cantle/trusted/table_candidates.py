@@ -103,7 +103,8 @@ class TableSets:
         if (
             not _are_models(self.models, tables)
             or not is_int64_array(self.penalties, len(tables))
-            or (abs(self.penalties) > MOST_PENALTY).any()
+            or (self.penalties < -MOST_PENALTY).any()  # not their absolute values: 64 bits have none for -2^63
+            or (self.penalties > MOST_PENALTY).any()
         ):
             return False
         if type(self.left) is not np.ndarray or not is_int64_array(self.left, len(self.left)) or not len(self.left):

@@ -12,7 +12,7 @@ replaced replaces at most one of the n largest.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, assert_never
 
 import numpy as np
 
@@ -115,6 +115,8 @@ class GraphEngine:
                 return self.true_degrees()
             case DegreesAbove():
                 return _from_top(self.true_degrees(), key.most)
+            case _:
+                assert_never(key)
 
     def can_project(self, theta: int) -> bool:
         return 1 <= theta <= MOST_DEGREE and isinstance(self._held(), Graph)

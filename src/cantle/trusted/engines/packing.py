@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +152,8 @@ def _blocks(layout: Layout, key: TableKey, first: int) -> list[tuple[int, Cells]
                 return (code >= cuts.point[first + local]).astype(np.int64)
 
             return [(2, child)]
+        case _:
+            assert_never(key)
 
 
 def _pairs(key: OneWays) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ once would allocate gigabytes. `benchmarks/speed.py` measures whole runs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, assert_never
 
 import numpy as np
 
@@ -104,6 +104,8 @@ class MemoryEngine(Tables):
                 rows, local = self._rows(positions)
                 cuts = Cuts(key.cuts.attribute[first : first + nodes], key.cuts.point[first : first + nodes])
                 return _bincount(local, cuts.label(self._codes[rows], local), 2, nodes)
+            case _:
+                assert_never(key)
 
     def _joint(self, value: Codes, rows: slice | Ints, classes: int) -> Codes:
         """The cell (code, class) of each row; the code alone when the class is left out."""

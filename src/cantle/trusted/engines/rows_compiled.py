@@ -7,7 +7,7 @@ in place; a region is the rows from its start to its end, and rows of closed reg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, assert_never
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class CompiledEngine(Tables):
             case ChildSizes():
                 attribute, point = key.cuts.attribute[here].copy(), key.cuts.point[here].copy()
                 _kernels.count_children(self._rows, *where, attribute, point, counts)
+            case _:
+                assert_never(key)
 
     def cut_scores(
         self, positions: Ints, lo: Ints, hi: Ints, only: Ints | None, classes: int, weights: tuple[int, int]

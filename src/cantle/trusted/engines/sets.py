@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, assert_never
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from cantle.trusted.engines.basket_counts import count_items, count_pairs, count
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, gather
 from cantle.trusted.geometry.workloads import SetWorkload, count_sets
-from cantle.trusted.keys import SET_KEYS, PatternTable, SetKey, Sizes
+from cantle.trusted.keys import SET_KEYS, PatternTable, SetKey
 from cantle.trusted.mixing import scramble
 from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
 
@@ -88,7 +88,7 @@ class SetEngine:
             _, mask, number = self.touched(positions)
             counts[0, mask - 1] = number
             yield 0, 1, counts
-        elif isinstance(key, Sizes):
+        else:
             sizes = self._starts[positions + 1] - self._starts[positions]
             yield 0, len(positions), sizes.reshape(-1, 1)
 
@@ -172,6 +172,8 @@ def count_key(
             return count_items(starts, items, key.items, key.most, key.strata, key.singles, compiled=compiled)
         case HeadPatterns():
             return count_patterns(starts, items, size, np.array(key.items))
+        case _:
+            assert_never(key)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from cantle._arrays import Codes
 from cantle.trusted.engines.packing import SLICE, Layout, Words
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables
-from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
 from cantle.trusted.table_keys import LeafCounts, TableCounts
 
@@ -65,8 +64,3 @@ def count_all_words(layout: Layout, workload: TableWorkload, parts: Iterable[Wor
         columns = [layout.column(words, attribute) for attribute in range(len(layout.sizes))]
         counts += count_columns(workload, columns, layout.column(words, -1))
     return counts
-
-
-def with_copies(words: Words) -> tuple[Words, Ints]:
-    """Words, all records with the same ones among them, and their copy numbers."""
-    return words, copy_numbers(words)

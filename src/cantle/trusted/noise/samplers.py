@@ -246,13 +246,9 @@ class Sampler(Noise):
         This treats all ranks alike, so every set of that size is equally likely.
         """
         ranks, fresh = self._coin(lanes, sides, _PLACE), np.ones(len(lanes), dtype=np.bool_)
-        for attempt in count(1):
-            order = np.lexsort((fresh, ranks, owner))
-            after, before = order[1:], order[:-1]
-            again = after[(owner[after] == owner[before]) & (ranks[after] == ranks[before])]
-            if not len(again):
-                break
-            ranks[again] = self._coin(lanes.take(again), sides[again], _PLACE + (attempt << 16))
+        attempts = count(1)
+        while len(again := _repeated(owner, ranks, fresh)):
+            ranks[again] = self._coin(lanes.take(again), sides[again], _PLACE + (next(attempts) << 16))
             fresh[:] = False
             fresh[again] = True
         return ranks
@@ -274,6 +270,13 @@ class Sampler(Noise):
                 sizes[i] = exact.binomial(uniform, int(shares[at]), *rates.exact(at), int(least[owner[at]]))
             successes[part] = sizes
         return np.add.reduceat(successes, starts_of(pieces))[:-1]
+
+
+def _repeated(owner: Ints, ranks: Ints, fresh: Bools) -> Ints:
+    """The places of ranks that an owner has more than once, all but one of each; fresh ones rather than old ones."""
+    order = np.lexsort((fresh, ranks, owner))
+    after, before = order[1:], order[:-1]
+    return after[(owner[after] == owner[before]) & (ranks[after] == ranks[before])]
 
 
 def _chances(rate: Rate, least: Ints) -> tuple[Floats, Floats]:

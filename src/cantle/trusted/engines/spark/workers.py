@@ -12,9 +12,10 @@ import numpy as np
 from cantle._arrays import Codes, Ints, Words
 from cantle.trusted.bounding.persons import person_numbers, places, within_bound
 from cantle.trusted.engines.packing import GridTally, Layout, Sparse, Tally, add_bins, merged, occupied, split_words
-from cantle.trusted.engines.table_counts import count_all_words, count_words, with_copies
+from cantle.trusted.engines.table_counts import count_all_words, count_words
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
 from cantle.trusted.mixing import scramble
@@ -201,7 +202,7 @@ def copy_counter(question: Sent[tuple[Layout, TableCounts | LeafCounts]]) -> Wor
     def count(groups: Iterable[Group]) -> Iterator[Counts]:
         layout, key = question.value
         found = (np.concatenate(list(words), axis=1) for _, words in groups)
-        counts = count_words(layout, key, map(with_copies, found))
+        counts = count_words(layout, key, ((words, copy_numbers(words)) for words in found))
         at = np.flatnonzero(counts)
         yield at, counts[at]
 
