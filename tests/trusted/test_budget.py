@@ -196,6 +196,23 @@ def test_reading_a_price_twice_gives_one_kind_of_path() -> None:
     assert len(set(budget.path(nodes).tolist())) == 1
 
 
+def test_regions_charged_one_after_the_other_share_a_kind_of_path() -> None:
+    budget = Budget(100, Unit())
+    children = budget.inherit(np.array([0]), np.array([2]))
+    for child in (children[:1], children[1:]):
+        budget.charge(child, prices(40, 1), why="a", verb="measure", sensitivity=1, depth=1)
+    assert [path["epsilon_nano"] for path in budget.receipt()["paths"]] == [40]
+
+
+@pytest.mark.parametrize("times", [[-1], [2, 2], [2.0]], ids=str)
+def test_what_is_no_number_of_children_is_refused(times: list[float]) -> None:
+    budget = Budget(100, Unit())
+    with pytest.raises(ParameterError, match="whole number of children"):
+        budget.inherit(np.array([0]), np.array(times))
+    assert budget.left(np.array([0])).tolist() == [100]
+    budget.require_open(np.array([0]))
+
+
 def test_charges_are_values() -> None:
     one = Charge("a", "measure", 5, 1, 0)
     assert one == Charge("a", "measure", 5, 1, 0)

@@ -19,6 +19,7 @@ from benchmarks.server import postgres
 from cantle.errors import CapExceeded, DataError, LedgerError, MissingExtra, OutputError, ParameterError
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import UNRECORDED, Ledger, Ticket
+from cantle.trusted.ledger.sqlite import SqliteStore
 from tests.release.people import SCHEMA, people
 
 HASH = "0123456789abcdef" * 4
@@ -318,6 +319,34 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     assert len(Ledger(folder / "l.db").account("patients").entries) == 1
 
 
+class Disk:
+    """A connection to a file that other processes lock for a while, on a disk with or without a write-ahead log."""
+
+    def __init__(self, locked: int, mode: str) -> None:
+        self.locked, self.mode = locked, mode
+
+    def execute(self, statement: str) -> Disk:  # noqa: ARG002
+        if self.locked:
+            self.locked -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorname = "SQLITE_BUSY_RECOVERY"
+            raise error
+        return self
+
+    def fetchone(self) -> tuple[str]:
+        return (self.mode,)
+
+
+def test_a_file_is_switched_to_the_write_ahead_log_or_refused(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "l.db")
+    locked: Any = Disk(2, "wal")
+    store._log_ahead(locked)
+    assert locked.locked == 0
+    without: Any = Disk(0, "delete")
+    with pytest.raises(LedgerError, match="no write-ahead log"):
+        store._log_ahead(without)
+
+
 # ----------------------------------------------------------------------------------------------- PostgreSQL
 
 
@@ -325,6 +354,18 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
 def test_the_servers_isolation_level_changes_nothing(server: str, level: str) -> None:
     settings = (f"default_transaction_isolation = '{level}'", "synchronous_commit = off")
     test_threads_cannot_both_take_the_last_budget(database(server, *settings))
+
+
+def test_a_database_of_another_version_is_refused(server: str) -> None:
+    import psycopg
+
+    url = database(server)
+    Ledger(url).create()
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE cantle_ledger SET form = form + 1")
+    for ask in (Ledger(url).accounts, lambda: charge(Ledger(url))):
+        with pytest.raises(LedgerError, match="another version of cantle"):
+            ask()
 
 
 def test_a_server_that_does_not_write_through_is_refused() -> None:

@@ -11,14 +11,18 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle.trusted.budget import Unit, prices
+from cantle.trusted.degree_queries import Bounds, Lag
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree, are_tables
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload
-from cantle.trusted.keys import ChildSizes, MergedOneWays, OneWayEach, OneWays
+from cantle.trusted.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
 from cantle.trusted.scores import Max, Mix
 from cantle.trusted.specialisations import OneValue, SplitPoints, Value
+from cantle.trusted.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
+from cantle.trusted.table_keys import HeapCounts
 from cantle.trusted.table_queries import ValueSearch, are_searches
+from cantle.trusted.value_trees import ValueTrees
 
 SIZES, CLASSES = (4, 2), 3
 DOMAIN = (SIZES, CLASSES)
@@ -43,6 +47,8 @@ TREE = LabelTree(
     ints(1, -1, -1), ints(2, -1, -1), ints(-1, 0, 1),
 )  # fmt: skip
 TABLES = OneWays((0, 1), SIZES, 1)
+HEAPS = HeapTable(0, ints(0, 2, 4), ints(0, -1), CLASSES_OF_VALUES)
+COLUMNS, WHOLE = ColumnCells((ints(0, 1, 2, 3, 4), ints(0, 1, 2))), (SIZES, 1)
 SPLIT, FIXED = Value(0, (0, 4), None), Value(0, (0, 4), ((0, 2), (2, 4)))
 
 
@@ -164,6 +170,37 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
             {"values": (replace(FIXED, children=((0, 2),)),)}, {"values": (replace(FIXED, children=[(0, 2), (2, 4)]),)},
         ],
     ),
+    "tables of heaps": (
+        HeapCounts((HEAPS,), SIZES),
+        lambda one: one.fits(ROOT, WHOLE),
+        [{"tables": [HEAPS]}, {"tables": ()}, {"sizes": [4, 2]}, {"sizes": (4, 3)}],
+    ),
+    "trees over values": (
+        ValueTrees((0, 1), (ints(0, 2, 4), ints(0, 2)), SIZES),
+        lambda one: one.fits(ROOT, WHOLE),
+        [
+            {"columns": (0, 2)}, {"columns": (-1, 1)}, {"columns": (0, 0)}, {"columns": ()}, {"roots": (ints(0, 4),)},
+            {"roots": (ints(0, 2, 2, 4), ints(0, 2))}, {"sizes": (4, 3)},
+        ],
+    ),
+    "hubs": (
+        Hubs(COLUMNS, (0, 1)),
+        lambda one: one.fits(ROOT, WHOLE, Dependence()),
+        [{"within": WITHIN}, {"columns": ()}, {"columns": (1, 0)}, {"columns": (0, 2)}, {"columns": [0, 1]}],
+    ),
+    "sets of tables": (
+        TableSets(TableRound(COLUMNS, (TABLE,)), (ints(1, 2, 3, 4),), ints(-(2**60)), ints(0)),
+        lambda one: one.fits(ROOT, WHOLE, Distance()),
+        [
+            {"penalties": ints(-(2**63))}, {"penalties": ints(2**60 + 1)}, {"penalties": FLOATS}, {"left": ints(1)},
+            {"models": (ints(1, 2, 3),)}, {"models": (ints(1, 2, 3, -4),)}, {"models": ()}, {"left": ints()},
+        ],
+    ),
+    "bounds on degrees": (
+        Bounds((1, 2), (0, 0)),
+        lambda one: one.fits(ROOT, GraphDomain(None, False, True), Lag()),
+        [{"thetas": (2, 1)}, {"thetas": (0, 1)}, {"penalties": (0,)}, {"penalties": (0, -1)}, {"penalties": (0, 0.0)}],
+    ),
 }  # fmt: skip
 """A question, whether it fits, and changes each of which spoils it."""
 
@@ -194,6 +231,9 @@ def test_a_map_written_to_since_its_shape_was_asked_is_refused() -> None:
 def test_scores_that_no_claim_covers_are_refused() -> None:
     for name in ("split points", "one value"):
         assert not SOUND[name][0].fits(ROOT, DOMAIN, Mix(even=1, apart=1))
+    for name in ("hubs", "sets of tables"):
+        assert not SOUND[name][0].fits(ROOT, WHOLE, Max())
+    assert not SOUND["bounds on degrees"][0].fits(ROOT, GraphDomain(None, False, True), Max())
 
 
 @pytest.mark.parametrize("price", [0, -1, 1.0, "1", [[1], [1, 2]], [1, 2], None, True], ids=str)

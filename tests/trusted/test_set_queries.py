@@ -50,6 +50,7 @@ NOT_FITTING: list[Any] = [
 NO_PAIRS: list[Any] = [
     PairSupports((0,), 1), PairSupports((), 1), PairSupports((0, 5), 1), PairSupports((1, 0), 1),
     PairSupports((0, 1), 0), PairSupports((0, 1), 65), PairSupports((0, 1), 1.0), PairSupports([0, 1], 1),
+    PairSupports((0, 1), 1, doubles=1),
     *(PairSupports((0, 1, 2), 1, cells) for cells in (whole(3), whole(-1), whole(1, 1), whole(1, 0), np.zeros(1), [0])),
 ]  # fmt: skip
 

@@ -280,3 +280,38 @@ def test_each_of_these_questions_is_charged_before_it_is_answered(name: str) -> 
             assert curator.left(root)[0] < NANO
             with pytest.raises(BudgetExceeded):
                 questions(curator, root)["tables"]()
+
+
+def test_kernels_and_rules_send_records_to_the_same_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    cells = WITHIN.locate(list(records(300).codes.T))
+    expected = TREE.locate(list(cells)).tolist()
+    monkeypatch.setattr("cantle._fast.worth_loading", lambda _: True)
+    assert TREE.locate(list(cells)).tolist() == expected
+    assert set(expected) == {0, 1, 2}
+
+
+def test_hubs_counted_some_at_a_time_have_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = records(200)
+    engine = ColumnEngine(list(table.codes.T), table.labels, sizes=SIZES, class_count=1)
+    hubs = Hubs(WITHIN, (0, 1, 3))
+
+    def scores() -> list[int]:
+        (scored,) = hubs.exact_scores(engine, AT, engine.root(), Dependence())
+        return scored.scores.tolist()
+
+    together = scores()
+    monkeypatch.setattr("cantle.trusted.table_candidates.MOST_TOGETHER", 90)
+    assert [len(some) for some in hubs._together()] == [2, 1]
+    assert scores() == together
+
+
+def test_a_class_without_values_has_no_row() -> None:
+    """The values 1, 2 and 3 hold no multiple of 10."""
+    engine = ColumnEngine([np.array([0, 2, 2])], np.zeros(3, np.int64), sizes=(3,), class_count=1)
+    heavy = HeavyValues((ValueSearch(0, 3, ValueClasses(1, (1, 10))),), (3,), 5)
+    assert heavy.fits(engine.root(), engine.domain, Heaviest())
+    (scored,) = heavy.exact_scores(engine, AT, engine.root(), Heaviest())
+    assert scored.number.tolist() == [-1, 0, 0, 0]
+    assert scored.scores.tolist() == [5, 1, 2, 0]
+    assert scored.many.tolist() == [1, 1, 1, 1]

@@ -123,6 +123,27 @@ def test_another_grid_is_counted_anew() -> None:
         assert engine.occupied(GridCells(grid, 1))[1].tolist() == expected
 
 
+def test_kernels_find_the_cells_of_wide_columns() -> None:
+    """A column of too many codes for a table of all of them is searched instead."""
+    pytest.importorskip("numba")
+    sizes, dice = (module.LOOKED_UP + 10, 3), np.random.default_rng(4)
+    columns = [dice.integers(0, size, 200) for size in sizes]
+    grid = Grid.top(sizes).refine(0, (5, sizes[0] // 2, sizes[0] - 1)).refine(1, (1,))
+    plain, compiled = (
+        ColumnEngine(columns, np.arange(200) % 2, sizes=sizes, class_count=2, compiled=kernels).occupied(
+            GridCells(grid, 2)
+        )
+        for kernels in (False, True)
+    )
+    assert [part.tolist() for part in compiled] == [part.tolist() for part in plain]
+
+
+@pytest.mark.parametrize("codes", [[0, 4], [-1, 0]], ids=str)
+def test_kernels_get_no_codes_beyond_the_domain(codes: list[int]) -> None:
+    with pytest.raises(ValueError, match="codes must be below"):
+        ColumnEngine([np.array(codes)], np.zeros(2, np.int64), sizes=(4,), class_count=1, compiled=True)
+
+
 def test_nobody_is_asked_nothing() -> None:
     assert list(opened(Table((4,), 1, ())).tally(np.zeros(0, np.int64), Sizes())) == []
 

@@ -28,8 +28,9 @@ from cantle.cli.app import app
 from cantle.data.engine_choice import EngineChoice, bytes_of
 from cantle.data.file_forms import files
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
+from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Cuts
-from cantle.trusted.keys import Sizes
+from cantle.trusted.keys import OneWays, Sizes
 from tests.entropy import launcher
 from tests.laws.strategies import Table, tables
 from tests.release.people import SCHEMA, people
@@ -81,6 +82,21 @@ def test_records_are_read_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.split(np.array([0]), Cuts(np.array([0]), np.array([1])))
     engine.split(np.array([1]), Cuts(np.array([1]), np.array([2])))
     assert whole(engine, np.arange(2), Sizes()) == [[4500], [2250]]
+    engine.close()
+
+
+def test_regions_are_shared_out_among_slabs() -> None:
+    """A slab holds the two children of one region, so a slab that is split is shared out between two."""
+    table = Table((8, 3), 1, tuple((i % 8, i % 3, 0) for i in range(240)))
+    engine, plain = opened(table, slab_cells=1), MemoryEngine(table.codes, table.labels, sizes=(8, 3), class_count=1)
+    for level, point in enumerate((4, 2, 1)):
+        regions = np.arange(2**level)
+        cuts = Cuts(np.zeros(2**level, np.int64), 8 // 2**level * regions + point)
+        for one in (engine, plain):
+            one.split(regions, cuts)
+    assert len(engine._slabs) == 4
+    tables = OneWays((0, 1), (8, 3), 1)
+    assert whole(engine, np.arange(8), tables) == whole(plain, np.arange(8), tables)
     engine.close()
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cantle
-from cantle.errors import DataError, EngineError
+from cantle.errors import DataError, EngineError, ParameterError
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
@@ -152,6 +152,8 @@ def test_it_counts_like_the_engine_in_memory(records: list[set[int]], batch: int
         of = (0, 2, 3, 8), 2, doubles
         for mine, wanted in zip(filed.pairs(*of), plain.pairs(*of), strict=True):
             assert mine.tolist() == wanted.tolist()
+    for mine, wanted in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
+        assert mine.tolist() == wanted.tolist()
     filed.shorten(2)
     plain.shorten(2)
     assert filed.root().most == 2
@@ -203,3 +205,36 @@ def test_the_engine_shows_nothing_and_cannot_be_pickled() -> None:
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(engine)
     engine.close()
+
+
+def test_files_show_nothing_and_cannot_be_pickled() -> None:
+    files = SetFiles()
+    assert repr(files) == "SetFiles()"
+    with pytest.raises(TypeError, match="private"):
+        pickle.dumps(files)
+    files.close()
+    with pytest.raises(EngineError, match="temporary folder"):  # the folder is gone
+        files.write([(np.array([1]), np.array([0]))])
+
+
+def test_no_rows_are_no_records() -> None:
+    assert list(_packs([])) == []
+    nothing = pl.DataFrame({"id": [], "item": []}, schema={"id": pl.String, "item": pl.Int32}).to_arrow()
+    assert list(_packs([nothing])) == []
+
+
+def test_records_are_cut_before_every_question_if_the_method_says_so() -> None:
+    tree = ItemTree.of(4, 4, even=True)
+    files = SetFiles().write([(np.array([4, 1]), np.array([0, 1, 2, 3, 2]))])
+    filed = FiledSetEngine(files, tree=tree, most=2)
+    plain = SetEngine(np.array([0, 4, 5]), np.array([0, 1, 2, 3, 2]), tree=tree, most=2)
+    of = (0, 1, 2, 3), 2, False
+    for mine, wanted in zip(filed.pairs(*of), plain.pairs(*of), strict=True):
+        assert mine.tolist() == wanted.tolist()
+    assert filed.pairs(*of)[1].sum() <= 5040  # one pair of two items at most
+    ((_, _, sizes),) = filed.tally(ROOT, SetSizes((1, 2, 3)))
+    assert sizes.tolist() == [[1, 1, 0]]
+    filed.close()
+    for most in (0, 5):
+        with pytest.raises(ParameterError, match="not sound"):
+            FiledSetEngine(files, tree=tree, most=most)

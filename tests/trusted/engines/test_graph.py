@@ -14,7 +14,10 @@ from cantle.data.graphs import read_graph
 from cantle.errors import ParameterError
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.bounding.graph_arrays import Degrees
+from cantle.trusted.bounding.graph_pairs import Pairs
+from cantle.trusted.bounding.node_ids import identifier
 from cantle.trusted.bounding.projection import order, project
+from cantle.trusted.degree_queries import Nodes
 from cantle.trusted.engines.graph import GraphEngine
 
 EDGES = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=25)
@@ -141,3 +144,28 @@ def test_an_engine_shows_nothing_and_stays_here() -> None:
     assert repr(store) == "GraphEngine()"
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(store)
+
+
+def test_the_arrays_of_a_graph_show_nothing_and_stay_here() -> None:
+    graph = read_graph(np.array([(1, 2)]), GraphSchema.from_dict({"kind": "graph"}))
+    held: tuple[object, ...] = (graph, Degrees(np.array([7, 7])))
+    assert [repr(one) for one in held] == ["Graph(private)", "Degrees(private)"]
+    for one in held:
+        with pytest.raises(TypeError, match="private"):
+            pickle.dumps(one)
+    assert repr(Pairs()) == "Pairs(private)"
+
+
+def test_nobody_is_asked_nothing() -> None:
+    assert list(engine([(1, 2)]).tally(np.zeros(0, np.int64), Nodes())) == []
+
+
+def test_numbers_of_more_than_64_bits_are_texts() -> None:
+    """One too long to be written in digits is not an identifier at all."""
+    assert [identifier(number) for number in (2**63 - 1, 2**63, -(2**63) - 1)] == [
+        2**63 - 1,
+        b"9223372036854775808",
+        b"-9223372036854775809",
+    ]
+    assert identifier(str(2**63)) == identifier(2**63)
+    assert identifier(10**5000) is None

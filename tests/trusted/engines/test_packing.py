@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.engines import packing as module
-from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_bins, add_counts, merged, occupied
+from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_bins, add_counts, add_sparse, merged, occupied
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import GridBins, OneWays, Sizes
 from tests.effort import examples
@@ -99,3 +99,11 @@ def test_occupied_places_of_parts_are_merged() -> None:
 
 def test_a_table_without_columns_has_a_size() -> None:
     assert Tally(Layout((), 1), Sizes(), 1).table().tolist() == [[0]]
+
+
+def test_counts_of_two_parts_are_added() -> None:
+    one = [(np.array([0, 3], np.uint32), np.array([1, 2])), (np.array([], np.uint32), np.array([], np.int64))]
+    two = [(np.array([3, 4], np.uint32), np.array([5, 6])), (np.array([7], np.uint32), np.array([1]))]
+    added = add_sparse(one, two)
+    assert [(at.tolist(), counts.tolist()) for at, counts in added] == [([0, 3, 4], [1, 7, 6]), ([7], [1])]
+    assert all(at.dtype == np.uint32 for at, _ in added)

@@ -223,3 +223,10 @@ def test_finding_pairs(listed: set[tuple[int, int]], asked: list[tuple[int, int]
     found = find_pairs(ints(*(a for a, _ in known)), ints(*(b for _, b in known)),
                        ints(*(a for a, _ in asked)), ints(*(b for _, b in asked)))  # fmt: skip
     assert found.tolist() == [known.index(pair) if pair in listed else len(known) for pair in asked]
+
+
+def test_finding_pairs_of_wide_masks_in_many_parts() -> None:
+    """Part and mask do not fit one word together: masks are numbered first."""
+    part, mask = ints(0, 0, 2**40, 2**40), ints(1, 2**61, 1, 2**61 + 1)
+    rows, masks = ints(2**40, 0, 2**40, 0, 1), ints(2**61 + 1, 2**61, 2**61, 3, 1)
+    assert find_pairs(part, mask, rows, masks).tolist() == [3, 1, 4, 4, 4]

@@ -513,3 +513,27 @@ def test_the_largest_multiplicity_is_weighed_against_one() -> None:
     )
     assert rare.sum() == 0
     assert 850 < even.sum() < 1150
+
+
+@pytest.mark.parametrize("two_sided", [False, True])
+@pytest.mark.parametrize("rate", [(1, 1), (1, 3), (7, 10**9), (10**9, 3 * 10**7)], ids=str)
+def test_a_number_next_to_a_boundary_has_the_right_size(rate: tuple[int, int], two_sided: bool) -> None:
+    """So near that the first guess, of 60 digits, may be one too large or too small."""
+    for k in range(1, 12):
+        low, high = exact.tail_bounds(*rate, k, two_sided, 800)
+        for digits, size in ((low - 1, k), (high, k - 1)):
+            assert exact.tail(exact.Uniform(digits, 800, lambda: 0), *rate, two_sided) == size
+
+
+def test_a_choice_on_a_boundary_reads_on() -> None:
+    """Two candidates of equal weight: numbers below 1/2 are the first one's, the others the second one's."""
+    for digits, word, chosen in ((2**63 - 1, 2**64 - 9, 0), (2**63, 9, 1)):
+        more = iter([word])
+        assert exact.choice(exact.Uniform(digits, 64, more.__next__), [0, 0], [(1, 1), (1, 1)], 1, 1) == chosen
+        assert not list(more)
+
+
+def test_a_binomial_beyond_all_steps_is_not_sure() -> None:
+    """A draw that rounds to 1 lies above every running sum."""
+    sizes, sure = samplers._invert_binomial(np.ones(1), np.array([1000]), np.array([0.016]), np.array([0.0161]))
+    assert (sizes.tolist(), sure.tolist()) == ([samplers._PIECE_STEPS], [False])
