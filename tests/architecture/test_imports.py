@@ -17,7 +17,7 @@ VALUES = "trusted.answers trusted.budget trusted.geometry trusted.mixing"
 QUESTIONS = "trusted.curator trusted.cut_candidates trusted.specialisations trusted.scores trusted.queries "
 QUESTIONS += "trusted.degree_queries trusted.keys trusted.stop_test "
 QUESTIONS += "trusted.table_queries trusted.table_candidates trusted.value_trees trusted.set_queries"
-DRAWS = "trusted.curator trusted.draws trusted.segments"
+DRAWS = "trusted.curator trusted.draws trusted.open_run trusted.segments"
 DOOR = "_publish _open estimators"
 
 ROOMS = {  # besides itself, `errors`, the names of array types, and the helpers that choose and build kernels

@@ -10,7 +10,7 @@ import numpy as np
 from cantle.audit import degrees as configs
 from cantle.audit.degrees import Drawing, GraphConfig
 from cantle.audit.exact import Flaw
-from cantle.lab.mutants.patches import INFINITE, inside, instead
+from cantle.lab.mutants.patches import INFINITE, inside, instead, run_of
 from cantle.methods.degrees import DegreeSequence
 from cantle.trusted.bounding.graph_arrays import Graph
 from cantle.trusted.budget import Unit
@@ -39,7 +39,7 @@ def _one_record(original: Callable[..., Frontier]) -> Callable[..., Frontier]:
 
     def split(self: Curator, nodes: Frontier, rule: object) -> Frontier:
         children = original(self, nodes, rule)
-        self._Curator__unit = Unit(1, inside(self, "unit").kind)  # type: ignore[attr-defined]
+        run_of(self).unit = Unit(1, inside(self, "unit").kind)
         return children
 
     return split

@@ -8,7 +8,7 @@ import numpy as np
 
 from cantle.audit.exact import Breakage
 from cantle.audit.own_error import ONE_NUMBER, THREE_NUMBERS, THREE_VALUES
-from cantle.lab.mutants.patches import inside, instead
+from cantle.lab.mutants.patches import inside, instead, run_of
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import Unit
 from cantle.trusted.curator import Curator
@@ -34,8 +34,7 @@ def _charged_at_one_over_q(original: Callable[..., Noisy]) -> Callable[..., Nois
     """The quantile is taken for a mean of Q questions: the noise is Q times smaller."""
 
     def own_error(self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
-        name = "_Curator__reserved"
-        setattr(self, name, inside(self, "reserved") * len(workload.one_column))
+        run_of(self).reserved = inside(self, "reserved") * len(workload.one_column)
         noisy = original(self, workload, released)
         return Noisy(noisy.value, noisy.rate_num // len(workload.one_column), noisy.rate_den)
 
@@ -56,7 +55,7 @@ def _never_charged(_original: object) -> Callable[..., None]:
 
     def reserve(self: Curator, root: Frontier, epsilon: int, *, why: str) -> None:  # noqa: ARG001
         inside(self, "engine").keep_all()
-        self._Curator__reserved = int(epsilon)  # type: ignore[attr-defined]
+        run_of(self).reserved = int(epsilon)
 
     return reserve
 

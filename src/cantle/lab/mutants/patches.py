@@ -13,13 +13,20 @@ from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.keys import Key
 from cantle.trusted.noise import Noise
+from cantle.trusted.open_run import OpenRun
 
 INFINITE = float("inf")
 Original = TypeVar("Original")
 
 
-def inside(curator: Curator, name: str) -> Any:  # engine, noise, budget, unit or frontier, of whatever kind
-    return getattr(curator, f"_Curator__{name}")
+def run_of(curator: Curator) -> OpenRun:
+    """What the curator holds."""
+    run: OpenRun = curator._Curator__run  # type: ignore[attr-defined]
+    return run
+
+
+def inside(curator: Curator, name: str) -> Any:  # engine, draws, budget, unit or frontier, of whatever kind
+    return getattr(run_of(curator), name)
 
 
 def exact_of(curator: Curator, nodes: Frontier, key: Key) -> Ints:
