@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import cantle
 from cantle.errors import ParameterError
 from cantle.methods.baskets import Baskets, CuratorAsker
 from cantle.methods.own_accuracy import OwnAccuracy
@@ -172,13 +173,28 @@ def test_an_epsilon_that_cannot_be_shared_is_refused():
         run(*shop(10, 30), 30, 1e-8)
 
 
-def test_sizes_that_ask_for_too_many_items_are_refused_before_the_other_questions(monkeypatch):
-    monkeypatch.setattr(released_records, "MOST_ITEMS", 500)
-    method = baskets(30)
-    with curator_of(*shop(200, 30), method, 100.0) as curator:
-        with pytest.raises(ParameterError, match="more than 500 items"):
-            method.run(curator)
-        assert list(Asked(curator.seal(), 100.0).asked) == ["sizes"]
+def test_sizes_that_call_for_too_many_items_release_fewer_sets_and_say_so(monkeypatch):
+    schema = {"kind": "sets", "items": {"minimum": 0, "maximum": 29}}
+    starts, items = shop(4000, 30)
+    sets = [row.tolist() for row in np.split(items, starts[1:-1])]
+    monkeypatch.setattr(released_records, "MOST_ITEMS", 3000)
+    release = cantle.publish(sets, schema, epsilon=8, method="baskets", insecure_seed=1)
+    wanted = release.manifest.summary["items_wanted"]
+    assert wanted == pytest.approx(len(items), rel=0.05)
+    assert release.records["items"].list.len().sum() == pytest.approx(3000, rel=0.1)
+    assert "stands for" in release.manifest.notes[0]
+    release.verify()
+    assert release.count("size >= 1").value == pytest.approx(len(sets), rel=0.05)
+    assert len(release.sample(10)) == 10
+    with pytest.raises(ParameterError, match="more than 3,000 items"):
+        release.sample(len(sets))
+
+
+def test_noise_alone_is_called_noise():
+    schema = {"kind": "sets", "items": {"minimum": 0, "maximum": 29}}
+    release = cantle.publish([[1]], schema, epsilon="0.01", method="baskets", insecure_seed=2)
+    assert len(release.records)
+    assert "no more than the noise may account for" in " ".join(release.manifest.notes)
 
 
 def test_unknown_settings_are_refused():

@@ -201,7 +201,7 @@ def test_settings_that_make_no_sense_are_refused(public: dict[str, Any], given: 
 
 def test_bounds_that_cannot_be_are_refused_before_they_are_paid() -> None:
     with pytest.raises(ParameterError, match="theta_share"):
-        ran({}, theta_share=0)
+        DegreeSequence(schema(), theta_share=0).refuse_budget(NANO, 1)
     with pytest.raises(ParameterError, match=f"needs a bound below {MOST_BINS}"):
         ran({}, mode="rps", theta=MOST_BINS)
 

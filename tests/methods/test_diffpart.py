@@ -17,6 +17,7 @@ from cantle._open import open_data
 from cantle._publish import run
 from cantle.errors import ParameterError
 from cantle.methods.diffpart import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes, _largest
+from cantle.postprocess import records as released_records
 from cantle.postprocess.counts import public_dice
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import MOST, NANO, Unit
@@ -198,6 +199,40 @@ def test_an_epsilon_that_is_too_small_costs_nothing(tmp_path: Path, method: Any)
 
 
 # ---- the cap --------------------------------------------------------------------------------------------------------
+
+
+def test_a_flat_taxonomy_is_refused_by_the_threshold_of_its_leaves_and_the_hints_run(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.cap("sets", 10)
+    given = {"epsilon": 1, "method": "diffpart", "preset": "paper", "max_cells": 1000, "insecure_seed": 1}
+    with pytest.raises(ParameterError, match="diffpart with c1=3 and fanout=30") as refusal:
+        cantle.publish([[1]], schema(30), fanout=30, ledger=ledger, dataset="sets", **given)
+    assert ledger.account("sets").spent_nano == 0
+    c1 = re.search(r"use c1=([0-9.]+)", str(refusal.value))
+    assert c1
+    release = cantle.publish(baskets(30, 100), schema(30), fanout=30, c1=c1[1], **given)
+    assert release.manifest.summary["leaves"] <= 2 * 1000
+
+
+@pytest.mark.parametrize(("size", "given"), [(30, {}), (21, {"preset": "paper"}), (6, {})])
+def test_counts_that_call_for_too_many_items_release_fewer_sets_and_say_so(
+    monkeypatch: pytest.MonkeyPatch, size: int, given: dict[str, Any]
+) -> None:
+    def publish() -> cantle.Release:
+        return cantle.publish(baskets(size, 2000), schema(size), epsilon=8, method="diffpart", insecure_seed=3, **given)
+
+    whole = publish()
+    monkeypatch.setattr(released_records, "MOST_ITEMS", 1000)
+    some = publish()
+    wanted = some.manifest.summary["items_wanted"]
+    assert wanted > 3000
+    assert len(some.records) == pytest.approx(len(whole.records) * 1000 / wanted, abs=50)
+    some.verify()
+    assert "stands for" in some.manifest.notes[0]
+    assert "stands for" in some.statement
+    assert some.count("contains 0").value == pytest.approx(whole.count("contains 0").value, rel=0.2)
+    if some.accuracy is not None and some.accuracy.bought:  # the error of counts that were multiplied
+        assert some.accuracy.one_column.records < 0.2 * len(whole.records)
 
 
 def test_the_largest_by_noisy_count_go_on_and_untested_ones_first() -> None:

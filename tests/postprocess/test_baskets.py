@@ -281,10 +281,8 @@ def test_no_records_are_drawn_where_the_noisy_number_is_below_one(total):
 
 
 def test_more_records_than_can_be_drawn_are_refused():
-    measured = some_measured()
-    sizes = SizeModel(measured.sizes.size, measured.sizes.count * 1e9, 1e12)
     with pytest.raises(ParameterError, match="raise epsilon"):
-        synthesis.synthesise(synthesis.Measured(sizes, measured.items, measured.head, measured.pairs), public_dice(0))
+        synthesis.synthesise(some_measured(), public_dice(0), 10**9)
 
 
 def test_the_same_dice_draw_the_same_records():

@@ -17,6 +17,7 @@ import yaml
 
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
+from cantle.postprocess import from_degrees
 from cantle.postprocess.records import MOST_DRAWN
 from cantle.release.show import budget_lines, overview, tree_lines
 from cantle.release.statement import statement
@@ -230,10 +231,29 @@ def test_a_star_of_a_hundred_thousand_leaves(tmp_path: Path) -> None:
     assert abs(len(release.records) - 100_001) < 20_000
 
 
-@pytest.mark.parametrize("settings", [{"theta": 20_000, "nodes_share": 0}, {"theta": 20_000, "mode": "rps"}], ids=str)
-def test_noise_that_asks_for_too_many_nodes_is_refused_in_words(settings: dict[str, Any]) -> None:
+def test_noise_that_asks_for_too_many_nodes_releases_fewer_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(from_degrees, "MOST_DRAWN", 500)
+    release = cantle.publish(edges(), GRAPH, epsilon="0.01", insecure_seed=2, theta=50, nodes_share=0)
+    assert len(release.records) == 500
+    assert release.manifest.summary["nodes_wanted"] > 500
+    assert "500 degrees stand for them" in release.manifest.notes[0]
+    come_back(release, tmp_path)
+
+
+def test_noise_that_asks_for_too_many_nodes_is_refused_under_mode_rps() -> None:
     with pytest.raises(ParameterError, match=f"more than {MOST_DRAWN:,} nodes"):
-        cantle.publish(edges(), GRAPH, epsilon="0.000001", insecure_seed=2, **settings)
+        cantle.publish(edges(), GRAPH, epsilon="0.000001", insecure_seed=2, theta=20_000, mode="rps")
+
+
+@pytest.mark.parametrize("given", [{"theta_share": 0}, {"theta": 2**20, "mode": "rps"}], ids=str)
+def test_a_bound_that_cannot_be_is_refused_before_the_charge(tmp_path: Path, given: dict[str, Any]) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.cap("graph", 10)
+    with pytest.raises(ParameterError, match="theta"):
+        cantle.publish(edges(), GRAPH, epsilon=1, ledger=ledger, dataset="graph", **given)
+    assert ledger.account("graph").spent_nano == 0
 
 
 @pytest.mark.parametrize(

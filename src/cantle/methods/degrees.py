@@ -84,6 +84,8 @@ class DegreeSequence:
             )
         if schema.unit == "edge" and (s.mode == "rps" or s.theta is not None):
             raise ParameterError("degrees: mode rps and theta are for nodes; under unit: edge nothing is projected")
+        if s.mode == "rps" and s.theta is not None and s.theta >= MOST_BINS:
+            raise ParameterError(f"degrees: mode rps needs a bound below {MOST_BINS}; lower theta")
         self.answers = Answers(schema.unit, schema.node_count, schema.max_degree)
         self.inner: RPS | None = None
 
@@ -93,6 +95,15 @@ class DegreeSequence:
 
     def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
+
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
+        """Refuses to choose a bound if nothing pays for the choice."""
+        s = self.settings
+        chooses = self.schema.unit == "node" and s.theta is None and len(self._bounds()) > 1
+        if chooses and not portion(epsilon_nano, s.theta_share):
+            raise ParameterError(
+                "degrees: theta is needed; give it as a number, or set theta_share to choose it privately"
+            )
 
     def run(self, curator: Curator) -> None:
         """All questions, asked of the graph as a whole."""
@@ -152,18 +163,20 @@ class DegreeSequence:
         Shares from 1/8 to 1/4 differ little on the paper's graphs; at small epsilon a smaller one was better, because
         smoothing removes much of the noise.
         """
-        most = min(self.schema.max_degree or LADDER, self._largest())
-        thetas = tuple(1 << i for i in range(most.bit_length()) if 1 << i <= most)
+        thetas = self._bounds()
         part = Fraction(1, 5) if rest > NANO // 10 else Fraction(12, 100)
         cost = [(theta + 1) ** 2 if listed else 2 * theta * theta for theta in thetas]
         penalties = tuple(min(2**60, int(part * c * NANO / max(1, rest))) for c in cost)
         if len(thetas) == 1:
             return thetas[0]
-        if not price:
-            raise ParameterError(
-                "degrees: theta is needed; give it as a number, or set theta_share to choose it privately"
-            )
         return curator.choose(root, Bounds(thetas, penalties), Lag(), price, why="bound on degrees")
+
+    def _bounds(self) -> tuple[int, ...]:
+        """The bounds to choose from, from public values."""
+        most = min(self.schema.max_degree or LADDER, self._largest())
+        if self.settings.mode == "rps":
+            most = min(most, MOST_BINS - 1)
+        return tuple(1 << i for i in range(most.bit_length()) if 1 << i <= most)
 
     def _largest(self) -> int:
         """The largest possible degree, from public values."""
@@ -173,8 +186,6 @@ class DegreeSequence:
     def _partition(self, root: Frontier, curator: Curator, theta: int) -> None:
         """RPS on the projected degrees, with a unit of as many records as one node can change."""
         attribute = Attribute("degree", Steps(type="integer", first=0, step=1, grid=theta + 1), nullable=False)
-        if theta >= MOST_BINS:
-            raise ParameterError(f"degrees: mode rps needs a bound below {MOST_BINS}; set theta or max_degree")
         settings: Mapping[str, object] = PUBLISHED if self.preset == "paper" else {}
         domain = Domain((attribute,), None, ("degree",))
         # Own error would be that of the projection, not of the graph.

@@ -48,11 +48,14 @@ from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
-from cantle.trusted.queries import ChildSets, ItemSets
+from cantle.trusted.queries import MOST_SPURIOUS, ChildSets, ItemSets
 from cantle.trusted.set_queries import ShorterSets
 
-MOST_LISTED = 10**7
+MOST_LISTED = MOST_SPURIOUS
 """Most empty cells that one question lists on average; the curator refuses more."""
+
+MOST_CELLS = MOST_LISTED // 2
+"""Largest `max_cells`: the curator's bound on empty cells is at most twice their expected number."""
 
 SMALL = 20
 """Largest universe for which all sets are counted at once."""
@@ -68,7 +71,7 @@ class DiffPartSettings:
     eta: Fraction | None = setting(maybe(share(positive=True), "off"), shown=True)
     m: int | str | None = setting(maybe(or_word(whole(1, 10**6), "auto"), "off"), shown=True)
     leaf_share: Fraction = setting(share(positive=True), shown=True)
-    max_cells: int = setting(whole(1, 10**8), shown=True)
+    max_cells: int = setting(whole(1, MOST_CELLS), shown=True)
     cells: str = setting(one_of("auto", "all", "tree"))
     fill: bool = setting(flag())
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
@@ -111,6 +114,7 @@ class DiffPart:
         self.sizes: AskedSizes | None = None
         self.noisy: Noisy | None = None
         self.path = 0
+        self.empty = 0.0  # empty sub-partitions that all questions so far list on average
 
     @classmethod
     def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
@@ -185,7 +189,9 @@ class DiffPart:
         rows, mask, value, paid = rows[order], mask[order], value[order], paid[order]
         keep = _largest(value, paid > 0, self.settings.max_cells)
         likely = self._next_empty(Kept(rows[keep], mask[keep]), nodes, curator, leaf_budget)
-        keep = keep[_affordable(value[keep], paid[keep] > 0, likely, min(self.settings.max_cells, MOST_LISTED))]
+        affordable = _affordable(value[keep], paid[keep] > 0, likely, self.settings.max_cells - self.empty)
+        self.empty += float(likely[affordable].sum())
+        keep = keep[affordable]
         children = curator.split(nodes, Kept(rows[keep], mask[keep]))
         rate_den = NANO * curator.unit.max_records
         self.kept_partitions.add_round(children, mask[keep], value[keep], paid[keep], rate_den)
@@ -276,20 +282,22 @@ class DiffPart:
         s = self.settings
         if s.eta is not None:
             return  # thresholds keep the expected number of empty sub-partitions of an operation below eta < 1
-        number = expected(self.tree, lambda h: chance(float(s.c2), h, rate))
+        name = "c1" if self.tree.height == 1 else "c2"  # the only operation of a flat taxonomy counts leaves
+        constant = float(s.c1 if self.tree.height == 1 else s.c2)
+        number = expected(self.tree, lambda h: chance(constant, h, rate))
         if number <= s.max_cells:
             return
         ways = []
         better = smallest_constant(self.tree, rate, s.max_cells)
         if better is not None:
-            ways.append(f"c2={better:g}")
-        for fanout in range(s.fanout - 1, 1, -1):
+            ways.append(f"{name}={better:g}")
+        for fanout in range(min(s.fanout, self.tree.size) - 1, 1, -1):
             tree = ItemTree.of(self.tree.size, fanout, even=self.preset == "default")
             if expected(tree, lambda h: chance(float(s.c2), h, rate)) <= s.max_cells:
                 ways.append(f"fanout={fanout}")
                 break
         raise ParameterError(
-            f"diffpart with c2={float(s.c2):g} and fanout={s.fanout} expects {number:.2g} empty sub-partitions "
+            f"diffpart with {name}={constant:g} and fanout={s.fanout} expects {number:.2g} empty sub-partitions "
             f"to pass their tests, more than max_cells={s.max_cells}; "
             + (f"use {' or '.join(ways)}, or preset default" if ways else "use preset default")
         )
@@ -307,7 +315,7 @@ def _largest(value: Ints, tested: Bools, most: int) -> Ints:
     return np.sort(np.argsort(-score, kind="stable")[:most])
 
 
-def _affordable(value: Ints, tested: Bools, cost: Floats, most: int) -> Ints:
+def _affordable(value: Ints, tested: Bools, cost: Floats, most: float) -> Ints:
     """The places of the largest noisy counts whose costs add up to at most `most`; uses only released values."""
     score = np.where(tested, value, np.iinfo(np.int64).max)
     order = np.argsort(-score, kind="stable")

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from cantle.methods.settings import Rule, portion, share_up_to
 from cantle.postprocess.accuracy import (
     WHY,
@@ -21,7 +23,7 @@ from cantle.postprocess.accuracy import (
     worth_measuring,
 )
 from cantle.postprocess.counts import Dice, workload_dice
-from cantle.postprocess.records import Drawn
+from cantle.postprocess.records import Drawn, share_drawn
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_workload import set_workload
 from cantle.postprocess.table_workload import columns_of, engine_codes, table_workload
@@ -118,7 +120,9 @@ class OwnAccuracy:
             return table_workload(columns_of(self._domain), codes, dice)
         assert results.sets is not None
         sets = set_workload(self._universe, results.sets, dice)
-        return sets, count_sets(sets, *results.sets)
+        drawn = count_sets(sets, *results.sets)
+        share = share_drawn(results.summary)  # a record may stand for several
+        return sets, drawn if share == 1 else np.round(drawn / share).astype(np.int64)
 
 
 def _numbers(kinds: dict[str, int], noisy: Noisy, released: int) -> dict[str, Any]:

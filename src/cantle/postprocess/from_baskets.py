@@ -18,7 +18,7 @@ from cantle.postprocess.baskets.pair_plan import PairPlan
 from cantle.postprocess.baskets.pool import HeadModel
 from cantle.postprocess.baskets.questions import Answers
 from cantle.postprocess.baskets.set_sizes import SizeModel
-from cantle.postprocess.baskets.synthesis import Measured, synthesise
+from cantle.postprocess.baskets.synthesis import Measured, synthesise, too_many_items
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.results import Results
 from cantle.schema.items import Codes, Universe
@@ -53,7 +53,7 @@ def basket_results(
         basket_frame(starts, items, universe),
         basket_groups(universe, answers, measured, path),
         {},
-        summary_of(answers, len(starts) - 1),
+        summary_of(answers, len(starts) - 1, measured.sizes if number is None else None),
         sets=(starts, items),
     )
 
@@ -65,8 +65,9 @@ def basket_frame(starts: Ints, items: Codes, universe: Universe) -> pl.DataFrame
     return to_frame(starts, items, universe)
 
 
-def summary_of(answers: Answers, records: int) -> dict[str, int]:
-    """The main numbers: how much of a record counts, and what was asked."""
+def summary_of(answers: Answers, records: int, sizes: SizeModel | None) -> dict[str, int]:
+    """The main numbers: how much of a record counts, and what was asked; and too many items, if the sizes call for
+    them and no other number of records was asked for."""
     plan, given = answers.pair_plan, answers.pairs
     asked = 0 if plan is None else len(plan.items)
     return {
@@ -79,6 +80,7 @@ def summary_of(answers: Answers, records: int) -> dict[str, int]:
         "pairs_given": 0 if plan is None or given is None else len(np.unique(given.cells % plan.pairs)),
         "pairs_always_given": 0 if plan is None else len(plan.always),
         "at_least": 0 if plan is None else plan.at_least,
+        **({} if sizes is None else too_many_items(sizes)),
     }
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cantle._arrays import Codes
 from cantle.postprocess.counts import Floats, variance
 from cantle.postprocess.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
-from cantle.postprocess.records import require_drawable
+from cantle.postprocess.records import MOST_DRAWN
 from cantle.postprocess.results import Results
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
@@ -53,6 +53,8 @@ class Answers:
         self.path = 0
         self.listed = False
         """Whether nodes without edges may be among the records."""
+        self.nodes_wanted = 0
+        """The nodes that the noisy counts call for; if they are too many, fewer are drawn."""
         self._held: dict[str, tuple[Noisy, int]] = {}
 
     def add(self, question: str, noisy: Noisy, first: int) -> None:
@@ -107,7 +109,11 @@ def degree_results(answers: Answers, inner: Results | None) -> Results:
     if answers.unit == "node":
         above = len(degrees) - int(np.searchsorted(degrees, answers.theta, side="right"))
         summary |= {"nodes_listed": int(answers.listed), "nodes_error": _nodes_error(answers), "guessed": above}
-    return Results(pl.DataFrame({"degree": degrees}), answers.frame(_estimates(answers, degrees)), {}, summary)
+    estimates = _estimates(answers, degrees)
+    if answers.nodes_wanted > len(degrees):
+        summary["nodes_wanted"] = answers.nodes_wanted
+        estimates = {question: value * (answers.nodes_wanted / len(degrees)) for question, value in estimates.items()}
+    return Results(pl.DataFrame({"degree": degrees}), answers.frame(estimates), {}, summary)
 
 
 def _edge_degrees(answers: Answers) -> Ints:
@@ -126,12 +132,12 @@ def _node_degrees(answers: Answers) -> Ints:
     else:  # nodes without edges are not listed: all listed nodes have degree 1 or more
         counts = fit_at_least(*_weighted(answers))
         nodes = round(float(counts.sum()))
-    require_drawable(nodes, "nodes")
+    answers.nodes_wanted, drawn = nodes, min(nodes, MOST_DRAWN)  # noise alone may call for billions
     counts = smooth(counts)
     if answers.has("kept edges"):
         edges, known = float(answers.values("kept edges")[0]), answers.has("at most") or answers.nodes is not None
-        return with_lost_edges(counts, nodes, answers.theta, edges, both_ends=known)
-    return sequence(counts, nodes)
+        return with_lost_edges(counts, drawn, answers.theta, edges * (drawn / max(1, nodes)), both_ends=known)
+    return sequence(counts, drawn)
 
 
 def _nodes(answers: Answers) -> int:

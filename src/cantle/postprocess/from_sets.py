@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.postprocess.counts import Dice, Floats
-from cantle.postprocess.records import require_drawable
+from cantle.postprocess.records import share_drawn, wanted_items
 from cantle.postprocess.results import Results
-from cantle.postprocess.set_lengths import Cut, lengthen
+from cantle.postprocess.set_lengths import Cut, lengthen, longer_size
 from cantle.postprocess.sets_refill import ItemFrequencies, Ragged, refill
 from cantle.postprocess.sets_tree import Counted, KeptPartitions, agree
 from cantle.postprocess.sets_walsh import fill_in
@@ -33,17 +33,15 @@ def kept_sets(
     """Everything a release of partitions holds. Without `fill`, only the leaves as they were drawn (Algorithm 1); with
     it, consistent counts, records for the mass that was pruned, and records as long as they were before a `cut`."""
     leaves, item_sets = kept_partitions.leaves(), _sorted_items(*kept_partitions.item_sets())
-    estimate, count = leaves.noisy.astype(float), leaves.noisy.copy()
-    extra: list[Ragged] = []
+    estimate, missing, parts = leaves.noisy.astype(float), np.zeros(0), kept_partitions.parts()
     if fill:
-        parts = kept_partitions.parts()
         estimate, missing = agree(parts, leaves, [nodes.ids for nodes in kept_partitions.rounds])
-        require_drawable(_items(item_sets, estimate) + REFILLED_ITEMS * missing.sum(), "items")
-        count, whole = _at_random(estimate, dice), _at_random(missing, dice)
+    wanted = wanted_items(_items(item_sets, estimate, cut if fill else None, float(missing.sum())))
+    share, extra = share_drawn(wanted), list[Ragged]()
+    count = _at_random(estimate * share, dice) if fill or wanted else leaves.noisy.copy()
+    if fill:
         frequencies, counted = _frequencies(tree, item_sets, estimate), Counted.join([parts, leaves])
-        extra = refill(frequencies, kept_partitions.rounds, counted, whole, dice)
-    else:
-        require_drawable(_items(item_sets, estimate), "items")
+        extra = refill(frequencies, kept_partitions.rounds, counted, _at_random(missing * share, dice), dice)
     order = _canonical(*item_sets)
     columns = {"path": kept_partitions.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
     columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
@@ -54,7 +52,7 @@ def kept_sets(
         summary["items_per_record"] = cut.most
         if fill:
             made = lengthen(*made, universe.size, cut, dice)
-    return Results(_frame(*made, universe), groups, {}, summary, sets=made)
+    return Results(_frame(*made, universe), groups, {}, summary | wanted, sets=made)
 
 
 def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
@@ -63,13 +61,13 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     cells = np.concatenate([np.zeros(1), value.astype(float)])
     estimate = fill_in(cells, int(noisy.rate_num[0]) / noisy.rate_den)[1:]
     item_sets = bits_of(np.arange(1, len(cells)), np.zeros(len(value), np.int64))
-    require_drawable(_items(item_sets, estimate), "items")
-    count = _at_random(estimate, dice)
+    wanted = wanted_items(_items(item_sets, estimate))
+    count = _at_random(estimate * share_drawn(wanted), dice)
     columns = {"path": np.full(len(value), path), "noisy": value, "count": count}
     columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
     made = _drawn(item_sets, count, [], dice)
-    summary = {"records": len(made[0]) - 1, "leaves": len(value), "refilled": 0}
+    summary = {"records": len(made[0]) - 1, "leaves": len(value), "refilled": 0, **wanted}
     return Results(_frame(*made, universe), groups, {}, summary, sets=made)
 
 
@@ -80,9 +78,13 @@ def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFre
     return ItemFrequencies(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
 
 
-def _items(item_sets: Ragged, estimate: Floats) -> float:
-    """The total number of items of this many of each set."""
-    return float(np.diff(item_sets[0]) @ estimate)
+def _items(item_sets: Ragged, estimate: Floats, cut: Cut | None = None, refilled: float = 0.0) -> float:
+    """About how many items so many of each set and so many filled-in records have, once cut ones are longer again."""
+    size, usual = np.diff(item_sets[0]).astype(float), float(REFILLED_ITEMS)
+    if cut is not None:
+        longer = longer_size(cut)
+        size[size == cut.most], usual = longer, max(usual, longer)
+    return float(size @ np.maximum(estimate, 0.0)) + usual * refilled
 
 
 def _at_random(x: Floats, dice: Dice) -> Ints:
@@ -101,11 +103,12 @@ def _sorted_items(starts: Ints, items: Ints) -> Ragged:
 def _canonical(starts: Ints, items: Ints) -> Ints:
     """The order of sets by size, then by items: public, whatever the order in which they were found."""
     sizes = np.diff(starts)
-    longest = int(sizes.max(initial=0))
-    padded = np.full((len(sizes), longest), -1, dtype=np.int64)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    padded[owner, np.arange(len(items)) - np.repeat(starts[:-1], sizes)] = items
-    return np.lexsort((*padded.T[::-1], sizes))
+    made = []
+    for size in np.unique(sizes).tolist():  # a table of all sets would be as wide as the longest
+        rows = np.flatnonzero(sizes == size)
+        listed = items[starts[rows, None] + np.arange(size)]
+        made.append(rows[np.lexsort((rows, *listed.T[::-1]))])
+    return np.concatenate([np.zeros(0, np.int64), *made])
 
 
 def _groups(

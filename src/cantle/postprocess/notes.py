@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cantle.postprocess.records import Drawn
+from cantle.postprocess.records import ITEMS_WANTED, MOST_ITEMS, Drawn, share_drawn
 from cantle.postprocess.results import Results
 from cantle.schema import Schema
 from cantle.schema.graph import GraphSchema
@@ -33,6 +33,9 @@ def notes_of(schema: Schema, method: str, results: Results, epsilon: float, pers
     if not isinstance(schema, TableSchema):
         return (
             *_nothing(results.summary["records"]),
+            *_thinned(results.summary),
+            *_fewer_nodes(results.summary),
+            *(_noise_alone(results.summary["records"] * epsilon / persons) if method == "baskets" else ()),
             *_filled_in(results.summary),
             *_unlisted(schema, results.summary),
         )
@@ -50,6 +53,35 @@ def _nothing(records: int) -> Iterator[str]:
         yield (
             "Nothing was released: no count stood out from the noise. "
             "Check whether the schema fits the data, or raise epsilon."
+        )
+
+
+def _thinned(summary: dict[str, int]) -> Iterator[str]:
+    """Whether the records are fewer than what was counted."""
+    share = share_drawn(summary)
+    if share < 1:
+        yield (
+            f"The noisy counts call for {summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}: "
+            f"each released set stands for {1 / share:.3g} sets. Multiply counts by that; `cantle query` does so. "
+            "If the data has fewer items, epsilon is too small for it."
+        )
+
+
+def _fewer_nodes(summary: dict[str, int]) -> Iterator[str]:
+    """Whether the degrees are fewer than the nodes that were counted."""
+    if "nodes_wanted" in summary:
+        yield (
+            f"The noisy counts call for {summary['nodes_wanted']:,} nodes, more than a release holds: "
+            f"{summary['records']:,} degrees stand for them. If the graph has fewer nodes, epsilon is too small for it."
+        )
+
+
+def _noise_alone(strength: float) -> Iterator[str]:
+    """Whether noisy sizes may be nothing but noise."""
+    if 0 < strength < NONE:
+        yield (
+            "The sets that were released are no more than the noise may account for. Either the data is tiny for this "
+            "epsilon, or hardly any item fits the schema."
         )
 
 

@@ -11,8 +11,9 @@ measures it.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,24 @@ MOST_DRAWN, MOST_ITEMS = 50_000_000, 150_000_000
 _ROWS = 1 << 14  # records written together by the kernel
 _MANY = 1 << 18  # and as frames
 _FEW = 1 << 12  # whole numbers that are put into words one by one
+
+
+ITEMS_WANTED = "items_wanted"
+"""In the summary of a release of sets: the items that the noisy counts call for, if these are too many to draw."""
+
+
+def wanted_items(items: float) -> dict[str, int]:
+    """What a summary says of noisy counts that call for so many items: nothing, unless these are too many to draw.
+
+    The run is paid for by then, and with a very small epsilon the noise alone may call for billions: so fewer records
+    are drawn, and the release says so.
+    """
+    return {ITEMS_WANTED: math.ceil(items)} if items > MOST_ITEMS else {}
+
+
+def share_drawn(summary: Mapping[str, int]) -> float:
+    """How many records of a release of sets are drawn per record that its noisy counts call for: 1, or fewer."""
+    return MOST_ITEMS / max(MOST_ITEMS, summary.get(ITEMS_WANTED, 0))
 
 
 def require_drawable(number: float, what: str) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.records import require_drawable
 from cantle.schema.items import Codes
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
@@ -46,6 +45,13 @@ def items_kept(sizes: SizeModel) -> int:
     return min(max(median, FEWEST_KEPT), MOST_KEPT)
 
 
+def longer_size(cut: Cut) -> float:
+    """The mean size of records of at least `most` items."""
+    able = cut.sizes.size >= cut.most
+    records = float(cut.sizes.count[able].sum())
+    return float(cut.sizes.count[able] @ cut.sizes.size[able]) / records if records > 0 else float(cut.most)
+
+
 def lengthen(starts: Ints, items: Codes, universe: int, cut: Cut, dice: Dice) -> tuple[Ints, Codes]:
     """Records of `most` items with sizes drawn from those of at least so many, and items to match."""
     lengths = np.diff(starts)
@@ -54,7 +60,6 @@ def lengthen(starts: Ints, items: Codes, universe: int, cut: Cut, dice: Dice) ->
     rows, wanted = rows[wanted > cut.most], wanted[wanted > cut.most]
     if not len(rows):
         return starts, items
-    require_drawable(float(wanted.sum()), "items")
     codes = items.astype(np.int64)
     _, held = gather(starts, codes, rows)
     popular = np.cumsum(np.bincount(held, minlength=universe))

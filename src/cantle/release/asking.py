@@ -18,6 +18,7 @@ import numpy as np
 
 from cantle._arrays import Bools, Codes, Floats, Ints
 from cantle.errors import ParameterError, raise_alone
+from cantle.postprocess.records import share_drawn
 from cantle.release.data_file import as_polars
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import table_schema_of, universe_of
@@ -112,7 +113,8 @@ class Asker:
         check_confidence(confidence)
         return self._estimate(question, int(self.inside(question).sum()), confidence)
 
-    def _estimate(self, question: Question, released: int, confidence: float) -> Estimate:
+    def _estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
         measured = self.measured_error(len(columns_of(question)), confidence)
         direct = self._tables.answer(question)
         if direct is not None:

@@ -165,7 +165,7 @@ def _record_problems(release: Release, answers: Answers, measured: Measured) -> 
     records = list_frame(as_polars(release.records, manifest), manifest)["items"]
     dice = public_dice(manifest.postprocessing["seed"], compiled=_worth_loading(measured))
     starts, items = synthesise(measured, dice)
-    stated = summary_of(answers, len(starts) - 1)
+    stated = summary_of(answers, len(starts) - 1, measured.sizes)
     if len(records) != len(starts) - 1 or manifest.summary != stated:
         yield "the records or the summary are not what the noisy numbers say"
         return

@@ -10,6 +10,7 @@ import numpy as np
 from cantle.postprocess.baskets.questions import PAID as BASKETS_PAID
 from cantle.postprocess.baskets.set_sizes import fit_sizes, size_edges
 from cantle.postprocess.from_degrees import FEW_EDGES, PAID, Answers, degree_results
+from cantle.postprocess.records import share_drawn
 from cantle.postprocess.set_lengths import sizes_frame
 from cantle.release import Release
 from cantle.release.data_file import as_polars
@@ -54,10 +55,11 @@ def set_problems(release: Release) -> Iterator[str]:
     summary, count = manifest.summary, groups["count"].to_numpy()
     if groups["items"].n_unique() != len(groups) or len(groups) != summary["leaves"]:
         yield "a set is listed twice in the groups, or not as many are listed as stated"
-    if _as_counted(manifest) and not np.array_equal(count, groups["noisy"].to_numpy()):
+    share = share_drawn(summary)
+    if _as_counted(manifest) and share == 1 and not np.array_equal(count, groups["noisy"].to_numpy()):
         yield "the counts of the groups are not the noisy ones"
-    if (np.abs(groups["estimate"].to_numpy() - count) >= 1).any():
-        yield "the counts of the groups are not the estimates, rounded up or down"
+    if (np.abs(groups["estimate"].to_numpy() * share - count) >= 1).any():
+        yield "the counts of the groups are not the estimates, or the stated share of them, rounded up or down"
     if (count < 0).any() or not int(count.sum()) + summary["refilled"] == len(records) == summary["records"]:
         yield "the counts of the groups and the refilled records do not add up to the number of records"
         return

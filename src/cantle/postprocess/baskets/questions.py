@@ -29,7 +29,7 @@ from cantle.postprocess.baskets.pair_plan import (
 )
 from cantle.postprocess.baskets.pool import HeadModel
 from cantle.postprocess.baskets.set_sizes import SizeModel, fit_sizes, size_edges
-from cantle.postprocess.baskets.synthesis import Measured, require_items
+from cantle.postprocess.baskets.synthesis import Measured
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO
@@ -145,12 +145,8 @@ def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
 
 
 def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Measured]:
-    """The other questions. The last one takes what rounding leaves.
-
-    Sizes that ask for too many items are refused here: no other question can bring the release about.
-    """
+    """The other questions. The last one takes what rounding leaves."""
     whole, sizes = first.whole, first.sizes
-    require_items(sizes)
     accuracy = asker.accuracy(whole, first.noisy_records)
     epsilon = whole / NANO / asker.max_records
     plan = plan_items(sizes, terms.universe, epsilon, accuracy, terms.pairs)

@@ -16,7 +16,7 @@ from cantle.postprocess.baskets.pool import Codes, HeadModel, Pool, WalkModel, m
 from cantle.postprocess.baskets.rake import Features, postings, rake
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Dice, Floats
-from cantle.postprocess.records import require_drawable
+from cantle.postprocess.records import require_drawable, share_drawn, wanted_items
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS, item_parts, pair_parts
 
@@ -24,6 +24,7 @@ POOL = (300_000, 600_000)
 """Fewest and most records of a pool."""
 KERNELS_FROM = 50_000
 """Records from which on kernels pay off: the work is done on a pool of several times as many."""
+_POOL_ITEMS = 30_000_000  # items of a pool of long records, at most
 _PER_RECORD = 4  # records of a pool per record of the data, at most
 _TRIAL, _TRIALS = 150_000, 2  # records and number of the trial pools that calibrate the walk
 _MOST_FOLLOWED = 0.95
@@ -44,12 +45,13 @@ class Measured:
 
 def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) -> tuple[Ints, Codes]:
     """Synthetic records as ragged rows: as many as are asked for, by default as the noisy sizes say."""
-    records = measured.sizes.total
-    drawn = round(records) if number_drawn is None else number_drawn
+    records, mean = measured.sizes.total, measured.sizes.occurrences / measured.sizes.records
+    drawn = round(records * share_drawn(too_many_items(measured.sizes))) if number_drawn is None else number_drawn
     if records < 1 or drawn < 1:
         return np.zeros(1, np.int64), np.zeros(0, np.int32)
-    require_items(measured.sizes, drawn)
-    number = int(min(np.clip(records, *POOL), _PER_RECORD * records)) or 1
+    if number_drawn is not None:
+        require_drawable(mean * number_drawn, "items")
+    number = int(min(np.clip(records, *POOL), _PER_RECORD * records, _POOL_ITEMS / mean)) or 1
     model = first_model(measured)
     if len(measured.pairs.cell):
         for _ in range(_TRIALS):
@@ -59,10 +61,9 @@ def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) 
     return draw_records(pool, weights, drawn, dice)
 
 
-def require_items(sizes: SizeModel, number_drawn: int = 0) -> None:
-    """Refuses sizes that ask for more items than a release may hold; at least the measured number of records counts."""
-    if sizes.total >= 1:
-        require_drawable(sizes.occurrences / sizes.total * max(number_drawn, sizes.total), "items")
+def too_many_items(sizes: SizeModel) -> dict[str, int]:
+    """What the summary says if the sizes call for more items than a release may hold."""
+    return wanted_items(sizes.occurrences) if sizes.total >= 1 else {}
 
 
 def first_model(measured: Measured) -> WalkModel:
