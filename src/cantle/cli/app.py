@@ -103,7 +103,9 @@ def demo(
     epsilon: Annotated[str, typer.Option(help="The privacy budget.")] = "1",
     as_json: Json = False,
 ) -> None:
-    """Publish a small made-up population, and compare what went in with what came out.
+    """Publish a small made-up population.
+
+    It compares what went in with what came out.
 
     Example: cantle demo
     """
@@ -194,7 +196,7 @@ def publish_command(
     records: Records = None,
     as_json: Json = False,
 ) -> None:
-    """Make a private release of a table, of sets of items, or of the degrees of a graph.
+    """Make a private release of a table, sets of items, or a graph.
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 -o release
 

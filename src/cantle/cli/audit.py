@@ -55,7 +55,9 @@ _KINDS: dict[str, tuple[str, tuple[str, ...], tuple[str, str]]] = {
 def audit_command(
     everything: All = False, statistical: Sampled = False, runs: Runs = None, as_json: Json = False
 ) -> None:
-    """Audit this installation on tiny data: measured loss against claims, known values, and flaws that must be caught.
+    """Audit this installation on tiny data.
+
+    It compares the measured privacy loss with the claims, checks known values, and tries flaws that must be caught.
 
     The exit code is 1 if a measured loss exceeds its claim or a flaw is not caught. Passing proves nothing about
     larger data: the claims rest on their proofs (docs/privacy.md).

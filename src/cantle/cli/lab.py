@@ -37,7 +37,9 @@ def bench_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure speed and memory of whole runs, as ratios to reading the same file, on made-up data.
+    """Measure speed and memory of whole runs.
+
+    The data is made up. Times are also given as ratios to reading the same file.
 
     Example: cantle bench --rows 45222,1000000 --engines memory,duckdb --grow rows
     """

@@ -68,7 +68,9 @@ def cap_command(
 
 @ledger_app.command("history")
 def history_command(ledger: Where = None, dataset: Name = None, as_json: Json = False) -> None:
-    """List every charge to a data set, what became of it, and every cap that was set.
+    """List the charges to a data set, and its caps.
+
+    It says for every charge what became of it.
 
     Example: cantle ledger history --ledger ledger.db --dataset patients
     """

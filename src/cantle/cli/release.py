@@ -22,7 +22,9 @@ def show_command(
     depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """Show the main facts of a release, where the budget went, the columns as bars, and the regions or noisy tables.
+    """Show the main facts of a release.
+
+    It also shows where the budget went, the columns as bars, and the regions or noisy tables.
 
     Example: cantle show release
     """
@@ -41,7 +43,7 @@ def show_command(
 
 
 def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
-    """Check a release: the sums of its receipt, hashes, schema, statement and counts.
+    """Check a release: receipt, hashes, schema, statement and counts.
 
     Example: cantle verify release
     """
@@ -161,7 +163,9 @@ def apply_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Generalise another file (a test set, next year's data) with the cuts of a diffgen release. NOT PRIVATE.
+    """Generalise another file by a diffgen release. NOT PRIVATE.
+
+    The file may be a test set or next year's data. Its records get the same labels as those of the release.
 
     Example: cantle apply release test.csv -o test.internal.csv
     """

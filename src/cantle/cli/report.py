@@ -34,7 +34,9 @@ def report_command(
     dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a page to look at: one HTML file from the release alone, which loads nothing and sends nothing.
+    """Make a page to look at from a release.
+
+    The page is one HTML file, made from the release alone. It loads nothing and sends nothing.
 
     Example: cantle report release
 

@@ -50,10 +50,11 @@ def init_command(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a draft of a schema, with blanks (???) for what only you know.
+    """Write a draft of a schema.
 
-    For a table the draft lists the columns of its header, with the types that a Parquet file declares, or the columns
-    of a code book. Beside the draft it writes cantle.schema.json, with which editors complete and check the schema.
+    The draft has blanks (???) for what only you know. For a table it lists the columns of the header, with the types
+    that a Parquet file declares, or the columns of a code book. Beside the draft, init writes cantle.schema.json, with
+    which editors complete and check the schema.
 
     Example: cantle init adult.csv --header yes -o schema.yaml
 
@@ -146,9 +147,9 @@ def schema_command(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print it.")
     ] = None,
 ) -> None:
-    """Print the JSON Schema of schema files, with which editors complete and check them.
+    """Print the JSON Schema of schema files.
 
-    `cantle init -o` writes it beside a draft; the first line of a draft names it.
+    Editors complete and check schemas with it. `cantle init -o` writes it beside a draft, whose first line names it.
 
     Example: cantle schema -o cantle.schema.json
     """

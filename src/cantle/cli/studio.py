@@ -18,10 +18,10 @@ def studio_command(
     port: Annotated[int, typer.Option(min=0, max=65535, help="A port of this machine. Default: any that is free.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Work in a browser on this machine: from a private file to a checked release, or look at a finished one.
+    """Make a release, or look at one, in a browser.
 
-    The page is reachable from this machine alone, with the address that is printed. What it writes into the project
-    folder (schema.yaml, cantle.toml, a ledger, releases) is what the other commands read. End it with Ctrl-C.
+    Only this machine can reach the page, with the address that is printed. The studio writes schema.yaml, cantle.toml,
+    a ledger and releases into the project folder, where the other commands read them. End it with Ctrl-C.
 
     Example: cantle studio patients
 
