@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from polars.exceptions import PanicException
 
 from cantle import _publish
 from cantle.release import Release
@@ -98,6 +99,7 @@ def stopping(kind: type[BaseException], *code: int) -> Any:
 @pytest.mark.parametrize(("stop", "code", "words"), [
     (stopping(KeyboardInterrupt), 130, "interrupted"), (stopping(SystemExit, 143), 143, "ended by a signal"),
     (stopping(MemoryError), 1, "unexpected MemoryError; nothing was released"),
+    (stopping(PanicException, 90210), 1, "unexpected PanicException; nothing was released"),
 ])  # fmt: skip
 @pytest.mark.parametrize("moment", ["reading", "drawing", "saving"])
 def test_a_run_that_is_stopped_says_that_its_charge_stands(

@@ -237,6 +237,9 @@ def test_frames_are_refused_by_columns_and_types() -> None:
         read_columns(pa.table([["x"]] * 4, names=["a", "b", "c", "c"]), schema())
     with pytest.raises(DataError, match="column 'b' has type List"):
         read_columns(pl.DataFrame({"a": ["x"], "b": [[1]], "c": ["x"]}), schema())
+    wide = pa.table({"a": ["x"], "b": pa.array([1], pa.decimal256(76, 0)), "c": ["x"]})
+    with pytest.raises(DataError, match="column of a type that cannot be read"):
+        read_columns(wide, schema())
     with pytest.raises(DataError, match="neither a path nor a data frame"):
         read_columns(17, schema())
 

@@ -56,7 +56,11 @@ def main() -> None:
         _complain(error, 1)
     except BrokenPipeError:
         sys.exit(1)
-    except Exception as error:  # noqa: BLE001 - its text may quote a record, so it is not shown
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except (
+        BaseException
+    ) as error:  # its text may quote a record, so it is not shown; panics of polars are not Exceptions
         words = [f"unexpected {type(error).__name__}", "nothing was released", *_charge_notes(error)]
         print(f"error: {'; '.join(words)}", file=sys.stderr)
         sys.exit(1)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from cantle.data.frames import Series
     from cantle.schema.table import Dialect, TableSchema
 
+_KNOWN = "numbers, text, booleans, dates or datetimes"
 _FEW = 8  # columns that a message names
 _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
@@ -219,8 +220,7 @@ def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str
         if name in ids and dtype.is_float():
             raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
         if dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Time):
-            known = "numbers, text, booleans, dates or datetimes"
-            raise DataError(f"{where}: column {name!r} has type {dtype.base_type()}; store it as {known}.")
+            raise DataError(f"{where}: column {name!r} has type {dtype.base_type()}; store it as {_KNOWN}.")
 
 
 # --------------------------------------------------------------------------------------------------- CSV
@@ -345,7 +345,10 @@ def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     except _ANYTHING:
         raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
-    made = {name: _column(frame[name]).alias(name) for name in wanted}
+    try:
+        made = {name: _column(frame[name]).alias(name) for name in wanted}
+    except _ANYTHING:  # a type that polars has no counterpart of
+        raise_alone(DataError(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."))
     _check_types("the frame", {name: made[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
     return Raw(
         pl.DataFrame(made), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
