@@ -23,6 +23,7 @@ def test_fit_publishes_with_the_given_parameters(kind: type) -> None:
     assert estimator.get_params()["records"] == 400
     assert estimator.set_params(epsilon="0.5") is estimator
     assert repr(estimator) == f"{kind.__name__}(schema=..., epsilon='0.5', records=400)"
+    assert "hunter2" not in repr(kind(SCHEMA, ledger="postgresql://curator:hunter2@host/base", dataset="people"))
     with pytest.raises(ParameterError, match="call fit first"):
         estimator.sample(3)
     release = estimator.fit(people()).release_
@@ -53,6 +54,18 @@ def test_scikit_learn_can_clone(kind: type) -> None:
     assert second.fit(people(50)).release_.records.equals(first.release_.records)
 
 
+@pytest.mark.parametrize("odd", ["a secret", b"x", 1.5, 2**70, [1], None], ids=repr)
+@pytest.mark.parametrize("frame", ["polars", "pandas", "pyarrow"])
+def test_no_value_of_the_target_decides_whether_it_is_read(frame: str, odd: Any) -> None:
+    """polars and Arrow chose a type by all values, and refused the odd one in words that quote it."""
+    fields = [one for one in SCHEMA["fields"] if one["name"] == "age"]
+    schema = {"fields": [*fields, {"name": "ill", "type": "integer", "categories": [0, 1], "role": "target"}]}
+    X = pl.DataFrame({"age": [30, 40, 50]})
+    X = {"polars": X, "pandas": X.to_pandas(), "pyarrow": X.to_arrow()}[frame]
+    for y in ([0, odd, 1], [odd] * 3):
+        assert cantle.RPS(schema, insecure_seed=1).fit(X, y).release_.epsilon == 1
+
+
 def test_a_target_is_given_apart_or_in_the_table() -> None:
     table = people(300)
     whole = cantle.DiffGen(SCHEMA, insecure_seed=1).fit(table).release_
@@ -63,6 +76,8 @@ def test_a_target_is_given_apart_or_in_the_table() -> None:
     ):
         apart = cantle.DiffGen(SCHEMA, insecure_seed=1).fit(X, y).release_
         assert apart.groups.equals(whole.groups)
+    with pytest.raises(ParameterError, match="different numbers of records"):
+        cantle.DiffGen(SCHEMA).fit(table.drop("ill"), ["yes"])
     with pytest.raises(ParameterError, match="given twice"):
         cantle.DiffGen(SCHEMA).fit(table, table["ill"])
     with pytest.raises(ParameterError, match="path"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 
 from cantle._open import preflight
 from cantle._publish import EngineName, MethodName, PresetName, carry_out
@@ -101,7 +102,8 @@ class Publisher:
     def __repr__(self) -> str:
         kinds = inspect.signature(type(self)).parameters
         given = {name: value for name, value in self.get_params().items() if value is not kinds[name].default}
-        shown = ", ".join(f"{name}={'...' if name == 'schema' else repr(value)}" for name, value in given.items())
+        hidden = ("schema", "ledger")  # long, and perhaps with a password in its URL
+        shown = ", ".join(f"{name}={'...' if name in hidden else repr(value)}" for name, value in given.items())
         return f"{type(self).__name__}({shown})"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -251,7 +253,11 @@ def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> o
     frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     if target in frame.columns:
         raise ParameterError(f"the target {target!r} is given twice: as y and as a column of X; leave one out")
-    series = nw.new_series(target, list(y), backend=nw.get_native_namespace(frame))
+    values = list(y)
+    if len(values) != len(frame):
+        raise ParameterError("X and y have different numbers of records; give one value of y per record of X")
+    # Python objects are read one by one; a library would choose a type by all values, or refuse one and quote it.
     if frame.implementation.is_pandas_like():
-        return frame.to_native().assign(**{target: series.to_numpy()})  # by position, whatever the index
-    return frame.with_columns(series).to_native()
+        objects = np.fromiter(values, dtype=object, count=len(values))
+        return frame.to_native().assign(**{target: objects})  # by position, whatever the index
+    return frame.to_polars().with_columns(pl.Series(target, values, dtype=pl.Object))
