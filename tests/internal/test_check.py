@@ -11,6 +11,7 @@ import yaml
 
 from cantle.internal import WARNING
 from cantle.internal.check import check, limit_of
+from cantle.internal.hints import hint
 from cantle.schema import Schema
 from tests.cli.inside import Cantle, cantle  # noqa: F401
 
@@ -174,3 +175,40 @@ def test_what_is_written_is_named_internal(cantle: Cantle) -> None:  # noqa: F81
     cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.json")
     assert json.loads(Path("check.internal.json").read_text())["ok"] is False
     assert cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.txt").code == 1
+
+
+def test_check_names_all_that_is_above_the_limit_and_the_keys_that_would_read_it(
+    cantle: Cantle,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    fields = [
+        {"name": "wage", "type": "integer", "constraints": {"minimum": 0, "maximum": 9000}},
+        {"name": "day", "type": "date", "constraints": {"minimum": "2025-01-01", "maximum": "2025-12-31"}},
+        {"name": "sex", "type": "string", "categories": ["F", "M"]},
+    ]
+    (tmp_path / "schema.yaml").write_text(yaml.safe_dump({"fields": fields, "dialect": {"delimiter": ";"}}))
+    (tmp_path / "data.csv").write_text("wage;day;sex\n812,50;24.12.2025;F\n;13.01.2025;\n99,00;01.02.2025;M\n")
+    done = cantle("check", "data.csv", "--schema", "schema.yaml")
+    assert done.code == 1
+    assert 'type: number, step: …, decimalChar: ","' in done.out
+    assert 'format: "%d.%m.%Y"' in done.out
+    assert "day: not readable as a date (100 %); wage: not readable as an integer (67 %)" in done.out
+    assert "as declared, but some are missing -> null: sex 33 %" in done.out
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "keys"),
+    [
+        ("date", ["12/24/2025", "01/02/2025"], 'format: "%m/%d/%Y"'),
+        ("date", ["01/02/2025"], 'format: "%d/%m/%Y" or format: "%m/%d/%Y"'),
+        ("date", ["soon"], ""),
+        ("datetime", ["24.12.2025 18:30"], 'format: "%d.%m.%Y %H:%M"'),
+        ("number", ["1.234,5", "12.345"], 'decimalChar: ",", groupChar: "."'),
+        ("number", ["1,234.5", "12,345"], 'groupChar: ","'),
+        ("number", ["35,7 kg", "80 kg"], "bareNumber: false"),
+        ("integer", ["12.0", "3.5"], "type: number, step: …"),
+        ("string", ["x"], ""),
+    ],
+)
+def test_hints_name_the_spelling_of_values(kind: str, texts: list[str], keys: str) -> None:
+    assert hint(kind, texts) == keys

@@ -10,6 +10,7 @@ import pytest
 from cantle.errors import ParameterError, SchemaError
 from cantle.schema import Schema
 from cantle.schema.code_books import read_code_book
+from cantle.schema.code_books.columns import BookColumn
 from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 from tests.schema.code_books import ADULT, COMPLETE, PARTIAL, TABLES
 
@@ -149,3 +150,8 @@ def test_questions_in_the_terminal(tmp_path: Path, cantle: Cantle, monkeypatch: 
 def test_ways_to_fill_in_a_schema_are_not_mixed(cantle: Cantle) -> None:  # noqa: F811
     for words in (("--ask", "--infer"), ("--ask", "--codebook", "b.csv"), (), ("--ask",)):
         assert cantle("init", *words).code == 2
+
+
+def test_a_number_with_whole_bounds_keeps_its_decimals_for_the_user_to_decide() -> None:
+    assert BookColumn(name="wage", type="number", minimum=0, maximum=9000).entry()["step"] == "???"
+    assert BookColumn(name="age", type="numeric", minimum=0, maximum=90).entry()["type"] == "integer"

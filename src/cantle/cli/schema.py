@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +15,9 @@ import typer
 from cantle.cli.ask import ask_about
 from cantle.cli.output import Json, print_result
 from cantle.errors import OutputError, ParameterError, raise_alone
+
+_MOST_NAMED = 8
+"""Columns with blanks that are named."""
 
 
 def init_command(
@@ -74,7 +79,7 @@ def init_command(
     beside = output.with_name(FILE_NAME)
     if not beside.exists():
         _write_new(beside, _json_schema())
-    todo = _to_do(output, infer)
+    todo = _to_do(output, data, infer)
     print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
 
 
@@ -116,19 +121,22 @@ def _draft(
     return draft(data, header=named, infer=infer, book=book)
 
 
-def _to_do(output: Path, infer: bool) -> str:
+def _to_do(output: Path, data: Path | None, infer: bool) -> str:
     """What is left to do with a draft."""
     from cantle.errors import SchemaError
     from cantle.schema import load_schema
 
+    after = f"cantle check {shlex.quote(str(data or 'DATA'))} --schema {shlex.quote(str(output))}"
     if infer:
         return "It was inferred from the data: NO GUARANTEE."
     try:
         load_schema(output)
     except SchemaError as error:
-        blanks = len(error.problems)
-        return f"Fill in the blanks (???) of {blanks} column{'s' * (blanks != 1)}, then: cantle publish"
-    return "It is complete; read it through, then: cantle publish"
+        fields = dict.fromkeys(name for one in error.problems for name in re.findall("field '(.*?)'[,:]", one.text))
+        named = ", ".join(list(fields)[:_MOST_NAMED]) + (", …" if len(fields) > _MOST_NAMED else "")
+        of = f" of {len(fields)} column{'s' * (len(fields) != 1)} ({named})" if fields else ""
+        return f"Fill in the blanks (???){of}. Next: {after}"
+    return f"It is complete; read it through. Next: {after}"
 
 
 def _has_header(data: Path, given: str | None, as_json: bool) -> bool:

@@ -15,6 +15,9 @@ from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
 from cantle.schema.table import TableSchema
 
+_MOST_NAMED = 10
+"""Problems that the conclusion names."""
+
 
 def check(path: Path, schema: Schema, nodes: Path | None = None) -> Checked:
     """What would happen to the records of a file."""
@@ -43,7 +46,8 @@ def limit_of(text: str) -> float:
 
 def conclusion(checked: Checked, limit: float) -> tuple[bool, str]:
     """Whether all problems are within the limit, and a sentence that says so."""
-    share, where = checked.worst()
-    if share > limit:
-        return False, f"above the limit of {percent(limit)}: {where} ({percent(share)})"
+    above = checked.above(limit)
+    if above:
+        more = f"; and {len(above) - _MOST_NAMED} more" if len(above) > _MOST_NAMED else ""
+        return False, f"above the limit of {percent(limit)}: {'; '.join(above[:_MOST_NAMED])}{more}"
     return True, f"nothing is above the limit of {percent(limit)}"

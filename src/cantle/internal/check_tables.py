@@ -10,6 +10,7 @@ import polars as pl
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
+from cantle.internal.hints import MOST_TEXTS, hint
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
@@ -111,7 +112,8 @@ class _Tally:
             (f"not readable as {_ARTICLES.get(scale.type, 'a')} {scale.type}", self.unreadable, missing),
         ):
             count, distinct, shown = examples.found()
-            findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown))
+            keys = hint(scale.type, examples.most_frequent(MOST_TEXTS)) if examples is self.unreadable else ""
+            findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown, hint=keys))
         if isinstance(scale, Steps):
             first, last = scale.text(0), scale.text(scale.grid - 1)
             findings += [

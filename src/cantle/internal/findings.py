@@ -25,6 +25,7 @@ class Finding:
     becomes: str = ""
     distinct: int = 0
     examples: tuple[tuple[str, int], ...] = ()
+    hint: str = ""
 
     @property
     def share(self) -> float:
@@ -37,12 +38,16 @@ class Finding:
         if self.examples:
             made["distinct"] = self.distinct
             made["examples"] = [{"value": value, "count": count} for value, count in self.examples]
+        if self.hint:
+            made["hint"] = self.hint
         return made
 
-    def line(self) -> str:
-        """The finding as a line of text."""
+    def lines(self) -> Iterator[str]:
+        """The finding as text, and what may help."""
         becomes = f" -> {self.becomes}" if self.becomes else ""
-        return f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
+        yield f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
+        if self.hint:
+            yield f"{'':22}to read them, write in the schema: {self.hint}"
 
     def _shown(self) -> str:
         if not self.examples:
@@ -59,6 +64,12 @@ class Section:
     title: str
     findings: tuple[Finding, ...]
     declared: str = ""
+
+    @property
+    def only_null(self) -> Finding | None:
+        """The number of missing values, where nothing else happens in this column and they become null."""
+        found = [one for one in self.findings if one.count]
+        return found[0] if len(found) == 1 and found[0].becomes == "null" and not found[0].problem else None
 
     def to_dict(self) -> dict[str, object]:
         findings = [one.to_dict() for one in self.findings if one.count]
@@ -83,6 +94,12 @@ class Checked:
         ]
         return max(found, default=(0.0, ""))
 
+    def above(self, limit: float) -> list[str]:
+        """All problems above the limit, the largest first."""
+        found = [(one, part) for part in self.sections for one in part.findings if one.problem and one.share > limit]
+        found.sort(key=lambda pair: -pair[0].share)
+        return [f"{part.title}: {one.what} ({percent(one.share)})" for one, part in found]
+
     def to_dict(self) -> dict[str, object]:
         parts = [part.to_dict() for part in self.sections]
         share, where = self.worst()
@@ -90,19 +107,22 @@ class Checked:
         return read | {"worst": {"share": share, "where": where}, "sections": parts}
 
     def lines(self) -> Iterator[str]:
-        """The result for people; columns in which nothing happens are named together at the end."""
+        """The result for people; columns in which nothing happens, or only nulls are, are named together at the end."""
         yield f"{self.read:,} {self.noun} read, {self.used:,} would be used"
         for name, value in self.facts.items():
             yield f"  {name}: {value:,.1f}" if isinstance(value, float) else f"  {name}: {value:,}"
-        fine = []
+        fine, nulls = [], []
         for part in self.sections:
-            found = [one.line() for one in part.findings if one.count]
-            if found:
+            found = [line for one in part.findings if one.count for line in one.lines()]
+            if part.only_null:
+                nulls.append(f"{part.title} {percent(part.only_null.share)}")
+            elif found:
                 yield from ("", f"{part.title}{f'  ({part.declared})' if part.declared else ''}", *found)
             elif part.declared:
                 fine.append(part.title)
-        if fine:
-            yield from ("", f"as declared, without exception: {', '.join(fine)}")
+        for title, names in (("as declared, but some are missing -> null", nulls), ("as declared", fine)):
+            if names:
+                yield from ("", f"{title}: {', '.join(names)}")
 
 
 class Examples:
@@ -120,11 +140,17 @@ class Examples:
 
     def found(self) -> tuple[int, int, tuple[tuple[str, int], ...]]:
         """The number of texts, of distinct ones, and the most frequent with their counts."""
-        if not self._parts:
-            return 0, 0, ()
-        summed = pl.concat(self._parts).group_by("text").agg(pl.col("count").sum())
-        top = summed.sort(["count", "text"], descending=[True, False]).head(MOST_EXAMPLES)
-        return int(summed["count"].sum()), len(summed), tuple((str(text), int(count)) for text, count in top.rows())
+        summed = self._summed()
+        top = tuple((str(text), int(count)) for text, count in summed.head(MOST_EXAMPLES).rows())
+        return int(summed["count"].sum()), len(summed), top
+
+    def most_frequent(self, number: int) -> list[str]:
+        return self._summed()["text"].head(number).to_list()
+
+    def _summed(self) -> pl.DataFrame:
+        empty = pl.DataFrame(schema={"text": pl.String, "count": pl.UInt32})
+        summed = pl.concat([empty, *self._parts]).group_by("text").agg(pl.col("count").sum())
+        return summed.sort(["count", "text"], descending=[True, False])
 
 
 def percent(share: float) -> str:

@@ -48,7 +48,8 @@ def check_blanks(where: str, given: Mapping[str, object]) -> None:
     """Refuse values that people were to fill in."""
     blank = [str(key) for key, value in given.items() if value == BLANK or (isinstance(value, list) and BLANK in value)]
     if len(blank) == 1:
-        fail(where, f"`{blank[0]}` is still blank ({BLANK})", f"fill it in, {_FROM}", *blank)
+        or_else = ", or delete the line: columns that are not declared are never read" * (blank == ["categories"])
+        fail(where, f"`{blank[0]}` is still blank ({BLANK})", f"fill it in, {_FROM}{or_else}", *blank)
     if blank:
         listed = ", ".join(f"`{key}`" for key in blank[:-1])
         fail(where, f"{listed} and `{blank[-1]}` are still blank ({BLANK})", f"fill them in, {_FROM}", *blank)

@@ -18,7 +18,7 @@ _TYPES = {
     "datetime": "datetime timestamp datetime64 time",
 }
 _KIND = {word: kind for kind, words in _TYPES.items() for word in words.split()}
-_VAGUE = {"number", "numerical", "numeric"}
+_VAGUE = {"numerical", "numeric"}
 """Words for numbers that may all be whole."""
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})")
 

@@ -1,0 +1,77 @@
+"""Hints for `cantle check`: the key of a schema that would read what cannot be read as declared.
+
+A hint names how values are written, never a bound or a category. It is made from the data, so it is as internal as the
+rest of the check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+MOST_TEXTS = 500
+"""Distinct texts that a hint is judged by, the most frequent ones."""
+
+_ENOUGH = 0.9
+"""Share of the texts that a spelling must explain."""
+
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
+_DATES = ("%Y-%m-%d", *_DAYS)
+_TIMES = tuple(f"{day}{gap}{time}" for day in _DATES for gap in (" ", "T") for time in ("%H:%M", "%H:%M:%S"))
+
+_NUMBERS = (
+    (r"[-+]?\d+,\d+", 'decimalChar: ","'),
+    (r"[-+]?\d{1,3}(\.\d{3})+(,\d+)?", 'decimalChar: ",", groupChar: "."'),
+    (r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", 'groupChar: ","'),
+    (r"[-+]?\d{1,3}([' \u2019\u00a0\u202f]\d{3})+([.,]\d+)?", "groupChar: the sign between thousands"),
+    (r"[-+]?\d+([.,]\d+)?\s*[^\d\s.,]+|[^\d\s.,+-]+\s*[-+]?\d+([.,]\d+)?", "bareNumber: false"),
+)
+"""How numbers are written, the plainest first, and the keys that read them."""
+
+
+def hint(kind: str, texts: Sequence[str]) -> str:
+    """What to write in the schema so that these texts become readable; empty if there is no good guess.
+
+    >>> hint("date", ["24.12.2025", "01.02.2025"])
+    'format: "%d.%m.%Y"'
+    >>> hint("integer", ["12,5", "7,0"])
+    'type: number, step: …, decimalChar: ","'
+    >>> hint("integer", ["unknown"])
+    ''
+    """
+    some = [text.strip() for text in texts[:MOST_TEXTS]]
+    if kind in ("date", "datetime"):
+        return _format(some, _DATES if kind == "date" else (*_TIMES, *_DATES))
+    if kind not in ("integer", "number"):
+        return ""
+    decimals = "type: number, step: …" if kind == "integer" else ""
+    if kind == "integer" and _explains(r"[-+]?\d+\.\d+", some):
+        return decimals
+    for pattern, keys in _NUMBERS:
+        if _explains(pattern, some):
+            needs = decimals and any(re.search(r",\d{1,2}(\D|$)|,\d{4,}", text) for text in some)
+            return f"{decimals}, {keys}" if needs else keys
+    return ""
+
+
+def _explains(pattern: str, texts: Sequence[str]) -> bool:
+    return sum(bool(re.fullmatch(pattern, text)) for text in texts) >= max(1.0, _ENOUGH * len(texts))
+
+
+def _format(texts: Sequence[str], formats: Sequence[str]) -> str:
+    """The formats that read the most texts; two if day and month cannot be told apart."""
+    read = {form: sum(_is_date(text, form) for text in texts) for form in formats}
+    most = max(read.values())
+    if most < max(1.0, _ENOUGH * len(texts)):
+        return ""
+    best = [form for form, number in read.items() if number == most][:2]
+    return " or ".join(f'format: "{form}"' for form in best)
+
+
+def _is_date(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)  # noqa: DTZ007 - only whether it can be read
+    except ValueError:
+        return False
+    return True
