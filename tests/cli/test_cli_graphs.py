@@ -118,7 +118,7 @@ def test_bad_records_leave_no_trace(folder: Path, cantle: Cantle, arguments: tup
 BAD: list[tuple[list[Any], int, str]] = [
     (["friends.txt", "--schema", "node.yaml", "--method", "diffpart"], 2, "not for graph data; use degrees, or auto"),
     (["friends.txt", "--schema", "node.yaml", "--format", "fimi"], 2, "csv or parquet for a graph"),
-    (["friends.txt", "--schema", "node.yaml", "--set", "fanout=3"], 2, "Known: edges_share"),
+    (["friends.txt", "--schema", "node.yaml", "--set", "fanout=3"], 2, "known: edges_share"),
     (["friends.txt", "--schema", "edge.yaml", "--nodes", "nodes.txt"], 2, "under `unit: edge` the nodes are public"),
     (["friends.txt", "--schema", "node.yaml", "--nodes", "none.txt"], 1, "there is no file 'none.txt'"),
     (["friends.txt", "--schema", "edge.yaml", "--set", "theta=3"], 2, "nothing is projected"),

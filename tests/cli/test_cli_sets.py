@@ -99,7 +99,7 @@ BAD: list[tuple[list[Any], int, str]] = [
         "not for sets data; use diffpart or baskets, or auto",
     ),
     (["sets.dat", "--schema", "numbers.yaml", "--format", "xml"], 2, "csv or parquet or fimi for sets"),
-    (["sets.dat", "--schema", "numbers.yaml", "--set", "theta=3"], 2, "Known: accuracy_share, c1, c2"),
+    (["sets.dat", "--schema", "numbers.yaml", "--set", "theta=3"], 2, "known: accuracy_share, c1, c2"),
     (["sets.dat", "--schema", "numbers.yaml", "--nodes", "sets.dat"], 2, "nodes is for graphs"),
     (["sets.dat", "--schema", "numbers.yaml", "--set", "cells=all"], 2, "at most 20 items"),
     (["sets.dat", "--schema", "graph.yaml", "--format", "fimi"], 2, "csv or parquet for a graph"),

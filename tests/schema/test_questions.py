@@ -110,6 +110,8 @@ WRONG = {
     "age > kids": ("not with another column", 6),
     "age > 'x": ("not closed", 6),
     "age > 3 ; import os": ("has no meaning", 8),
+    "age > 3 && member": ("write `and`", 8),
+    "AGE > 3": ("did you mean age?", 0),
     "age > 3x": ("not a number", 6),
     "joined > 'yes'": ("write 2024-12-31", 9),
     "age not 3": ("expected in or between", 8),

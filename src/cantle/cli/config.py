@@ -57,5 +57,6 @@ def needed(option: str | Path | None, key: str, flag: str) -> str:
     """The same for an option without which a command cannot run."""
     made = chosen(None if option is None else str(option), key)
     if made is None:
-        raise ParameterError(f'{flag} is missing; give it, or write {key} = "…" in {FILE}')
+        first = "; `cantle init DATA -o schema.yaml` drafts one" if key == "schema" else ""
+        raise ParameterError(f'{flag} is missing; give it, or write {key} = "…" in {FILE}{first}')
     return made

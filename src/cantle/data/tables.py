@@ -163,7 +163,7 @@ def _check_file(path: Path) -> None:
 
 
 def _check_columns(where: str, given: Iterable[object], wanted: list[str], fix: str = "") -> None:
-    """Refuses a header that lacks a declared column, or has it twice. `fix` is added if all of several are missing.
+    """Refuses a header that lacks a declared column, or has it twice. `fix` is added if all are missing.
 
     The message names the missing columns and says nothing else about the header, not even whether a name is nearly
     right: in a file without a header, the first record takes its place.
@@ -171,7 +171,7 @@ def _check_columns(where: str, given: Iterable[object], wanted: list[str], fix: 
     times = Counter(list(given))
     missing = [name for name in wanted if not times[name]]
     if missing:
-        more = fix if len(missing) == len(wanted) > 1 else ""
+        more = fix if len(missing) == len(wanted) else ""
         rule = "correct the header (case and blanks count) or the names in the schema"
         raise DataError(f"{where} has no column {_listed(missing)}; {rule}{more}.")
     twice = [name for name in wanted if times[name] > 1]

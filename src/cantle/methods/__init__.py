@@ -5,6 +5,7 @@ METHODS is the table of all methods, AUTOMATIC what `method="auto"` means for ea
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import cast
 
@@ -34,7 +35,9 @@ def methods_for(kind: str) -> list[str]:
 def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[str, object]) -> Method:
     """The method by name with its settings checked; reads no data. `auto` follows from the schema."""
     if method not in ("auto", *METHODS):
-        raise ParameterError(f"method {method!r} is not known; use one of auto, {', '.join(METHODS)}")
+        near = difflib.get_close_matches(method, METHODS, 1, 0.75)
+        hint = f"did you mean {near[0]}? Use" if near else "use"
+        raise ParameterError(f"method {method!r} is not known; {hint} one of auto, {', '.join(METHODS)}")
     able = methods_for(schema.kind)
     if method not in ("auto", *able):
         raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")

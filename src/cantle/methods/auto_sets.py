@@ -4,7 +4,6 @@ a noisy histogram of sizes calls for: all sets at once where there are at most a
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
@@ -12,7 +11,7 @@ from cantle.errors import ParameterError
 from cantle.methods.baskets import PRESETS, Baskets, CuratorAsker
 from cantle.methods.diffpart import SMALL, DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
-from cantle.methods.settings import Echo, rules_of
+from cantle.methods.settings import Echo, rules_of, unknown_parameter
 from cantle.postprocess.baskets.questions import ask_sizes, require_shareable
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.results import Results
@@ -33,9 +32,7 @@ def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> Di
     theirs, ours = (set(given) & set(rules_of(one.Settings)) - BOTH for one in (DiffPart, Baskets))
     if unknown := set(given) - theirs - ours - BOTH:
         name, known = min(unknown), {*rules_of(DiffPart.Settings), *rules_of(Baskets.Settings)}
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise ParameterError(f"no method for sets has a parameter {name!r}; {hint}Known: {', '.join(sorted(known))}")
+        raise ParameterError(unknown_parameter(f"method auto ({DiffPart.name} or {Baskets.name})", name, known))
     if theirs and ours:
         raise ParameterError(
             f"parameter {min(theirs)} is one of diffpart, {min(ours)} one of baskets; name the method, or drop one"

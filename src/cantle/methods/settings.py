@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, fields
 from decimal import Decimal
 from fractions import Fraction
@@ -139,6 +139,21 @@ def shown_in(kind: type) -> list[str]:
     return [one.name for one in fields(kind) if one.metadata["shown"]]
 
 
+_MEANT = {
+    "seed": "noise comes from the operating system; insecure_seed makes a release repeatable, and NOT PRIVATE",
+    "delta": "every release has pure epsilon-differential privacy: delta is 0",
+} | dict.fromkeys(("target", "label", "categories", "bounds", "unit"), "declare it in the schema")
+_MEANT["random_state"] = _MEANT["seed"]
+"""Parameters of other libraries, and what takes their place."""
+
+
+def unknown_parameter(method: str, name: str, known: Collection[str]) -> str:
+    """That there is no such parameter, with the one that may be meant."""
+    near = difflib.get_close_matches(name, [*known, "epsilon", "method", "engine", "ledger", "dataset"], 1)
+    hint = _MEANT.get(name) or (f"did you mean {near[0]}?" if near else "")
+    return f"{method} has no parameter {name!r}{f'; {hint}' if hint else ''} (known: {', '.join(sorted(known))})"
+
+
 def read_settings(
     kind: type[Settings],
     method: str,
@@ -154,11 +169,7 @@ def read_settings(
         )
     for name in given:
         if name not in rules:
-            near = difflib.get_close_matches(name, list(rules), 1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise ParameterError(
-                f"{method} has no parameter {name!r}; {hint}Known: {', '.join(sorted([*rules, 'preset']))}"
-            )
+            raise ParameterError(unknown_parameter(method, name, [*rules, "preset"]))
     values: dict[str, object] = {**presets[preset], **given}
     for name, value in values.items():
         read, text = rules[name]

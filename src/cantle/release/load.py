@@ -82,7 +82,10 @@ def read_document(folder: Path) -> dict[str, JSON]:
             if isinstance(document, dict) and document.get("format") == FORMAT:
                 return document
             raise VerifyError(f"{path} is not a release of this format ({FORMAT})")
-    raise VerifyError(f"{folder} holds no release: there is no {FILES['manifest']}")
+    if not os.path.exists(folder):
+        raise VerifyError(f"there is no folder {folder}; check the path")
+    what = "holds no release: there is no" if os.path.isdir(folder) else "is a file; give the release folder, which has"
+    raise VerifyError(f"{folder} {what} {FILES['manifest']}")
 
 
 def schema_of(manifest: Manifest) -> Schema:

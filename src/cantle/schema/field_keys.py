@@ -51,3 +51,14 @@ WRITING = (
 )  # fmt: skip
 """The keys that say how values are written in the data that come in. What is released has true and false, ISO dates,
 plain numbers, and each category in one spelling."""
+
+_WORDS = {
+    "integer": "int integer int8 int16 int32 int64 uint8 uint16 uint32 uint64 long bigint smallint tinyint whole count",
+    "number": "float float32 float64 double real decimal number numerical numeric continuous contin",
+    "string": "str string text char character varchar object categorical category factor nominal ordinal code discrete",
+    "boolean": "bool boolean logical binary",
+    "date": "date",
+    "datetime": "datetime timestamp datetime64 time",
+}
+TYPE_WORDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+"""What other tools call the types of columns."""

@@ -26,7 +26,7 @@ from cantle.schema.declared_values import (
     texts,
 )
 from cantle.schema.documents import MAX_INTEGER, fail
-from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, TYPES
+from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, TYPE_WORDS, TYPES
 from cantle.schema.fields import Bound, Field, since_1970, whole_grid
 from cantle.schema.problems import Problems
 from cantle.schema.written_values import BOUNDS, check_place, with_number_form, with_spellings
@@ -62,7 +62,9 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
     kind, role = entry.get("type", "string"), entry.get("role")
     with problems.during("type"):
         if kind not in (*TYPES, BLANK):
-            fail(where, f"type {kind!r} is not known", f"use one of {', '.join(TYPES)}")
+            meant = TYPE_WORDS.get(str(kind).lower())
+            fix = f"write {meant!r} if that is meant" if meant else f"use one of {', '.join(TYPES)}"
+            fail(where, f"type {kind!r} is not known", fix)
     with problems.during("role"):
         if role not in (None, "target", "identifier", BLANK):
             fail(where, f"role {role!r} is not known", "use target, identifier or leave it out")

@@ -32,6 +32,8 @@ MOST_COUNTED = 2**53
 """Sizes of sets, and degrees, are below this."""
 
 SHOWN = 12
+_LISTED = 10_000
+"""Items among which one that may be meant is looked for."""
 
 
 class Misfit(Exception):  # noqa: N818 - a message on its way to the parser, which knows the place
@@ -242,18 +244,19 @@ class Vocabulary:
         assert self._universe is not None
         code = int(self._universe.encode(pl.Series([value.text]))[0])
         if code < 0:
-            labels = [str(self._universe.label(k)) for k in range(min(self._universe.size, 10_000))]
-            raise Misfit(unknown("item", value.text, labels, "items"))
+            labels = [str(self._universe.label(k)) for k in range(min(self._universe.size, _LISTED))]
+            raise Misfit(unknown("item", value.text, labels, "items", self._universe.size))
         return code
 
 
-def unknown(what: str, given: str, known: Sequence[str], plural: str) -> str:
-    """That a name is not declared, with the one that may be meant and the first declared ones."""
-    near = difflib.get_close_matches(given, known, 1, 0.6)
+def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int | None = None) -> str:
+    """That a name is not declared, with the one that may be meant and the first declared ones, of `total` in all."""
+    same = [name for name in known if name.casefold() == given.casefold()]
+    near = same or difflib.get_close_matches(given, known, 1, 0.6)
     shown = ", ".join(printable(name) for name in known[:SHOWN])
-    more = f", … ({len(known):,} in all)" if len(known) > SHOWN else ""
-    hint = f"did you mean {printable(near[0])}? " if near else ""
-    return f"there is no {what} {given!r}; {hint}The {plural} are: {shown}{more}"
+    more = f", … ({total or len(known):,} in all)" if len(known) > SHOWN else ""
+    hint = f"; did you mean {printable(near[0])}?" if near else "."
+    return f"there is no {what} {given!r}{hint} The {plural} are: {shown}{more}"
 
 
 def vocabulary_of(schema: Schema) -> Vocabulary:

@@ -63,4 +63,6 @@ def _refuse_character(question: str, at: int) -> NoReturn:
         refuse(question, at, f"the quote at character {at + 1} is not closed; add another {question[at]}")
     if question[at].isdigit() or question[at] in "+-.":
         refuse(question, at, f"what starts at character {at + 1} is not a number or a date; write 12.5 or 2024-12-31")
-    refuse(question, at, f"character {at + 1} ({question[at]!r}) has no meaning here; put names and texts in quotes")
+    words = {"&": "write `and`", "|": "write `or`", "~": "write `not`", "!": "write `not`, or != between two values"}
+    fix = words.get(question[at], "put names and texts in quotes")
+    refuse(question, at, f"character {at + 1} ({question[at]!r}) has no meaning here; {fix}")

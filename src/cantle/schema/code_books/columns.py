@@ -8,16 +8,8 @@ from decimal import Decimal, InvalidOperation
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, plain
+from cantle.schema.field_keys import TYPE_WORDS
 
-_TYPES = {
-    "integer": "int integer int8 int16 int32 int64 uint8 uint16 uint32 uint64 long bigint smallint tinyint whole count",
-    "number": "float float32 float64 double real decimal number numerical numeric continuous contin",
-    "string": "str string text char character varchar object categorical category factor nominal ordinal code discrete",
-    "boolean": "bool boolean logical binary",
-    "date": "date",
-    "datetime": "datetime timestamp datetime64 time",
-}
-_KIND = {word: kind for kind, words in _TYPES.items() for word in words.split()}
 _VAGUE = {"numerical", "numeric"}
 """Words for numbers that may all be whole."""
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})")
@@ -72,7 +64,7 @@ class BookColumn:
     def _kind(self) -> str | None:
         """The type of a schema; a list of values makes a category, whatever they look like."""
         word = re.sub(r"[\s(].*", "", (self.type or "").strip().lower())
-        kind = _KIND.get(word)
+        kind = TYPE_WORDS.get(word)
         if kind == "boolean" and (not self.categories or {one.lower() for one in self.categories} <= {"true", "false"}):
             self.categories = None
             return kind
