@@ -96,7 +96,7 @@ def text_of(series: pl.Series) -> pl.Series:
 
 
 def _within(times: pl.Series, per_day: int) -> pl.Series:
-    """Times since 1970, null far outside of the years 1 to 9999: polars panics when it writes a day of the year 300,000."""
+    """Times since 1970, null far outside of the years 1 to 9999, because polars panics when it writes such a day."""
     kept = (times >= _FIRST_DAY * per_day) & (times < _AFTER_LAST_DAY * per_day)
     return times.set(~kept.fill_null(True), None)
 
