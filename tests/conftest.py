@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,9 @@ from tests.entropy import drawn_from, real
 
 # scikit-learn's threads wait for one another by spinning, which takes the cores from the other tests.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Without bytecode every command that a test starts compiles the library anew, and every run all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile(
     "cantle",

@@ -14,11 +14,14 @@ from cantle.audit.own_error import ONE_NUMBER, OWN_ERROR_CONFIGS, THREE_NUMBERS
 from cantle.lab.mutants.own_error import OWN_ERROR_BREAKAGES
 from tests.audit.family import check_family, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
+from tests.effort import later
 
+LONG = {"own error: three values", "own error: a workload chosen from the data"}
+"""What runs with `-m slow` only."""
 COSTLY = frozenset({"own error: sets", "own error: a class beside the columns"})
 
 
-@pytest.mark.parametrize("config", OWN_ERROR_CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", later(OWN_ERROR_CONFIGS, LONG), ids=lambda config: config.name)
 def test_no_pair_loses_more_than_claimed(config: Config) -> None:
     narrow = replace(config, window=(0, 1)) if config.name in COSTLY else config
     check_small_tables(narrow, costly=COSTLY)
@@ -30,7 +33,7 @@ def test_no_pair_of_the_whole_family_loses_more_than_claimed(config: Config) -> 
     check_family(config)
 
 
-@pytest.mark.parametrize("breakage", OWN_ERROR_BREAKAGES, ids=lambda breakage: breakage.name)
+@pytest.mark.parametrize("breakage", later(OWN_ERROR_BREAKAGES, LONG), ids=lambda breakage: breakage.name)
 def test_flaws_are_caught(breakage: Breakage) -> None:
     check_flaw(breakage)
 

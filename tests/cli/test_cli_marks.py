@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
+from tests.effort import slow
 from tests.release.kinds import GRAPH, NUMBERS, as_source, baskets, edge_file
 from tests.release.people import SCHEMA, people
 
@@ -30,7 +31,7 @@ def publish(cantle: Cantle, folder: Path, kind: str, why: str | None) -> None:  
 
 
 @pytest.mark.parametrize("why", WITHOUT)
-@pytest.mark.parametrize("kind", ["table", "sets", "graph"])
+@pytest.mark.parametrize("kind", slow(["table", "sets", "graph"], "sets"))
 def test_what_is_made_from_a_release_without_promise_is_named_so(
     tmp_path: Path,
     cantle: Cantle,  # noqa: F811

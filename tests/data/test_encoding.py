@@ -18,7 +18,7 @@ from cantle.data.tables import read_columns
 from cantle.errors import DataError
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
-from tests.effort import examples
+from tests.effort import examples, slow
 
 pytest.importorskip("numba")
 
@@ -81,7 +81,7 @@ VALUES = st.sampled_from([*NUMBERS.split(), *WORDS.split(), *SPACED])
 ROWS = st.lists(st.lists(VALUES, min_size=0, max_size=10), max_size=12)
 
 
-@examples(32)
+@examples(12)
 @given(
     rows=ROWS, end=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans(), skip=st.booleans(), header=st.booleans()
 )
@@ -95,7 +95,7 @@ def test_codes_are_those_of_the_text(
     check(path, schema(skipInitialSpace=skip, header=header))
 
 
-@examples(20)
+@examples(8)
 @given(
     st.lists(
         st.binary(max_size=30) | st.sampled_from([b"\r", b"", b",", b"a,,\xc3", b"\xff,a", b'"', b"3,4,i,a"]),
@@ -120,8 +120,8 @@ def test_whole_numbers(tmp_path_factory: Any, rows: list[tuple[int, int]]) -> No
     check(path, schema())
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
-@pytest.mark.parametrize("piece", [1, 40, 1000])
+@pytest.mark.parametrize("rows", slow([1, 2, 3], 2))
+@pytest.mark.parametrize("piece", slow([1, 40, 1000], 1))
 def test_the_size_of_pieces_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int, rows: int
 ) -> None:

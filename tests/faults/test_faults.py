@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import faults
 from benchmarks.server import postgres
+from tests.effort import slow
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and permissions of POSIX")
 
@@ -22,12 +23,14 @@ def server() -> Iterator[str]:
         yield url
 
 
-def test_kills_at_random_moments(tmp_path: Path) -> None:
-    assert faults.kills(1, tmp_path) == []
+@pytest.mark.parametrize("times", slow([1, 40], 40))
+def test_kills_at_random_moments(times: int, tmp_path: Path) -> None:
+    assert faults.kills(times, tmp_path) == []
 
 
-def test_deaths_before_touches_of_files(tmp_path: Path) -> None:
-    assert faults.deaths(8, tmp_path) == []
+@pytest.mark.parametrize("step", slow([20, 8, 1], 8, 1))
+def test_deaths_before_touches_of_files(step: int, tmp_path: Path) -> None:
+    assert faults.deaths(step, tmp_path) == []
 
 
 def test_kills_among_charges(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ SCHEMAS = {"numbers": NUMBERS, "graph": GRAPH, "edge": EDGE, "degrees": DEGREES,
     ("kind", "schemas"),
     [
         ("sets", ("numbers", "table")),
-        ("graph", ("graph", "degrees", "table")),
+        ("graph", ("graph", "table")),
         *(pytest.param(kind, tuple(SCHEMAS), marks=pytest.mark.slow) for kind in ("sets", "graph")),
     ],
 )

@@ -86,7 +86,7 @@ from tests.laws.hostile import (
 from tests.laws.strategies import Table
 
 
-@examples(160)
+@examples(80)
 @given(st.data())
 def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(data) -> None:
     game = Game(data.draw, DATA.engine(), Unit(data.draw(st.integers(1, 2))))

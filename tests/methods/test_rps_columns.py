@@ -14,13 +14,14 @@ from cantle.errors import VerifyError
 from cantle.postprocess.one_ways import cell_edges, estimated, expected_shares, one_way_tables, tables_from
 from cantle.release.load import domain_of
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
+from tests.effort import slow
 
 
 def whole(name: str, high: int) -> dict[str, Any]:
     return {"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": high, "required": True}}
 
 
-@pytest.mark.parametrize("records", [200, 1_000, 2_000])
+@pytest.mark.parametrize("records", slow([200, 1_000, 2_000], 1_000, 2_000))
 def test_300_binary_columns_are_no_worse_than_ignoring_the_data(records: int) -> None:
     dice = np.random.default_rng(0)
     truth = dice.random((records, 300)) < dice.uniform(0.2, 0.8, 300)

@@ -15,7 +15,7 @@ import cantle
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.show import overview, tree_lines
-from tests.effort import slow
+from tests.effort import one_in, slow
 
 FIRST = datetime(2025, 1, 3, 5)
 DAYS = {"minimum": "2025-01-01", "maximum": "2025-01-20"}
@@ -86,7 +86,7 @@ def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str) -> None:
     pytest.param({"method": "diffgen"}, marks=pytest.mark.slow),
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("data", KINDS["table"].FORMATS)
-@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("kind", one_in(2, FRAMES))
 def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:
     frame = pl.DataFrame({name: (values * 60)[:60] for name, (_, values) in FIELDS.items()})
     release = cantle.publish(source(frame, kind, tmp_path), EVERY, epsilon=2, insecure_seed=1, **method)
@@ -104,10 +104,10 @@ SETS = [["bread"], ["milk", "bread"], ["rye"]] * 30
     [["bread", "milk", "rye"], pytest.param({"minimum": 1, "maximum": 3}, marks=pytest.mark.slow)],
     ids=["texts", "integers"],
 )
-@pytest.mark.parametrize(
-    ("form", "kind"),
-    [*(("long", kind) for kind in FRAMES), *(("list", kind) for kind in (*FRAMES, "lists", "fimi") if kind != "csv")],
-)
+@pytest.mark.parametrize(("form", "kind"), one_in(2, [
+    *(pytest.param("long", kind) for kind in FRAMES),
+    *(pytest.param("list", kind) for kind in (*FRAMES, "lists", "fimi") if kind != "csv"),
+]))  # fmt: skip
 def test_sets(tmp_path: Path, form: str, kind: str, items: Any) -> None:
     names = {name: name if isinstance(items, list) else k for k, name in enumerate(["bread", "milk", "rye"], 1)}
     sets = [[names[item] for item in one] for one in SETS]

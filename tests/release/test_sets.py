@@ -24,6 +24,7 @@ from cantle.release.show import budget_lines, item_lines, overview, tree_lines
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
+from tests.effort import slow
 from tests.release.changes import with_manifest, with_parts
 from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
 from tests.release.test_tamper import rehash
@@ -260,7 +261,7 @@ def test_a_universe_of_one_item(given: dict[str, Any], tmp_path: Path) -> None:
     come_back(release, tmp_path, "fimi", "csv", "parquet")
 
 
-@pytest.mark.parametrize("items", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("items", slow([1_000, 10_000, 100_000], 10_000, 100_000))
 def test_a_universe_of_many_items(items: int, tmp_path: Path) -> None:
     dice = np.random.default_rng(1)
     sets = [(dice.zipf(1.4, 4) % items).tolist() for _ in range(3000)]
@@ -302,8 +303,9 @@ def test_bad_rows_of_a_long_table_are_no_records(tmp_path: Path) -> None:
     assert sets_of(release) == [[2]]
 
 
-def test_a_line_of_ten_megabytes(tmp_path: Path) -> None:
-    (tmp_path / "sets.dat").write_bytes(b"7 " * 5_000_000 + b"8\n" + b"1 2\n" * 20)
+@pytest.mark.parametrize("megabytes", slow([2, 10], 10))
+def test_a_long_line(megabytes: int, tmp_path: Path) -> None:
+    (tmp_path / "sets.dat").write_bytes(b"7 " * (megabytes * 500_000) + b"8\n" + b"1 2\n" * 20)
     release = cantle.publish(tmp_path / "sets.dat", NUMBERS, epsilon=1000)
     assert sorted(sets_of(release)) == [[1, 2]] * 20 + [[7, 8]]
 

@@ -24,7 +24,9 @@ def dp() -> Any:
     return prelude
 
 
-@pytest.mark.parametrize(("num", "den"), [(1, 20), (1, 2), (2, 1)])
+@pytest.mark.parametrize(
+    ("num", "den"), [(1, 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in [(1, 20), (2, 1)])]
+)
 def test_laplace(dp: Any, num: int, den: int) -> None:
     size = 60_000
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")

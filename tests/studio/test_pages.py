@@ -250,18 +250,18 @@ def test_settings_that_people_wrote_stay(site: Site) -> None:
     assert "is not valid TOML" in site.post("/protect/ledger", ledger="ledger.db", dataset="people").text
 
 
-def test_two_hundred_columns_and_ten_thousand_categories(tmp_path: Path) -> None:
+def test_two_hundred_columns_and_two_thousand_categories(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     fields: list[dict[str, object]] = [{"name": f"c{n}", "type": "boolean"} for n in range(199)]
-    fields.append({"name": "job", "type": "string", "categories": [f"job {n}" for n in range(10_000)]})
+    fields.append({"name": "job", "type": "string", "categories": [f"job {n}" for n in range(2_000)]})
     (folder / "schema.yaml").write_text(yaml.safe_dump({"fields": fields}))
     site = Site(folder)
-    assert "10,000 categories" in site.get("/columns").text
+    assert "2,000 categories" in site.get("/columns").text
     editor = site.get("/columns/199").text
-    assert "job 9999" in editor
-    names = "\n".join(f"work {n}" for n in range(10_000))
+    assert "job 1999" in editor
+    names = "\n".join(f"work {n}" for n in range(2_000))
     site.post("/columns/199", seen=_seen(site, 199), type="string", categories=names)
     made = load_schema(folder / "schema.yaml")
-    assert made.to_dict()["fields"][199]["categories"][9999] == "work 9999"  # type: ignore[index, call-overload]
+    assert made.to_dict()["fields"][199]["categories"][1999] == "work 1999"  # type: ignore[index, call-overload]
     site.studio.close()

@@ -147,7 +147,12 @@ def test_fig5(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
     assert paths[3].read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", slow([name for name in figures.FIGURES if name.startswith("diffgen")], "diffgen-fig4"))
+@pytest.mark.parametrize(
+    "name",
+    slow(
+        [name for name in figures.FIGURES if name.startswith("diffgen")], "diffgen-fig3", "diffgen-fig4", "diffgen-fig5"
+    ),
+)
 def test_with_the_real_publisher(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
     paths = figures.reproduce([name], out=tmp_path, data_dir=adult_with_trees, quick=True, seed=1, echo=lambda _: None)
     values = pl.read_csv(paths[0])["value"]
