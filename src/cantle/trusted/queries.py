@@ -2,7 +2,7 @@
 
 `sensitivity(unit)` bounds the change of the whole vector of a region's cells, in L1, when one unit (all the
 records of one protected person) is added or removed. tests/laws checks every bound by brute force. Counts are 64-bit
-integers that only add up records, so none overflows below 2^62 records, the limit of noise/base.py.
+integers that only add up records, so none overflows below 2^61 records, the limit of noise/base.py.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from cantle.trusted.answers import NoisyCells
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import Partitions
-from cantle.trusted.noise import Rate
+from cantle.trusted.noise.base import MOST_VALUE, Rate
 from cantle.trusted.queries import MOST_SPURIOUS, SparseQuery
 from cantle.trusted.set_queries import PairSupports, SetApart
 
@@ -53,7 +53,7 @@ class Segments:
 def _thresholds(at_least: int | Ints, total: Ints, rate: Rate) -> Ints:
     """One threshold per segment; refuses thresholds that would let too many empty cells pass."""
     least = np.full(len(total), at_least, dtype=np.int64) if type(at_least) is int else at_least
-    if not is_int64_array(least, len(total)) or (least < 1).any() or (least > 2**61).any():
+    if not is_int64_array(least, len(total)) or (least < 1).any() or (least > MOST_VALUE).any():
         raise ParameterError("the threshold of counts is a whole number of at least 1, for all regions or for each")
     if float((total * np.exp(-rate.floats() * least)).sum()) > MOST_SPURIOUS:
         raise ParameterError("the thresholds let too many empty cells pass; raise them or ask about fewer cells")

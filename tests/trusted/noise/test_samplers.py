@@ -231,9 +231,21 @@ def test_the_zero_word_is_the_far_tail() -> None:
     assert value[0] == math.floor(10 * (64 * math.log(2) + math.log(2 / (1 + a)))) == 444  # V is about 2**-64
 
 
-def test_noise_is_cut_at_two_to_the_62() -> None:
-    values = Seeded(0).laplace(Lanes(0, np.arange(50)), np.zeros(50, dtype=np.int64), Rate(1, 2**100))
-    assert set(np.abs(values).tolist()) == {2**62}
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("count", [0, 5, -(2**61), 2**61], ids=str)
+def test_values_are_cut_at_two_to_the_61_whatever_the_count(count: int, compiled: bool) -> None:
+    """If the noise were cut instead, the count plus the largest noise would show the count."""
+    if compiled:
+        pytest.importorskip("numba")
+    lanes, rate, noise = Lanes(0, np.arange(50)), Rate(1, 2**100), Seeded(0, compiled=compiled)
+    assert set(noise.laplace(lanes, np.full(50, count), rate).tolist()) == {-(2**61), 2**61}
+    cells, starts = np.arange(50), np.array([0, 50])
+    segment = Lanes(0, np.zeros(1, np.int64))
+    _, given, values = noise.sparse(segment, starts, cells, np.full(50, count), np.array([100]), rate, 1)
+    assert given.min() < 50 <= given.max()  # occupied and empty cells
+    assert set(values.tolist()) == {2**61}
+    _, given, values = noise.sparse(segment, np.array([0, 0]), cells[:0], cells[:0], np.array([40]), rate, 2**61)
+    assert set(values.tolist()) == {2**61}
 
 
 def test_extreme_scores_do_not_overflow() -> None:

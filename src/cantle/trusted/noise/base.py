@@ -15,6 +15,9 @@ from cantle._arrays import Ints as Ints
 from cantle._arrays import Words as Words
 from cantle.trusted.mixing import scramble as scramble
 
+MOST_VALUE = 2**61
+"""Largest noisy value: 64 bits hold it with the noise that is added to it."""
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -89,7 +92,8 @@ class Noise(ABC):
     """The only randomness that touches exact numbers. Keys, rates, thresholds and totals are public.
 
     Segments come in CSR form: those of segment s are `x[starts[s]:starts[s + 1]]`, one lane per segment.
-    Counts and thresholds lie within +-2**62; noise beyond 2**62 is cut there (post-processing).
+    Counts and thresholds lie within +-MOST_VALUE. Noisy values beyond it are cut there: the noisy value is cut, which
+    is post-processing, and never the noise, because a count plus the largest noise would show the count.
     """
 
     private: ClassVar[bool] = False

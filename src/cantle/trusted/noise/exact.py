@@ -71,7 +71,7 @@ def tail_bounds(num: int, den: int, k: int, two_sided: bool, bits: int) -> tuple
 
 
 def tail(uniform: Uniform, num: int, den: int, two_sided: bool) -> int:
-    """The largest k >= 0 with k = 0 or V < tail(k), cut at 2**62."""
+    """The largest k >= 0 with k = 0 or V < tail(k), cut at 2**62; `Sampler.laplace` says why that changes nothing."""
     while uniform.digits.bit_length() < 96:
         uniform.extend()
     context = _context(60)

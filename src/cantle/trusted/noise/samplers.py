@@ -17,7 +17,7 @@ from itertools import count
 import numpy as np
 
 from cantle.trusted.noise import exact
-from cantle.trusted.noise.base import Bools, Floats, Ints, Lanes, Noise, Rate, Runs, Words
+from cantle.trusted.noise.base import MOST_VALUE, Bools, Floats, Ints, Lanes, Noise, Rate, Runs, Words
 from cantle.trusted.noise.enclosure import SPREAD, exp_minus, minus_log_complement
 from cantle.trusted.noise.segment_arrays import passed, spell_out, starts_of, within
 
@@ -52,7 +52,8 @@ class Sampler(Noise):
         for part in _blocks(len(noisy)):
             sizes, words = self._tails(lanes.take(part), rate.take(part), _MAIN, two_sided=True)
             noisy[part] += np.where(words & np.uint64(1), sizes, -sizes)
-        return noisy
+        # Sizes were cut at 2**62, and a count within +-2**61 with such a size is cut again here: as if by this alone.
+        return np.clip(noisy, -MOST_VALUE, MOST_VALUE, out=noisy)
 
     def above(self, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
         return np.asarray(self.laplace(lanes, counts, rate) > thresholds)
@@ -116,8 +117,8 @@ class Sampler(Noise):
         _same_length(lanes, starts[1:])
         segments = len(lanes)
         least = np.broadcast_to(np.asarray(at_least, dtype=np.int64), segments)
-        if np.any(least < 1) or np.any(np.diff(starts) > total):
-            raise ValueError("sparse noise needs at_least >= 1 and at most `total` cells in a segment")
+        if np.any(least < 1) or np.any(least > MOST_VALUE) or np.any(np.diff(starts) > total):
+            raise ValueError("sparse noise needs at_least from 1 to 2**61 and at most `total` cells in a segment")
         p, odds = _chances(rate, least)
         sizes, cells, counts = spell_out(p > _DENSE, starts, cells, counts, total)
         owner = np.repeat(np.arange(segments), sizes)
@@ -138,7 +139,7 @@ class Sampler(Noise):
         owners = np.concatenate([owner[keep], new_owner])
         where = np.concatenate([cells[keep], new_cells])
         order = np.lexsort((where, owners))  # by cell, never occupied ones first
-        what = np.concatenate([values[keep], new_values])
+        what = np.concatenate([values[keep], np.minimum(new_values, MOST_VALUE)])
         return starts_of(np.bincount(owners, minlength=segments)), where[order], what[order]
 
     def _uniform(self, lanes: Lanes, i: int, use: int, digits: int, bits: int = 64) -> exact.Uniform:
