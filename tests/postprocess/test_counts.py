@@ -60,9 +60,12 @@ def below(node: int, leaves: np.ndarray, parent: dict[int, int]) -> list[int]:
 
 
 @examples(24)
-@given(SEEDS)
-def test_consistency_is_weighted_least_squares(seed: int) -> None:
-    """Unknowns are the leaves' cells; every cell and every measured node is an equation of weight 1/variance."""
+@given(SEEDS, st.sampled_from([1.0, 0.6]))
+def test_consistency_is_weighted_least_squares(seed: int, possible: float) -> None:
+    """Unknowns are the leaves' cells; every cell and every measured node is an equation of weight 1/variance.
+
+    Cells that are known to be empty are no unknowns, and their noise reaches nothing.
+    """
     generator = public_dice(seed)
     levels, leaves, parent = random_tree(generator)
     nodes, width = len(np.concatenate(levels)), int(generator.integers(1, 4))
@@ -78,11 +81,29 @@ def test_consistency_is_weighted_least_squares(seed: int) -> None:
             rows.append(row.reshape(-1))
             target.append(size[node])
             weight.append(1 / size_variance[node])
-    root = np.sqrt(np.array(weight))
-    solved = np.linalg.lstsq(np.array(rows) * root[:, None], np.array(target) * root, rcond=None)[0]
+    root, may = np.sqrt(np.array(weight)), generator.random(value.shape) < possible
+    unknowns, solved = (np.array(rows) * root[:, None])[:, may.reshape(-1)], np.zeros(value.size)
+    used = np.concatenate([may.reshape(-1), np.ones(len(rows) - value.size, dtype=np.bool_)])
+    found = np.linalg.lstsq(unknowns[used], (np.array(target) * root)[used], rcond=None)[0]
+    solved[may.reshape(-1)] = found
     cells = {"ids": leaves, "value": value, "variance": cell_variance}
-    estimate = consistent(levels, cells, size.copy(), size_variance)
+    estimate = consistent(levels, cells, size.copy(), size_variance, None if possible == 1 else may)
     np.testing.assert_allclose(estimate.reshape(-1), solved, atol=1e-8)
+
+
+@examples(24)
+@given(SEEDS)
+def test_integers_leave_nothing_for_what_cannot_be(seed: int) -> None:
+    """The total is kept, however small the estimates of the cells that may hold records."""
+    generator = public_dice(seed)
+    levels, leaves, _ = random_tree(generator)
+    may = generator.random((len(leaves), 3)) < 0.5
+    may[0, 0] = True
+    estimate = np.where(may, generator.normal(3, 20, may.shape), 0.0)
+    found = integers(levels, leaves, estimate, may)
+    assert (found >= 0).all()
+    assert not found[~may].any()
+    assert found.sum() == max(0, round(float(estimate.sum())))
 
 
 def test_consistency_by_hand() -> None:

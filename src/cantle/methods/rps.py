@@ -31,7 +31,7 @@ from cantle.methods.settings import (
     whole,
 )
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.from_tree import tree_results
+from cantle.postprocess.from_tree import possible_in, tree_results
 from cantle.postprocess.one_ways import cell_edges
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Tree
@@ -316,6 +316,8 @@ class RPS(TableMethod):
         leaf: Bools = cut_counts(nodes).sum(axis=1) == 0
         if nodes.depth >= self.depth:
             return np.ones(len(nodes), dtype=np.bool_)
+        if self.domain.rules is not None:  # known to be empty: neither tested nor cut
+            leaf |= ~possible_in(self.domain, self.domain.rules, nodes.lo, nodes.hi, glance=True).any(axis=1)
         if self.settings.stop.narrow is not None:
             # Deviation: judged on the region, never on its records, which would leak (infinite loss).
             leaf |= (nodes.hi - nodes.lo).max(axis=1, initial=0) <= self.settings.stop.narrow

@@ -13,13 +13,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cantle._arrays import Codes
+from cantle._arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]
 _BLOCK = 1 << 15  # records drawn at once by kernels
 MOST_LISTED = 1 << 18
 """Most pairs of codes for which a table of all pairs is made."""
+
+_NEVER = -1e15
+"""The estimate of what cannot be, so that nothing is left for it."""
 
 
 class Dice(np.random.Generator):
@@ -110,16 +113,22 @@ def round_rows(x: Floats, totals: Ints) -> Ints:
     return floor + (rank < missing[:, None])
 
 
-def consistent(levels: list[Ints], cells: dict[str, Floats], size: Floats, size_variance: Floats) -> Floats:
+def consistent(
+    levels: list[Ints], cells: dict[str, Floats], size: Floats, size_variance: Floats, may: Bools | None = None
+) -> Floats:
     """Weighted least squares on a binary tree: estimates of every leaf's cells, consistent with all measurements.
 
     `levels`: ids by depth, children in pairs after their parents' order; `cells`: `ids` of leaves, noisy `value`
     (leaves, cells) and `variance` of a cell; `size`, `size_variance`: direct measurements of nodes, with variance inf
-    if there is none. This is Hay et al. 2010, generalised to unequal variances.
+    if there is none. This is Hay et al. 2010, generalised to unequal variances. Where `may` is given and false, a cell
+    is known to be empty.
     """
-    leaf = cells["ids"].astype(np.int64)
+    leaf, value = cells["ids"].astype(np.int64), cells["value"]
+    number: Ints | int = value.shape[1]
+    if may is not None:
+        value, number = np.where(may, value, 0.0), may.sum(axis=1)
     z, v = np.zeros(len(size)), np.zeros(len(size))
-    z[leaf], v[leaf] = cells["value"].sum(axis=1), cells["variance"] * cells["value"].shape[1]
+    z[leaf], v[leaf] = value.sum(axis=1), cells["variance"] * number
     parents = _parents(levels, leaf)
     for depth in reversed(range(len(levels))):
         inner = parents[depth]
@@ -137,8 +146,10 @@ def consistent(levels: list[Ints], cells: dict[str, Floats], size: Floats, size_
         kids, inner = levels[depth + 1].reshape(-1, 2), parents[depth]
         spread = v[kids] / np.maximum(v[kids].sum(axis=1, keepdims=True), 1e-300)
         x[kids] = z[kids] + spread * (x[inner] - z[kids].sum(axis=1))[:, None]
-    off = x[leaf] - cells["value"].sum(axis=1)
-    return cells["value"] + off[:, None] / cells["value"].shape[1]
+    off = x[leaf] - value.sum(axis=1)
+    if may is None:
+        return value + off[:, None] / value.shape[1]
+    return np.where(may, value + (off / np.maximum(1, number))[:, None], 0.0)
 
 
 def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
@@ -148,11 +159,12 @@ def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
     return [level[split[level]] for level in levels]
 
 
-def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
+def integers(levels: list[Ints], leaf: Ints, cells: Floats, may: Bools | None = None) -> Ints:
     """Leaf cells as non-negative integers, class by class from the root down.
 
     Each class is a tree of its own: its total is rounded at the root, where it is most accurate, and then divided
-    between the two children of every node. Clipping leaf by leaf instead would inflate rare classes.
+    between the two children of every node. Clipping leaf by leaf instead would inflate rare classes. Where `may` is
+    given and false, a cell gets nothing.
     """
     nodes = sum(len(level) for level in levels)
     x = np.zeros((nodes, cells.shape[1]))
@@ -161,6 +173,8 @@ def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
     for depth in reversed(range(len(levels) - 1)):
         x[parents[depth]] = x[levels[depth + 1].reshape(-1, 2)].sum(axis=1)
     total = np.maximum(0, np.rint(x[:1].sum(axis=1))).astype(np.int64)
+    if may is not None:
+        x[~_anywhere(levels, parents, leaf, may, nodes)] = _NEVER
     count = np.zeros(x.shape, dtype=np.int64)
     count[:1] = round_rows(project_rows(x[:1], total.astype(float)), total)
     for depth in range(len(levels) - 1):
@@ -169,6 +183,15 @@ def integers(levels: list[Ints], leaf: Ints, cells: Floats) -> Ints:
         parts = round_rows(project_rows(halves, whole.astype(float)), whole)
         count[kids] = parts.reshape(len(kids), -1, 2).transpose(0, 2, 1)
     return count[leaf]
+
+
+def _anywhere(levels: list[Ints], parents: list[Ints], leaf: Ints, may: Bools, nodes: int) -> Bools:
+    """For each node and class whether a leaf below it may hold records."""
+    some: Bools = np.zeros((nodes, may.shape[1]), dtype=np.bool_)
+    some[leaf] = may
+    for depth in reversed(range(len(levels) - 1)):
+        some[parents[depth]] = some[levels[depth + 1].reshape(-1, 2)].any(axis=1)
+    return some
 
 
 def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -62,10 +61,11 @@ def tree_results(
     generator: Dice,
 ) -> Results:
     """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts."""
+    frontier = tree.leaf_frontier()
+    may = None if domain.rules is None else possible_in(domain, domain.rules, frontier.lo, frontier.hi)
     leaves = summarise(
-        tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label
+        tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label, may=may
     )
-    leaves = replace(leaves, count=np.where(possible(domain, leaves), leaves.count, 0))
     frames = {"tree": tree_frame(domain, tree)}
     tables = None
     if oneways is not None:
@@ -81,8 +81,9 @@ def tree_results(
     return Results(records, groups_frame(domain, leaves), frames, summary)
 
 
-def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) -> Leaves:
-    """Estimates and released integers of every leaf and class.
+def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str, may: Bools | None = None) -> Leaves:
+    """Estimates and released integers of every leaf and class. Where `may` is given and false, there is no record:
+    the noise of such a count reaches nothing else.
 
     `label` counts: each class keeps its own count, so the shares of classes follow the noisy counts. majority: all
     records of a leaf get its most frequent class by the estimates (ties: the first), which starves rare classes.
@@ -94,15 +95,20 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) ->
         rate_num, rate_den = np.concatenate([part.rate_num for part in noisy]), noisy[0].rate_den
     else:
         value, rate_num, rate_den = np.zeros((len(depth), 0), np.int64), np.zeros(0, np.int64), 1
+    known = value if may is None or not value.shape[1] else np.where(may, value, 0)
     if by_depth:
-        estimate, count = _by_depth(tree, depth, value)
+        estimate, count = _by_depth(tree, depth, known)
     elif least_squares:
-        estimate, count = _least_squares(tree, frontier.ids, value, variance(rate_num / rate_den))
+        estimate, count = _least_squares(tree, frontier.ids, known, variance(rate_num / rate_den), may)
     else:
-        estimate = value.astype(float)
-        count = np.maximum(value.sum(axis=1, keepdims=True) if label == "majority" else value, 0)
+        estimate = known.astype(float)
+        count = np.maximum(known.sum(axis=1, keepdims=True) if label == "majority" else known, 0)
     if label == "majority":
-        count = _majority(estimate) * count.sum(axis=1, keepdims=True)
+        count = _majority(estimate if may is None else np.where(may, estimate, -np.inf)) * count.sum(
+            axis=1, keepdims=True
+        )
+    if may is not None:
+        count = np.where(may, count, 0)
     return Leaves(
         frontier.ids, frontier.parent, depth, tree.leaf_path(), frontier.lo, frontier.hi,
         value, rate_num, rate_den, estimate, count,
@@ -111,13 +117,16 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str) ->
 
 def possible(domain: Domain, leaves: Leaves) -> Bools:
     """For each leaf and class whether it has a point that breaks no rule of the schema."""
-    number, classes = leaves.count.shape
-    made: Bools = np.ones((number, classes), dtype=np.bool_)
-    if domain.rules is not None:
-        regions = Regions.of(domain, domain.rules, leaves.lo, leaves.hi)
-        for label in range(classes):
-            made[:, label] = ~regions.forbidden(np.full(number, label))
-    return made
+    if domain.rules is None:
+        return np.ones(leaves.count.shape, dtype=np.bool_)
+    return possible_in(domain, domain.rules, leaves.lo, leaves.hi)
+
+
+def possible_in(domain: Domain, rules: Rules, lo: Ints, hi: Ints, *, glance: bool = False) -> Bools:
+    """The same for regions given by their spans; `glance`: what takes a search counts as possible."""
+    regions, classes = Regions.of(domain, rules, lo, hi), domain.target.size if domain.target else 1
+    labels = (np.full(len(lo), label) for label in range(classes))
+    return np.stack([~regions.forbidden(label, glance=glance) for label in labels], axis=1)
 
 
 def _majority(estimate: Floats) -> Ints:
@@ -139,7 +148,9 @@ def _by_depth(tree: Tree, depth: Ints, value: Ints) -> tuple[Floats, Ints]:
     return estimate, round_rows(estimate, np.rint(total).astype(np.int64).clip(min=0))
 
 
-def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -> tuple[Floats, Ints]:
+def _least_squares(
+    tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats, may: Bools | None
+) -> tuple[Floats, Ints]:
     """Consistent estimates over the whole tree, then integers from the root down."""
     size, spread = np.zeros(len(tree)), np.full(len(tree), np.inf)
     for ids, noisy in tree.sizes:
@@ -152,8 +163,8 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats) -
     if tree.declared is not None:
         size[0], spread[0] = tree.declared, 1e-9
     cells = {"ids": leaf, "value": value.astype(float), "variance": cell_variance}
-    estimate = consistent(tree.ids_by_level(), cells, size, spread)
-    return estimate, integers(tree.ids_by_level(), leaf, estimate)
+    estimate = consistent(tree.ids_by_level(), cells, size, spread, may)
+    return estimate, integers(tree.ids_by_level(), leaf, estimate, may)
 
 
 def masses(

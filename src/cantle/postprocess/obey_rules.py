@@ -70,13 +70,18 @@ class Regions:
         }
         return box if self._target is None else {**box, self._target: (label, label + 1)}
 
-    def forbidden(self, label: Ints) -> Bools:
-        """For each region, and one class per region, whether every point of it breaks a rule."""
+    def forbidden(self, label: Ints, *, glance: bool = False) -> Bools:
+        """For each region, and one class per region, whether every point of it breaks a rule.
+
+        `glance`: only where the same rule is broken everywhere, which takes no search.
+        """
         spans: dict[str | int, Spans] = dict(self._spans.items())
         if self._target in self._rules.columns:
             spans[str(self._target)] = label, label + 1
         verdict = np.broadcast_to(self._rules.forbidden_spans(spans), label.shape)
         found, known = verdict == EVERYWHERE, dict[tuple[tuple[str | int, tuple[int, int]], ...], bool]()
+        if glance:
+            return found
         for region in np.flatnonzero(verdict == SOMEWHERE).tolist():
             box = tuple(self._box(region, int(label[region])).items())
             if box not in known:

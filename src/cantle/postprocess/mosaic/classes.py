@@ -9,7 +9,6 @@ import numpy as np
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
-from cantle.postprocess.mosaic.smooth import project
 from cantle.trusted.geometry.cross_tables import Map
 
 CLASSES, STEPS = 6, 30
@@ -36,7 +35,7 @@ def learn_classes(
     for p in one_way:
         tilted = p * np.exp(dice.normal(0, 0.5, (CLASSES, len(p))))
         within.append(_mixing_to(tilted, shares, p))
-    observed = [project(t.counts.ravel(), total) / total for t in tables]
+    observed = [t.projected(total) / total for t in tables]
     maps = [[groupings[c].map(g) for c, g in zip(t.columns, t.groups, strict=True)] for t in tables]
     for _ in range(STEPS):
         seen = [np.zeros_like(w) for w in within]

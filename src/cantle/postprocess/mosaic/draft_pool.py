@@ -11,7 +11,6 @@ import numpy as np
 
 from cantle._arrays import Codes
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
-from cantle.postprocess.mosaic.smooth import project
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import CrossTable
@@ -42,6 +41,6 @@ class DraftPool:
             index = index * groups + map_[self._cells[column]]
         expected = np.bincount(index, self._weights, minlength=question.cells)
         expected *= self._total / expected.sum()
-        found = project(answer.counts.ravel(), self._total)
+        found = answer.projected(self._total)
         noise = answer.variance**0.5
         self._weights *= ((found + noise) / (expected + noise))[index]

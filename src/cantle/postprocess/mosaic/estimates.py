@@ -10,39 +10,42 @@ from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.column_cells import Column
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
-from cantle.postprocess.mosaic.smooth import combine, smooth
+from cantle.postprocess.mosaic.smooth import LEAST_VARIANCE, combine, smooth
 from cantle.trusted.geometry.boxes import Ints
 
 
-def total_records(noisy_size: int, size_variance: float, first: Sequence[tuple[Ints, float]]) -> float:
-    """The inverse-variance mean of the noisy size and the totals of the first tables, given with their variances."""
-    totals = np.array([noisy_size, *(table.sum() for table, _ in first)], dtype=np.float64)
-    weights = 1 / np.array([size_variance, *(variance * table.size for table, variance in first)])
+def total_records(noisy_size: int, size_variance: float, first: Sequence[NoisyTable]) -> float:
+    """The inverse-variance mean of the noisy size and the totals of the first tables."""
+    totals = np.array([noisy_size, *(table.counts.sum() for table in first)], dtype=np.float64)
+    weights = 1 / np.array([size_variance, *(table.variance * _noisy_cells(table) for table in first)])
     return float((totals * weights).sum() / weights.sum())
 
 
-def one_way_counts(
-    first: Sequence[tuple[Ints, float]], columns: Sequence[int], lead: int | None, count: int
-) -> tuple[list[Floats], list[Floats]]:
-    """Noisy counts of every column from the first tables, and their variances.
+def _noisy_cells(table: NoisyTable) -> int:
+    return table.counts.size if table.empty is None else max(1, int((~table.empty).sum()))
+
+
+def one_way_counts(first: Sequence[NoisyTable], lead: int | None, count: int) -> tuple[list[Floats], list[Floats]]:
+    """Noisy counts of all `count` columns from the first tables, and their variances.
 
     The leading column's counts are averaged over all tables, by their inverse variances.
     """
     counts: list[Floats] = [np.zeros(0)] * count
     spread: list[Floats] = [np.zeros(0)] * count
     lead_sums, lead_weights = [], []
-    for (table, variance), column in zip(first, columns, strict=True):
-        if lead is None:
-            counts[column], spread[column] = table.astype(np.float64), np.full(len(table), variance)
-            continue
-        cells, classes = table.shape
-        counts[column], spread[column] = table.sum(axis=1).astype(np.float64), np.full(cells, classes * variance)
-        lead_sums.append(table.sum(axis=0))
-        lead_weights.append(1 / (cells * variance))
+    for table in first:
+        noisy = np.ones(table.counts.shape) if table.empty is None else (~table.empty).astype(np.float64)
+        column, along = table.columns[0], tuple(range(1, noisy.ndim))
+        counts[column] = table.counts.sum(axis=along)
+        spread[column] = np.maximum(noisy.sum(axis=along) * table.variance, LEAST_VARIANCE)
+        if lead is not None:
+            lead_sums.append(table.counts.sum(axis=0))
+            lead_weights.append(1 / np.maximum(noisy.sum(axis=0) * table.variance, LEAST_VARIANCE))
     if lead is not None:
         weights = np.array(lead_weights)
-        counts[lead] = (np.array(lead_sums) * weights[:, None]).sum(axis=0) / weights.sum()
-        spread[lead] = np.full(len(counts[lead]), 1 / weights.sum())
+        together = np.ascontiguousarray(weights.T).sum(axis=1)
+        counts[lead] = (np.array(lead_sums) * weights).sum(axis=0) / together
+        spread[lead] = 1 / together
     return counts, spread
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from cantle.postprocess.mosaic.given_class import given_class
 from cantle.postprocess.mosaic.groupings import Groupings, barriers
 from cantle.postprocess.mosaic.label import Labels
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.postprocess.mosaic.possible import drawn_again, enough, more_for
 from cantle.postprocess.obey_rules import Regions, Shape, repair
 from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.geometry.boxes import Ints
@@ -67,8 +68,7 @@ class Fitted:
     def add(self, table: NoisyTable) -> None:
         """Takes one more table; groups of values that no record may have are known to be empty."""
         if self.rules is not None:
-            empty = self.empty(table.columns, table.groups)
-            table = replace(table, counts=np.where(empty, 0.0, table.counts))
+            table = table.without(self.empty(table.columns, table.groups))
         self.tables.append(table)
 
     def empty(self, columns: Sequence[int], groups: Sequence[int]) -> Bools:
@@ -115,18 +115,32 @@ class Fitted:
 
     def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many drafted records, one array per column."""
-        return self._possible(generate(self.model(learned), records, dice), dice)
+        return self._possible(self.model(learned), records, dice)
 
     def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many records to release, one array per column."""
-        return self._possible(generate(self.model(learned).to_release(), records, dice), dice)
+        return self._possible(self.model(learned).to_release(), records, dice)
 
-    def _possible(self, cells: list[Codes], dice: Dice) -> list[Codes]:
-        """The cells with none in which every point breaks a rule."""
-        if self.rules is not None:
-            named = {column.name: edges for column, edges in zip(self.columns, self.edges, strict=True)}
-            repair(self.rules.on_cells(dict(named.items())), self._named(cells), dice)
-        return cells
+    def _possible(self, model: Model, records: int, dice: Dice) -> list[Codes]:
+        """Cells of records, with none in which every point breaks a rule."""
+        cells = generate(model, records, dice)
+        if self.rules is None:
+            return cells
+        named = {column.name: edges for column, edges in zip(self.columns, self.edges, strict=True)}
+        rules = self.rules.on_cells(dict(named.items()))
+        kept = self._obeying(rules, cells)
+        if kept.all() or not enough(kept):
+            repair(rules, self._named(cells), dice)
+            return cells
+        more = generate(model, more_for(kept), dice)
+        kept = np.concatenate([kept, self._obeying(rules, more)])
+        both = [np.concatenate(pair)[kept] for pair in zip(cells, more, strict=True)]
+        tables = [*self.class_tables.values(), *self.tables]
+        return drawn_again(both, records, self.one_way, tables, self.groupings, self.total, dice)
+
+    def _obeying(self, rules: Rules, cells: Sequence[Codes]) -> Bools:
+        parts = self._named(cells)
+        return ~rules.breaking(lambda name: parts[str(name)])
 
     def _named(self, codes: Sequence[Codes]) -> dict[str, Codes]:
         return {column.name: part for column, part in zip(self.columns, codes, strict=True)}
@@ -178,18 +192,16 @@ def first_tables(
     sizes = [len(edge) - 1 for edge in edges]
     leads = [] if lead is None else [lead]
     shapes = [(sizes[number], *(sizes[one] for one in leads)) for number in others]
-    if rules is not None:
-        spans = [{one: (edges[one][:-1], edges[one][1:]) for one in (number, *leads)} for number in others]
-        masks = [_forbidden(rules, columns, one).reshape(-1) for one in spans]
-        first = [(np.where(mask, 0, answer), noise) for mask, (answer, noise) in zip(masks, first, strict=True)]
-    noisy_total = estimates.total_records(*size, first)
-    shaped = [(answer.reshape(shape), variance) for (answer, variance), shape in zip(first, shapes, strict=True)]
-    counts, spread = estimates.one_way_counts(shaped, others, lead, len(columns))
-    class_tables = {
-        number: NoisyTable((number, *leads), answer.shape, answer.astype(np.float64), variance)
-        for number, (answer, variance) in zip(others, shaped, strict=True)
-        if leads
-    }
+    tables = []
+    for number, (answer, variance), shape in zip(others, first, shapes, strict=True):
+        table = NoisyTable((number, *leads), shape, answer.reshape(shape).astype(np.float64), variance)
+        if rules is not None:
+            spans = {one: (edges[one][:-1], edges[one][1:]) for one in (number, *leads)}
+            table = table.without(_forbidden(rules, columns, spans))
+        tables.append(table)
+    noisy_total = estimates.total_records(*size, tables)
+    counts, spread = estimates.one_way_counts(tables, lead, len(columns))
+    class_tables = dict(zip(others, tables, strict=True)) if leads else {}
     return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules)
 
 

@@ -54,7 +54,8 @@ class Labels:
     def _target_last(self, table: NoisyTable) -> NoisyTable:
         order = [a for a, c in enumerate(table.columns) if c != self._target] + [table.columns.index(self._target)]
         columns, groups = (tuple(part[a] for a in order) for part in (table.columns, table.groups))
-        return NoisyTable(columns, groups, table.counts.transpose(order), table.variance)
+        empty = None if table.empty is None else table.empty.transpose(order)
+        return NoisyTable(columns, groups, table.counts.transpose(order), table.variance, empty)
 
     def tree(self, cells: Sequence[Codes], leaves: int) -> LabelTree:
         """The public tree whose leaves are to be counted by class."""

@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cantle._arrays import Bools
 from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
-from cantle.postprocess.mosaic.smooth import LEAST_VARIANCE
+from cantle.postprocess.mosaic.smooth import LEAST_VARIANCE, project_onto
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """Noisy counts over groups of columns, one axis per column; every cell has the same noise variance."""
+    """Noisy counts over groups of columns, one axis per column; every cell has the same noise variance.
+
+    Cells in which every point breaks a rule are `empty`: their counts are 0, without noise.
+    """
 
     columns: tuple[int, ...]
     groups: tuple[int, ...]
     counts: Floats
     variance: float
+    empty: Bools | None = None
+
+    def without(self, empty: Bools) -> NoisyTable:
+        """The table with these cells known to be empty."""
+        return replace(self, counts=np.where(empty, 0.0, self.counts), empty=empty)
+
+    def projected(self, total: float) -> Floats:
+        """Counts of at least 0 that sum to `total`, of all cells in one row."""
+        return project_onto(self.counts.ravel(), total, None if self.empty is None else ~self.empty.ravel())
 
     def onto(
         self, columns: Sequence[int], groups: Sequence[int], groupings: Sequence[Groupings]
     ) -> tuple[Floats, Floats]:
-        """Counts over some of the columns at coarser groups, and how many cells of this table each of them sums."""
+        """Counts over some of the columns at coarser groups, and how many noisy cells of this table each one sums."""
         others = tuple(axis for axis, column in enumerate(self.columns) if column not in columns)
         summed = self.counts.sum(axis=others)
         weight = np.full(summed.shape, self.counts.size / max(1, summed.size))
+        if self.empty is not None:
+            weight = (~self.empty).sum(axis=others).astype(np.float64)
         left = [column for column in self.columns if column in columns]
         for axis, column in enumerate(left):
             fine = self.groups[self.columns.index(column)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
@@ -18,6 +18,15 @@ LEAST_VARIANCE = 1e-6
 def project(values: Floats, total: float) -> Floats:
     """The nearest vector (Euclidean) with entries >= 0 that sum to `total`."""
     return project_rows(values[None, :], np.array([total]))[0]
+
+
+def project_onto(values: Floats, total: float, may: Bools | None) -> Floats:
+    """The same with 0 wherever an entry may not be more."""
+    if may is None or not may.any():
+        return project(values, total)
+    found = np.zeros(len(values))
+    found[may] = project(values[may], total)
+    return found
 
 
 def project_rows(values: Floats, totals: Floats) -> Floats:

@@ -12,10 +12,11 @@ from math import prod
 
 import numpy as np
 
+from cantle._arrays import Bools
 from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
-from cantle.postprocess.mosaic.smooth import project
+from cantle.postprocess.mosaic.smooth import project_onto
 
 LEVELS = (3, 8, 1 << 30)
 """Groups per side at levels 1, 2 and 3."""
@@ -31,7 +32,8 @@ _TINY = 1e-12
 
 @dataclass(eq=False)
 class SubTable:
-    """Counts of groups of one column by groups of its parents; `noise` is the variance of each count."""
+    """Counts of groups of one column by groups of its parents; `noise` is the variance of each count, 0 where the
+    rules say that there is no record."""
 
     parents: tuple[int, ...]
     parent_groups: tuple[int, ...]
@@ -46,11 +48,18 @@ class SubTable:
         """The noisy conditional of the column given the parents, and per row the noise variance of its entries."""
         seen = np.maximum(self.counts, _TINY)
         doubted = self.counts * np.maximum(0.0, 1 - _CELL_DOUBT * self.noise / seen**2)
-        mass = project(doubted.ravel(), total).reshape(self.counts.shape)
+        may = self._possible()
+        mass = project_onto(doubted.ravel(), total, None if may is None else may.ravel()).reshape(self.counts.shape)
         rows = mass.sum(axis=1)
         safe = np.maximum(rows, _TINY)
-        noise = np.where(rows > 0, np.minimum(1.0, self.noise.mean(axis=1) / safe**2), 1.0)
+        mean = self.noise.mean(axis=1) if may is None else self.noise.sum(axis=1) / np.maximum(1, may.sum(axis=1))
+        noise = np.where(rows > 0, np.minimum(1.0, mean / safe**2), 1.0)
         return mass / safe[:, None], noise
+
+    def _possible(self) -> Bools | None:
+        """Which counts may be more than 0; None: all, as far as the rules say."""
+        may = self.noise > 0
+        return None if may.all() or not may.any() else may
 
     def believe(self, model: Floats, rows: Floats, total: float) -> None:
         """Sets the goal between the noisy conditional and `model`, as far as the table stands out of its own noise.
@@ -66,6 +75,10 @@ class SubTable:
         own = 1 - _OWN_TEST * self.groups * noise / np.maximum(distance.sum(axis=1), _TINY)
         trust = np.maximum(trust, own)[:, None]
         self.goal = trust * found + (1 - trust) * model
+        if (may := self._possible()) is not None:
+            inside = np.where(may, self.goal, 0.0)
+            mass = inside.sum(axis=1, keepdims=True)  # rows of which nothing may be stay as they are: none is drawn
+            self.goal = np.where(mass > 0, inside / np.maximum(mass, _TINY), self.goal)
 
 
 def sub_tables(
@@ -105,7 +118,7 @@ def _add(
     counts = counts.reshape(-1, groups[-1])
     noise = summed.reshape(counts.shape) * table.variance
     if before is not None:
-        share = before.noise / (before.noise + noise)
+        share = before.noise / np.maximum(before.noise + noise, _TINY)
         counts = before.counts + share * (counts - before.counts)
         noise = before.noise * (1 - share)
     found[key] = SubTable(parents, groups[:-1], groups[-1], level, counts, noise)

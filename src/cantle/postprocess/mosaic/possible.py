@@ -1,0 +1,89 @@
+"""Drafted records of which some break a rule: those that do are left out, and others stand in for them.
+
+Leaving records out moves the distributions that the noisy tables know. So more records are drafted than are needed,
+those that obey the rules are weighed until they agree with the tables again, and the records are drawn by weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from cantle._arrays import Bools, Codes
+from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.mosaic.groupings import Groupings
+from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+
+LEAST_KEPT = 0.05
+"""The share of records that must obey the rules for others to be drawn like them."""
+
+_MOST_TIMES = 4
+_MANY = 1 << 20
+"""Records from which on drafting as many again is enough: their own randomness no longer counts."""
+
+_SWEEPS = 20
+_MOVED = 5e-4
+"""The share of records that a sweep must move for another one to follow."""
+
+_MOST_STEP = 4.0
+"""How far one step may change a weight."""
+
+
+def enough(kept: Bools) -> bool:
+    """Whether enough records obey the rules to stand in for the others."""
+    return bool(kept.mean() >= LEAST_KEPT)
+
+
+def more_for(kept: Bools) -> int:
+    """How many more records to draft, if so many of the first were kept."""
+    return len(kept) * (1 if len(kept) >= _MANY else min(_MOST_TIMES, ceil(1 / float(kept.mean()))))
+
+
+def drawn_again(
+    cells: Sequence[Codes],
+    records: int,
+    one_way: Sequence[Floats],
+    tables: Sequence[NoisyTable],
+    groupings: Sequence[Groupings],
+    total: float,
+    dice: Dice,
+) -> list[Codes]:
+    """This many records, all of them among the given ones, drawn by weight."""
+    known = [_known(cells, table, groupings, total) for table in tables]
+    weights = np.full(len(cells[0]), 1 / len(cells[0]))
+    known += [(part, wanted, 0.0) for part, wanted in zip(cells, one_way, strict=True)]
+    for _ in range(_SWEEPS):
+        if max(_agree(weights, *one) for one in known) < _MOVED:
+            break
+    order = np.lexsort(cells[::-1])  # like records stand together, so that each kind gets its share almost exactly
+    running = np.cumsum(weights[order])
+    points = (np.arange(records) + dice.random()) * (running[-1] / max(1, records))
+    chosen = order[np.minimum(np.searchsorted(running, points), len(running) - 1)]
+    chosen = chosen[dice.permutation(records)]
+    return [part[chosen] for part in cells]
+
+
+def _known(
+    cells: Sequence[Codes], table: NoisyTable, groupings: Sequence[Groupings], total: float
+) -> tuple[Codes, Floats, float]:
+    """The cell of a table that each record lies in, the shares of its cells, and the noise in a share."""
+    index: Codes = np.zeros(len(cells[0]), dtype=np.int64)
+    for column, groups in zip(table.columns, table.groups, strict=True):
+        index = index * groups + groupings[column].map(groups)[cells[column]]
+    return index, table.projected(total) / total, table.variance**0.5 / total
+
+
+def _agree(weights: Floats, index: Codes, wanted: Floats, noise: float) -> float:
+    """Multiplies the weights, in place, so that shares become those wanted where there are records; gives the share of
+    records that this moves. Shares near the noise change less.
+    """
+    now = np.bincount(index, weights, minlength=len(wanted))
+    there = now > 0
+    goal = wanted[there] / max(float(wanted[there].sum()), 1e-300)
+    step = np.ones(len(wanted))
+    step[there] = np.clip((goal + noise) / (now[there] + noise), 1 / _MOST_STEP, _MOST_STEP)
+    weights *= step[index]
+    weights /= weights.sum()
+    return float((np.abs(step - 1) * now).sum()) / 2
