@@ -40,6 +40,11 @@ def test_the_working_folder_gives_what_no_option_says(folder: Path, cantle: Cant
     assert float(spent) == 0.75
     assert cantle("check", "t.csv").code == 0
     assert cantle("plan", "--records", "60", "--json").out.count('"epsilon": 0.25') == 1
+    for words in (["show"], ["verify"], ["sample", "-n", "3"], ["evaluate", "t.csv"], ["report"]):
+        done = cantle(*words)
+        assert done.code == 0, (words, done.err)
+    page = (folder / "week" / "NOT-PRIVATE.report.html").read_text()
+    assert "people" in page  # the account of the data set, as the ledger has it
 
 
 def test_options_win_over_the_file_and_the_file_over_the_environment(
@@ -65,6 +70,16 @@ def test_a_wrong_file_is_refused(folder: Path, cantle: Cantle, text: str, says: 
     (folder / "cantle.toml").write_text(text)
     done = cantle("publish", "t.csv")
     assert (done.code, says in done.err) == (2, True)
+
+
+def test_publish_says_which_columns_were_counted_in_ranges(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+    wide = "{name: pay, type: integer, constraints: {minimum: 0, maximum: 9999, required: true}}"
+    (folder / "s.yaml").write_text(f"{SCHEMA}  - {wide}\n")
+    (folder / "t.csv").write_text("sex,pay\n" + "".join(f"{'FM'[i % 2]},{i * 37 % 5000}\n" for i in range(500)))
+    done = cantle("publish", "t.csv", "--schema", "s.yaml", "--epsilon", "1", "--insecure-seed", "1")
+    cells = json.loads((folder / "release" / "NOT-PRIVATE.release.json").read_text())["structure"]["cells"]["pay"]
+    assert f"1 of 2 columns was counted in ranges of values: pay in {len(cells) - 1}\n" in done.out
+    assert "ranges     1 of 2 columns was" in cantle("show").out  # of the folder that publish writes to without -o
 
 
 def test_what_is_nowhere_is_asked_for(folder: Path, cantle: Cantle) -> None:  # noqa: F811

@@ -11,6 +11,7 @@ import typer
 
 from cantle.cli.config import needed
 from cantle.cli.output import Json, print_result
+from cantle.cli.release import ReleaseDirOrDefault, release_folder
 from cantle.errors import OutputError, ParameterError, raise_alone
 
 
@@ -66,7 +67,7 @@ def check_command(
 
 def evaluate_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The file that was published.")],
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder.")],
+    folder: ReleaseDirOrDefault = None,
     nodes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
     ] = None,
@@ -84,9 +85,10 @@ def evaluate_command(
     from cantle.internal.evaluate import evaluate
     from cantle.release import Release
 
+    where = release_folder(folder)
     warn()
-    comparison = evaluate(data, Release.load(folder), nodes)
-    facts = {"internal": WARNING, "release": str(folder), **comparison.to_dict()}
+    comparison = evaluate(data, Release.load(where), nodes)
+    facts = {"internal": WARNING, "release": str(where), **comparison.to_dict()}
     print_result(as_json, facts, lambda: print("\n".join(comparison.lines())))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cantle.cli.config import chosen
 from cantle.cli.output import Json, print_result
 from cantle.errors import ParameterError, raise_alone
 
@@ -15,10 +16,18 @@ if TYPE_CHECKING:
     from cantle.release import Release
 
 ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+ReleaseDirOrDefault = Annotated[
+    Path | None, typer.Argument(metavar="DIR", help="A release folder. Default: `out` in cantle.toml, or release.")
+]
+
+
+def release_folder(given: Path | None) -> Path:
+    """The folder of a release: as given, or where `publish` writes it without -o."""
+    return Path(chosen(None if given is None else str(given), "out", "release"))
 
 
 def show_command(
-    folder: ReleaseDir,
+    folder: ReleaseDirOrDefault = None,
     depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
     as_json: Json = False,
 ) -> None:
@@ -31,7 +40,7 @@ def show_command(
     from cantle.release import Release
     from cantle.release.show import overview, sections
 
-    release = Release.load(folder)
+    release = Release.load(release_folder(folder))
 
     def show() -> None:
         for name, value in overview(release):
@@ -42,28 +51,29 @@ def show_command(
     print_result(as_json, release.manifest.to_dict(), show)
 
 
-def verify_command(folder: ReleaseDir, as_json: Json = False) -> None:
+def verify_command(folder: ReleaseDirOrDefault = None, as_json: Json = False) -> None:
     """Check a release: receipt, hashes, schema, statement and counts.
 
     Example: cantle verify release
     """
     from cantle.release.verify import verify_folder
 
-    found = verify_folder(folder)
+    where = release_folder(folder)
+    found = verify_folder(where)
 
     def show() -> None:
         for problem in found:
             print(f"FAILED: {problem}")
-        print(f"{folder}: {'NOT verified' if found else 'verified'}")
+        print(f"{where}: {'NOT verified' if found else 'verified'}")
 
-    print_result(as_json, {"release": str(folder), "ok": not found, "problems": found}, show)
+    print_result(as_json, {"release": str(where), "ok": not found, "problems": found}, show)
     if found:
         raise typer.Exit(1)
 
 
 def sample_command(
-    folder: ReleaseDir,
     n: Annotated[int, typer.Option("-n", min=0, help="Number of records (graphs: of degrees).")],
+    folder: ReleaseDirOrDefault = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="A new CSV file (sets: FIMI lines). Default: print."),
@@ -86,7 +96,7 @@ def sample_command(
         raise ParameterError(
             f"sample writes CSV (sets: FIMI lines), not Parquet; choose another name than {output.name!r}"
         )
-    release = Release.load(folder)
+    release = Release.load(release_folder(folder))
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
     records = release.sample(n, seed=seed)

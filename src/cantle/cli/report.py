@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cantle.cli.config import defaults
 from cantle.cli.internal import internal_file, warn
 from cantle.cli.output import Json, print_result
+from cantle.cli.release import ReleaseDirOrDefault, release_folder
 from cantle.errors import OutputError, ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def report_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    given: ReleaseDirOrDefault = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: report.html in the release folder.")
     ] = None,
@@ -48,8 +50,9 @@ def report_command(
 
     if nodes is not None and against is None:
         raise ParameterError("--nodes goes with --against; leave it out")
+    folder = release_folder(given)
     release = Release.load(folder)
-    account = _account(ledger, dataset)
+    account = _account(ledger, dataset, release)
     if against is None:
         target = _public_file(folder, output, release)
         write_report(target, render(release, account=account))
@@ -88,8 +91,12 @@ def write_report(target: Path, text: str) -> None:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
 
 
-def _account(ledger: str | None, dataset: str | None) -> Account | None:
-    """The data set in its ledger, as it is now."""
+def _account(ledger: str | None, dataset: str | None, release: Release) -> Account | None:
+    """The data set in its ledger, as it is now: as options say, or cantle.toml if the release was charged there."""
+    charged, usual = release.manifest.ledger, defaults()
+    there = charged is not None and "ledger" in usual and charged.dataset == usual.get("dataset")
+    if there or ledger is not None or dataset is not None:
+        ledger, dataset = ledger or usual.get("ledger"), dataset or usual.get("dataset")
     if (ledger is None) != (dataset is None):
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
     if ledger is None or dataset is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from cantle.release.manifest import Manifest
 from cantle.release.words import percent
 
 Summary = Mapping[str, int]
+NAMED = 8
+"""Columns that an overview names."""
 
 
 def regions_in_statement(manifest: Manifest) -> str:
@@ -18,6 +21,27 @@ def regions_in_statement(manifest: Manifest) -> str:
 def regions_in_overview(manifest: Manifest) -> str:
     """How many regions the records were drawn from."""
     return WORDS[manifest.method][1](manifest.summary)
+
+
+def ranges_of(manifest: Manifest) -> dict[str, int]:
+    """The columns that mosaic counted in ranges of values, with the number of ranges; nothing for other methods."""
+    if manifest.method != "mosaic":
+        return {}
+    cells = manifest.structure["cells"]
+    declared = (str(one["name"]) for one in cast("list[dict[str, object]]", manifest.schema["fields"]))
+    named = [(name, cells[name]) for name in declared if name in cells]
+    return {name: len(edges) - 1 for name, edges in named if len(edges) - 1 < edges[-1] - edges[0]}
+
+
+def ranges_in_overview(manifest: Manifest) -> str:
+    """Which columns were counted in ranges, not value by value; nothing if there is none."""
+    found = ranges_of(manifest)
+    if not found:
+        return ""
+    named = ", ".join(f"{name} in {many}" for name, many in list(found.items())[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    counted = "columns was" if len(found) == 1 else "columns were"
+    return f"{len(found)} of {len(manifest.structure['cells'])} {counted} counted in ranges of values: {named}{more}"
 
 
 def _diffpart(s: Summary) -> str:

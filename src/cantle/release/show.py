@@ -14,7 +14,7 @@ from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, table_schema_of
 from cantle.release.manifest import Manifest, PathCharges
-from cantle.release.regions import regions_in_overview
+from cantle.release.regions import ranges_in_overview, ranges_of, regions_in_overview
 from cantle.release.sets import list_frame
 from cantle.release.words import percent
 from cantle.schema.canonical_json import JSON
@@ -64,6 +64,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("method", f"{m.method}, preset {m.parameters['preset']}"),
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
         ("regions", regions_in_overview(m)),
+        *((("ranges", text),) if (text := ranges_in_overview(m)) else ()),
         *_account(m),
     ]
 
@@ -85,6 +86,7 @@ def facts(release: Release) -> dict[str, JSON]:
         "method": m.method,
         "preset": m.parameters["preset"],
         "summary": m.summary,
+        "ranges": dict(ranges_of(m)),
         "notes": list(m.notes),
         "accuracy": None if m.accuracy is None else accuracy_to(m.accuracy),
         "ledger": ledger,
