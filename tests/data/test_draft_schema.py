@@ -181,3 +181,16 @@ def test_what_cannot_be_names_is_refused_and_not_quoted(tmp_path: Path, first: s
     with pytest.raises(DataError, match=problem) as caught:
         draft(tmp_path / "t.csv", header=True, infer=infer)
     assert "SECRET" not in str(caught.value)
+
+
+def test_a_header_of_western_europe_is_read_as_one(tmp_path: Path) -> None:
+    """Only the header decides: what the records hold does not show."""
+    for records in ("", "Köln;3\n"):
+        (tmp_path / "t.csv").write_bytes(f"Größe;Stück €\n{records}".encode("cp1252"))
+        text = draft(tmp_path / "t.csv", header=True)
+        assert '"Größe"' in text
+        assert '"Stück €"' in text
+        assert 'dialect: {"delimiter": ";", "encoding": "cp1252"}' in text
+        assert "The encoding is a guess" in text
+    (tmp_path / "t.csv").write_bytes("Größe;n\n".encode() + b"K\xf6ln;3\n")
+    assert "encoding" not in draft(tmp_path / "t.csv", header=True).partition("fields:")[2]

@@ -32,7 +32,7 @@ def plan_command(
         Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
     ] = None,
     epsilons: Annotated[
-        list[str] | None, typer.Argument(metavar="[EPSILON]...", help="More values, for comparison.")
+        list[str] | None, typer.Argument(metavar="EPSILON", help="More values, for comparison.")
     ] = None,
     records: Records = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget; give several to compare them.")] = None,

@@ -24,7 +24,7 @@ def init_command(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             show_default=False,
             help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
         ),

@@ -13,7 +13,7 @@ from cantle.errors import MissingExtra, OutputError, ParameterError, install_com
 
 def studio_command(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="A project folder (made if it is new), or a finished release.")
+        Path, typer.Argument(metavar="DIR", help="A project folder (made if it is new), or a finished release.")
     ] = Path("."),
     port: Annotated[int, typer.Option(min=0, max=65535, help="A port of this machine. Default: any that is free.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,

@@ -51,18 +51,24 @@ _INTRO = f"""\
 #   unknown                   what an undeclared category becomes: null (default), drop, or one of the categories
 #   categoriesOrdered: true   the order of the categories means something
 #   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
+#   decimalChar: ",", groupChar: ".", bareNumber: false    numbers are written like 1.234,50 EUR
+#   format: ["%d.%m.%Y", "%d.%m.%y"]                       dates are written like 31.12.2024 or 31.12.24
+#   ignoreCase: true, replace: {{m: Male, f: Female}}        spellings of categories
 #
 # One record is protected. If people may have several, protect persons: unit: {{person: COLUMN, max_records: 3}}
 """
 _NO_HEADER = (
     "# The file has no header: its columns are numbered from the left. Choose names for them, and keep this order.\n"
 )
+_GUESSED = "# The header is not UTF-8. The encoding is a guess: correct it if names look wrong.\n"
 _WARNING = """\
 # NO GUARANTEE: this schema was inferred from the private values themselves (--infer). Whoever reads it, or any
 # release made with it, learns about them. Use it to explore; before publishing, set every bound and category
 # to what could occur, and only then remove the line `guarantee: none`.
 guarantee: none
 """
+WESTERN = "cp1252"
+"""The encoding of a header that is not UTF-8: that of Excel in Western Europe."""
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
 _MANY = 1000  # an inferred column with more distinct texts than this becomes an identifier
 _MOST_DECIMALS = 6
@@ -109,7 +115,8 @@ def text_of(
     parts = [EDITOR_LINE + _INTRO, *([_WARNING] if inferred else []), listed]
     parts.append(f'missingValues: {_json(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if dialect != Dialect():
-        parts.append(f"dialect: {_json(dialect.to_dict())}\n")
+        guessed = _GUESSED if dialect.encoding == WESTERN else ""
+        parts.append(f"{guessed}dialect: {_json(dialect.to_dict())}\n")
     return "\n".join(parts)
 
 
@@ -165,11 +172,15 @@ def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialec
     names = headers[best]
     if len(names) > _MOST_NAMES:
         raise DataError(f"the first line of {path.name!r} has more than {_MOST_NAMES:,} fields; check its line ends.")
+    made = Dialect(delimiter=best, header=has_header)
+    if has_header and any("\ufffd" in name for name in names):
+        made = Dialect(delimiter=best, encoding=WESTERN)
+        names = header(path, made)
     if has_header:
         _check_names(path, names)
     else:
         names = [f"column_{number}" for number in range(1, len(names) + 1)]
-    return [(name, None, {}) for name in names], Dialect(delimiter=best, header=has_header)
+    return [(name, None, {}) for name in names], made
 
 
 def _check_names(path: Path, names: list[str]) -> None:
