@@ -469,7 +469,7 @@ def test_the_number_of_nodes_that_are_not_listed_is_measured_on_its_own() -> Non
     assert sum(errors["3/100"]) < 0.75 * sum(errors["0"])
     said = release.manifest.summary
     assert max(errors["3/100"]) < 2 * said["nodes_error"]
-    assert f"is at most {said['nodes_error']}." in statement(release.manifest)
+    assert f"is at most {said['nodes_error']:,}." in statement(release.manifest)
     assert any("--nodes" in note for note in release.manifest.notes)
     listed = cantle.publish(ring, GRAPH, epsilon="0.2", theta=64, nodes=range(4000))
     assert listed.manifest.summary["nodes_error"] < said["nodes_error"] / 2

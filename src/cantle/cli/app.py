@@ -202,6 +202,8 @@ def publish_command(
 ) -> None:
     """Make a private release of a table, sets of items, or a graph.
 
+    Only the degrees of a graph are released.
+
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 -o release
 
     Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
@@ -210,7 +212,7 @@ def publish_command(
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
 
-    What cantle.toml in the working folder says (schema, epsilon, out, ledger, dataset, …) need not be given.
+    Options may also stand in cantle.toml in the working folder (schema, epsilon, out, ledger, dataset, …).
 
     Parameters that --set takes, besides preset=paper (docs/reference.md has all):
 

@@ -99,11 +99,11 @@ def _unlisted(schema: Schema, summary: dict[str, int]) -> Iterator[str]:
     """Whether a list of the nodes would help: without one their number is known through their edges alone."""
     unknown = isinstance(schema, GraphSchema) and schema.unit == "node" and schema.node_count is None
     if unknown and not summary.get("nodes_listed", 1):
-        error = f" The noise may be {summary['nodes_error']:,}." if "nodes_error" in summary else ""
+        error = f" (up to about {summary['nodes_error']:,})" if "nodes_error" in summary else ""
         yield (
-            f"The number of nodes was measured through their edges, which takes far more noise.{error} "
-            "Nodes that lost all their edges to the bound on degrees are missing besides, perhaps many where hubs have "
-            "most neighbours to themselves. If there is a list of the nodes, give it with --nodes (in Python: nodes=…)."
+            f"The number of nodes was measured through their edges, which needs far more noise{error}. Nodes that lost "
+            "all their edges to the bound on degrees are missing too; there may be many if most neighbours of a hub "
+            "have no other edge. If you have a list of the nodes, give it with --nodes (in Python: nodes=…)."
         )
 
 

@@ -90,7 +90,7 @@ def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[
     if not accuracy.bought:
         return [
             f"The error of these records was not measured: about {max(0, accuracy.noisy_records):,} records are too "
-            "few for that at this epsilon, and its share of the budget went to the method."
+            "few for that at this epsilon, so its share of the budget went to the method."
         ]
     one, more = _ABOUT[kind]
     lines = [_of_questions(error, about, released) for error, about in

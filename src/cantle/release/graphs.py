@@ -73,7 +73,7 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 
 def outcome(manifest: Manifest, regions: str) -> str:
     how = fitted(manifest) or "drawn inside these ranges at random"
-    counts = f"A sequence of {manifest.summary['records']} degrees, from the noisy counts of {regions}"
+    counts = f"A sequence of {manifest.summary['records']:,} degrees, made from the noisy counts of {regions}"
     return f"{counts}: {how}.\nNo edge is released.{_number_of_nodes(manifest)}{_guessed(manifest)}"
 
 
@@ -83,11 +83,9 @@ def _number_of_nodes(manifest: Manifest) -> str:
     if not error:
         return ""
     number = manifest.summary["records"]
-    said = f"The number of nodes, {number}, is noisy: the noise of about 19 of 20 such numbers is at most"
-    lost = (
-        "Nodes without edges are missing besides, and so are nodes that lost all their edges to the bound on degrees."
-    )
-    return f"\n{said} {error}." + ("" if manifest.summary["nodes_listed"] else f" {lost}")
+    said = f"The number of nodes, {number:,}, is noisy: in about 19 of 20 releases the noise is at most {error:,}."
+    lost = "Nodes without edges are missing too, and so are nodes that lost all their edges to the bound on degrees."
+    return f"\n{said}" + ("" if manifest.summary["nodes_listed"] else f" {lost}")
 
 
 def _guessed(manifest: Manifest) -> str:

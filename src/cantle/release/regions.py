@@ -46,14 +46,15 @@ def ranges_in_overview(manifest: Manifest) -> str:
 
 def _diffpart(s: Summary) -> str:
     too_small = " and of the groups of items that were too small to cut further" if s["refilled"] else ""
-    return f"{s['leaves']} sets of items{too_small}"
+    return f"{s['leaves']:,} sets of items{too_small}"
 
 
 def _baskets(s: Summary) -> str:
     if not s["pairs"]:
         return "sets by size and of items"
     head = f", of the patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
-    given = f"{s['pairs_given']} of the {s['pairs']} pairs of {s['paired_items']} items"
+    some = "all" if s["pairs_given"] == s["pairs"] else f"{s['pairs_given']:,} of the"
+    given = f"{some} {s['pairs']:,} pairs of {s['paired_items']:,} items"
     return f"sets by size, of items{head}, and of {given}"
 
 
@@ -70,13 +71,14 @@ def _degrees(s: Summary) -> str:
 
 WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
     "mosaic": (
-        lambda s: f"{s['tables']} tables over {s['cells']} cells of columns",
+        lambda s: f"{s['tables']} tables over {s['cells']:,} cells of columns",
         lambda s: f"{s['tables']} noisy tables over {s['cells']:,} cells of columns",
     ),
-    "rps": (lambda s: f"{s['leaves']} regions", lambda s: f"{s['leaves']:,}, at most {s['depth']} cuts deep"),
+    "rps": (lambda s: f"{s['leaves']:,} regions", lambda s: f"{s['leaves']:,}, at most {s['depth']} cuts deep"),
     "diffgen": (
         lambda s: (
-            f"{s['cells']} cells, of which the {s['listed']} with a noisy count of at least {s['at_least']} are listed"
+            f"{s['cells']:,} cells, of which the {s['listed']:,} with a noisy count of at least {s['at_least']} "
+            "are listed"
         ),
         lambda s: f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count",
     ),
@@ -89,7 +91,7 @@ WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
     ),
     "baskets": (_baskets, _baskets_in_short),
     "degrees": (
-        lambda s: "nodes by degree" if "leaves" not in s else f"{s['leaves']} ranges of degrees",
+        lambda s: "nodes by degree" if "leaves" not in s else f"{s['leaves']:,} ranges of degrees",
         _degrees,
     ),
 }

@@ -189,7 +189,7 @@ def _filled_in(manifest: Manifest) -> str:
     share = percent(manifest.summary["refilled"], manifest.summary["records"])
     cut = manifest.summary.get("items_per_record")
     longer = f" Records were counted with at most {cut} items; longer ones have further items at random." if cut else ""
-    return f"\n**{share} of the records are filled in at random**: of these only groups of items were counted.{longer}"
+    return f"\n**{share} of the records are filled in at random**: only the groups of their items were counted.{longer}"
 
 
 def fitted(manifest: Manifest) -> str:  # noqa: ARG001

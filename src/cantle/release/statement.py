@@ -13,13 +13,13 @@ from cantle.trusted.budget import NANO, words_of
 
 
 def odds(epsilon: float) -> str:
-    """epsilon in words.
+    """How far one unit changes the odds of any outcome, in words.
 
-    >>> odds(1.0)
-    'at most 2.72 times'
+    >>> odds(1.0), odds(0.01)
+    ('by a factor of at most 2.72', 'by at most 1 %')
     """
     factor = math.exp(min(epsilon, 700.0))
-    return f"at most {factor:.3g} times" if factor >= 1.1 else f"at most {100 * (factor - 1):.2g} % more"
+    return f"by a factor of at most {factor:.3g}" if factor >= 1.1 else f"by at most {100 * (factor - 1):.2g} %"
 
 
 def statement(manifest: Manifest) -> str:
@@ -30,7 +30,7 @@ def statement(manifest: Manifest) -> str:
     who = protected(m)
     return f"""# Statement of privacy
 
-{warning}| | |
+{warning}| fact | this release |
 |---|---|
 | guarantee | {m.guarantee} |
 | epsilon | {m.epsilon} (the whole spend of this release) |
@@ -248,8 +248,8 @@ def _accuracy(manifest: Manifest) -> str:
 
 
 _MEANT = """
-After ± stands one standard deviation of the noise in a figure. All of it is about the released records, not about
-others that are drawn later.
+The number after ± is one standard deviation of the noise in a figure. The figures hold for the released records, not
+for records that are drawn later.
 """
 
 
@@ -268,10 +268,16 @@ def _receipt_table(receipt: Receipt) -> str:
         for why, nano in spent.items():
             worst[why] = max(worst.get(why, 0), nano)
     total = max((path.epsilon_nano for path in receipt.paths), default=0)
-    lines = ["| question | at most, on a path |", "|---|---|"]
+    lines = ["| question | epsilon |", "|---|---|"]
     lines += [f"| {why} | {words_of(nano)} |" for why, nano in worst.items()]
-    lines += [f"| **all questions of a path** | **{words_of(total)}** |"]
-    return "\n".join(lines)
+    lines += [f"| **all questions together** | **{words_of(total)}** |"]
+    return "\n".join(lines) + (_SEVERAL_PATHS if sum(worst.values()) > total else "")
+
+
+_SEVERAL_PATHS = """
+
+Different regions were asked different questions. Each row has the largest epsilon that any region was charged, so the
+rows add up to more than the last one. No path from the whole domain to a leaf was charged more than the last row."""
 
 
 def datapackage(manifest: Manifest, data_name: str) -> dict[str, JSON]:

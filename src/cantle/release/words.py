@@ -23,8 +23,8 @@ def declared_names(m: Manifest, what: str) -> str:
 
 def drawn_records(manifest: Manifest, noun: str, regions: str) -> str:
     """What was released, in a sentence, where records were drawn at random."""
-    drawn = f"{manifest.summary['records']} synthetic {noun}s, drawn from the noisy counts of {regions};"
-    return f"{drawn}\na drawn {noun} may happen to equal a real one, which says nothing about anyone."
+    drawn = f"{manifest.summary['records']:,} synthetic {noun}s, drawn from the noisy counts of {regions}."
+    return f"{drawn}\nA drawn {noun} may happen to equal a real one, which says nothing about anyone."
 
 
 def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:

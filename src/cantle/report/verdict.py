@@ -55,8 +55,8 @@ def _promise(release: Release) -> Tile:
     return Tile(
         "epsilon",
         release.manifest.epsilon,
-        f"Whoever thought it a toss of a coin whether {protected(release.manifest)} is in the data can be at most "
-        f"{sure} sure after reading all of this. These odds change {odds(release.epsilon)}.",
+        f"Somebody who thinks that the chance of {protected(release.manifest)} being in the data is 50 % can be at "
+        f"most {sure} sure after reading all of this. The odds change {odds(release.epsilon)}.",
     )
 
 
