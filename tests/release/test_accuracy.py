@@ -14,7 +14,7 @@ import pytest
 import cantle
 from cantle.errors import ParameterError, VerifyError
 from cantle.postprocess.accuracy import Accuracy, QuestionError, worth_measuring
-from cantle.release.accuracy import accuracy_from, accuracy_lines, accuracy_to
+from cantle.release.accuracy import accuracy_from, accuracy_in_short, accuracy_lines, accuracy_to
 from cantle.release.show import facts, sections
 from cantle.release.verify import problems, verify_folder
 from cantle.trusted.budget import NANO
@@ -124,8 +124,28 @@ def test_what_is_said_in_words() -> None:
         "95 % of random counting questions about two or three columns are off by fewer than 530 records of 45,000 "
         "(measured privately, ± 110)."
     ]
+    assert accuracy_in_short(accuracy, "table") == "95 % of counts are off by at most 648 (two or three columns)"
     assert accuracy_lines(None, "table", 45_000) == []
+    drowned = Accuracy(
+        bought=True,
+        share=Fraction(1, 25),
+        noisy_records=45_000,
+        more_columns=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
+    )
+    assert "off by fewer than about 120 records of 45,000: too little" in accuracy_lines(drowned, "table", 45_000)[0]
     assert accuracy_from(accuracy_to(accuracy)) == accuracy
+
+
+def test_a_wide_table_is_shown_in_part_unless_all_of_it_is_asked_for() -> None:
+    fields = [{"name": f"q{k}", "type": "string", "categories": ["n", "y"]} for k in range(30)]
+    release = cantle.publish(pl.DataFrame({f"q{k}": ["y"] for k in range(30)}), {"fields": fields}, epsilon=1)
+    part, whole = (dict(sections(release, everything=all_of_it)) for all_of_it in (False, True))
+    assert [line for line in part["Columns"] if "left out" in line] == [
+        "… 18 columns are left out here; see them with --all"
+    ]
+    assert part["Columns"][-4] == "q29"
+    assert sum(line.startswith("q") for line in whole["Columns"]) == 30
+    assert len(whole["Noisy tables"]) > len(part["Noisy tables"]) == 21
 
 
 def test_it_is_in_statement_overview_and_registry(tmp_path: Path) -> None:

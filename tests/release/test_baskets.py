@@ -4,6 +4,7 @@ and more records can be drawn."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -46,6 +47,16 @@ def test_any_form_in_and_out(form: str, tmp_path: Path) -> None:
     loaded.verify()
     assert len(loaded.sample(50, seed=1)) >= 50
     assert [*overview(loaded), *tree_lines(loaded)]
+
+
+def test_shown_pairs_are_counted_in_the_released_sets() -> None:
+    release = released()
+    sets = [set(one) for one in release.records["items"].to_list()]
+    shown = [re.match(r"(\d+), (\d+): ([\d,]+) sets", line) for line in tree_lines(release)]
+    counts = [int(one[3].replace(",", "")) for one in shown if one]
+    assert counts == sorted(counts, reverse=True)
+    assert counts == [sum({int(one[1]), int(one[2])} <= mine for mine in sets) for one in shown if one]
+    assert len(counts) == len(shown) > 3
 
 
 def test_groups_hold_every_answer_with_its_noise() -> None:

@@ -450,7 +450,7 @@ def test_texts_say_what_is_drawn_from_ranges_of_degrees(preset: str, words: str,
 def test_what_is_shown_of_degrees() -> None:
     release = cantle.publish([3, 1, 1, 1], DEGREES, epsilon=1000)
     lines = [re.split(r"\s{2,}|█+\s*", line) for line in tree_lines(release)]
-    assert [(line[0], line[-1]) for line in lines] == [("0", "0 nodes"), ("1", "3 nodes"), ("2 to 3", "1 nodes")]
+    assert [(line[0], line[-1]) for line in lines] == [("0", "0 nodes"), ("1", "3 nodes"), ("2 to 3", "1 node")]
     assert dict(overview(release))["regions"] == "no bound on degrees"
     facts = dict(overview(cantle.publish(edges(), GRAPH, epsilon=1, theta=4)))
     assert facts["epsilon"] == "1 for one node with all its edges"

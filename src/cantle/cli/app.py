@@ -284,6 +284,7 @@ def publish_command(
         print(f"wrote {folder}/")
         for name, value in overview(release):
             print(f"  {name:10} {value}")
+        print(f"next: cantle show {folder} or cantle report {folder}, and cantle verify {folder}")
 
     print_result(as_json, {"release": str(folder), **facts(release)}, show)
 

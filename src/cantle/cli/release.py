@@ -29,6 +29,9 @@ def release_folder(given: Path | None) -> Path:
 def show_command(
     folder: ReleaseDirOrDefault = None,
     depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All columns and noisy tables; by default the first ones of many.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the main facts of a release.
@@ -45,7 +48,7 @@ def show_command(
     def show() -> None:
         for name, value in overview(release):
             print(f"{name:10} {value}")
-        for title, lines in sections(release, depth):
+        for title, lines in sections(release, depth, everything):
             print("", title, *lines, sep="\n")
 
     print_result(as_json, release.manifest.to_dict(), show)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor, log10
+from math import floor, log, log10
 
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import Accuracy, PairDistance, QuestionError, Rate
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
+
+DOUBT = log(5)
+"""Scales of the noise in a measured error that are added to it: it is larger than that in one case of ten."""
 
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
@@ -105,9 +108,29 @@ def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[
     return lines or ["The error of these records could not be measured: no question about them has a fair share."]
 
 
+def bound_of(error: QuestionError) -> int:
+    """A measured error with the doubt about it added, as in all intervals: it is larger in one case of ten."""
+    return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
+
+
+def accuracy_in_short(accuracy: Accuracy | None, kind: str) -> str:
+    """The error of counts as in their error bars, on one line; empty if it was not measured."""
+    if accuracy is None or not accuracy.bought:
+        return ""
+    kinds = zip((accuracy.one_column, accuracy.more_columns), _ABOUT[kind], strict=True)
+    known = [f"{bound_of(error):,} ({about})" for error, about in kinds if error is not None]
+    return f"95 % of counts are off by at most {' and '.join(known)}" if known else ""
+
+
 def _of_questions(error: QuestionError, about: str, released: int) -> str:
     step = 10 ** max(0, floor(log10(max(1.0, error.sd))) - 1)
     records = max(1, step * round((error.records + 1) / step))
+    if error.records < error.sd:  # the noise in the measurement is larger than what it measured
+        most = max(step, step * round(bound_of(error) / step))
+        return (
+            f"95 % of random counting questions about {about} are off by fewer than about {most:,} records of "
+            f"{released:,}: too little for an exact figure, because the measurement itself has noise."
+        )
     return (
         f"95 % of random counting questions about {about} are off by fewer than {records:,} records of {released:,} "
         f"(measured privately, ± {max(1, step * round(error.sd / step)):,})."

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, nan
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from cantle._arrays import Bools, Codes, Floats, Ints
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
+from cantle.release.accuracy import DOUBT
 from cantle.release.data_file import as_polars
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import table_schema_of, universe_of
@@ -41,8 +42,6 @@ MOST_VALUES = 64
 
 RANGES = 16
 MOST_ROWS = 100_000
-DOUBT = log(5)
-"""Scales of the noise in a measured error that are added to it: it is larger than that in one case of ten."""
 
 
 @dataclass(frozen=True, eq=False)

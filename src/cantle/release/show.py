@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.accuracy import accuracy_lines, accuracy_to
+from cantle.release.accuracy import accuracy_in_short, accuracy_lines, accuracy_to
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, table_schema_of
@@ -38,10 +38,16 @@ _QUESTIONS = {
 _WIDTH = 24  # letters of the longest bar
 _SPANS = 6  # bars per column of numbers
 _MOST = 8  # categories shown by themselves, and items
+_LIKELY = 100  # measured pairs of items among which the most frequent are looked for
+_MOST_COLUMNS = 12  # columns shown unless all are asked for
+_MOST_LINES = 20  # noisy tables, likewise
 
 
-def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]]:
-    """All that `cantle show` prints below the main facts: titles with their lines, the tree last."""
+def sections(release: Release, depth: int = 3, everything: bool = True) -> Iterator[tuple[str, list[str]]]:
+    """All that `cantle show` prints below the main facts: titles with their lines, the tree last.
+
+    Without `everything`, of many columns and noisy tables the first ones.
+    """
     title, lines = COLUMNS.get(release.manifest.kind, ("", None))
     if release.manifest.notes:
         yield "Notes", list(release.manifest.notes)
@@ -50,9 +56,12 @@ def sections(release: Release, depth: int = 3) -> Iterator[tuple[str, list[str]]
         yield "Accuracy", measured
     yield "Budget", list(budget_lines(release.manifest))
     if lines is not None:
-        yield title, list(lines(release))
+        yield title, list(lines(release, everything))
     title, _ = LINES[release.manifest.method]
-    yield title, list(tree_lines(release, depth))
+    drawn = list(tree_lines(release, depth))
+    left = len(drawn) - _MOST_LINES
+    few = everything or release.manifest.method != "mosaic" or left <= 1
+    yield title, drawn if few else [*drawn[:_MOST_LINES], f"… and {left:,} more; see them with --all"]
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -65,6 +74,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
         ("regions", regions_in_overview(m)),
         *((("ranges", text),) if (text := ranges_in_overview(m)) else ()),
+        *([("accuracy", words)] if (words := accuracy_in_short(m.accuracy, m.kind)) else []),
         *_account(m),
     ]
 
@@ -147,12 +157,17 @@ def _question(why: str) -> str:
 # ------------------------------------------------------------------------------------------------- the columns
 
 
-def column_lines(release: Release) -> Iterator[str]:
-    """The released records one column at a time, as small bars."""
+def column_lines(release: Release, everything: bool = True) -> Iterator[str]:
+    """The released records one column at a time, as small bars; of many columns the last is shown if it is a target."""
     if release.manifest.parameters.get("values") == "set":
         return  # values that are sets of values have no place on a scale
     frame, domain = as_polars(release.records, release.manifest), table_schema_of(release.manifest).domain()
-    for attribute in [*domain.attributes, *([domain.target] if domain.target else [])]:
+    columns = [*domain.attributes, *([domain.target] if domain.target else [])]
+    left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
+    shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
+    for attribute in shown:
+        if left > 1 and attribute is columns[-1]:
+            yield f"… {left:,} columns are left out here; see them with --all"
         codes = attribute.encode(frame[attribute.name])
         yield attribute.name
         yield from (f"  {line}" for line in _bars(*_shares(attribute, codes)))
@@ -184,7 +199,7 @@ def _with_null(attribute: Attribute, codes: Codes, labels: list[str], counts: li
     return [*labels, "missing"], [*counts, int((codes == attribute.size - 1).sum())]
 
 
-def item_lines(release: Release) -> Iterator[str]:
+def item_lines(release: Release, _: bool = True) -> Iterator[str]:
     """The most frequent items of the released sets, as small bars."""
     sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
     held = sets.explode(empty_as_null=False).drop_nulls().value_counts(sort=True).head(_MOST)
@@ -274,15 +289,26 @@ def _set_lines(release: Release, most: int = 20) -> Iterator[str]:
 
 
 def _basket_lines(release: Release, most: int = 20) -> Iterator[str]:
-    """Estimated numbers of records that hold the most popular items and pairs."""
+    """The measured pairs that most of the released sets hold."""
     import polars as pl
 
-    held = release.groups.filter(pl.col("question").str.contains("^(items|pairs)"))
-    sums = held.group_by("items", maintain_order=True).agg(pl.col("estimate").sum())
-    for row in sums.sort("estimate", descending=True, maintain_order=True).head(most).iter_rows(named=True):
-        yield f"{', '.join(map(str, row['items']))}: {round(row['estimate']):,}"
-    if len(sums) > most:
-        yield f"… and {len(sums) - most} more in groups.parquet"
+    measured = release.groups.filter(pl.col("items").list.len() == 2)
+    pairs = measured.group_by("items", maintain_order=True).agg(pl.col("estimate").sum()).sort("estimate")
+    likely = pairs["items"].tail(_LIKELY).to_list()
+    sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
+    named = sorted({str(item) for pair in likely for item in pair})
+    flat = pl.DataFrame({"set": pl.int_range(len(sets), eager=True), "item": sets}).explode("item").drop_nulls()
+    parts = flat.with_columns(pl.col("item").cast(pl.String)).filter(pl.col("item").is_in(named))
+    holders = {str(item[0]): part["set"].to_numpy() for item, part in parts.partition_by("item", as_dict=True).items()}
+    nobody = np.zeros(0, dtype=np.int64)
+    counted = []
+    for pair in likely:
+        one, two = (holders.get(str(item), nobody) for item in pair)
+        counted.append((len(np.intersect1d(one, two, assume_unique=True)), pair))
+    for count, pair in sorted(counted, key=lambda one: (-one[0], str(one[1])))[:most]:
+        yield f"{', '.join(map(str, pair))}: {count:,} sets, {percent(count, len(sets))}"
+    if not counted:
+        yield "no pair of items was measured"
 
 
 def _degree_lines(release: Release) -> Iterator[str]:
@@ -292,7 +318,7 @@ def _degree_lines(release: Release) -> Iterator[str]:
     labels = [str(lo) if hi - lo == 1 else f"{lo} to {hi - 1}" for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
     counts = np.diff(np.searchsorted(np.sort(degrees), edges)).tolist()
     for count, line in zip(counts, _bars(labels, counts), strict=True):
-        yield f"{line}  {count:,} nodes"
+        yield f"{line:{len(labels[-1]) + _WIDTH + 7}}  {count:,} node{'s' * (count != 1)}"
 
 
 def _node_counts(release: Release) -> Ints:
@@ -307,7 +333,7 @@ def _node_counts(release: Release) -> Ints:
     return count
 
 
-COLUMNS: dict[str, tuple[str, Callable[[Release], Iterator[str]]]] = {
+COLUMNS: dict[str, tuple[str, Callable[[Release, bool], Iterator[str]]]] = {
     "table": ("Columns", column_lines),
     "sets": ("Most frequent items", item_lines),
 }
@@ -318,7 +344,7 @@ LINES: dict[str, tuple[str, Callable[[Release, int], Iterator[str]]]] = {
     "rps": ("Regions", _tree_lines),
     "diffgen": ("Regions", lambda release, _: cut_lines(release)),
     "diffpart": ("Sets", lambda release, _: _set_lines(release)),
-    "baskets": ("Sets", lambda release, _: _basket_lines(release)),
+    "baskets": ("Most frequent pairs of items", lambda release, _: _basket_lines(release)),
     "degrees": ("Nodes by degree", lambda release, _: _degree_lines(release)),
 }
 """What each method released, as a title and how it is drawn."""

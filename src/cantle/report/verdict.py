@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cantle.postprocess.accuracy import Accuracy, QuestionError
 from cantle.release import Release
-from cantle.release.asking import DOUBT
+from cantle.release.accuracy import bound_of
 from cantle.release.statement import odds, protected
 from cantle.release.words import percent
 from cantle.trusted.budget import words_of
@@ -100,11 +100,6 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
     measured = f"measured privately: {max(0, error.records):,}, give or take {2 * error.sd:,.0f}; the doubt is added"
     bound = bound_of(error)
     return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", f"{words} ({measured}).")
-
-
-def bound_of(error: QuestionError) -> int:
-    """A measured error with the doubt about it added, as in all intervals: it is larger in one case of ten."""
-    return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
 
 
 def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
