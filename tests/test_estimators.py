@@ -32,6 +32,11 @@ def test_fit_publishes_with_the_given_parameters(kind: type) -> None:
     assert len(estimator.sample(7)) == 7
 
 
+def test_the_default_method_is_an_estimator_too() -> None:
+    estimator = cantle.Mosaic(SCHEMA, epsilon=2, accuracy_share=0).fit(people(200))
+    assert (estimator.release_.manifest.method, estimator.release_.accuracy) == ("mosaic", None)
+
+
 def test_wrong_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="no parameter 'dept'"):
         cantle.RPS(SCHEMA).set_params(dept=3)
@@ -43,7 +48,7 @@ def test_wrong_parameters_are_refused() -> None:
         cantle.RPS(SCHEMA, depth=-1).fit(people(5))
 
 
-@pytest.mark.parametrize("kind", [cantle.RPS, cantle.DiffGen])
+@pytest.mark.parametrize("kind", [cantle.Mosaic, cantle.RPS, cantle.DiffGen])
 def test_scikit_learn_can_clone(kind: type) -> None:
     from sklearn.base import clone
 

@@ -5,8 +5,9 @@ plan         what a release would be like, before anything is spent
 Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `table`
 Estimate     an answer with its interval
 Schema       what is public about the data: `Schema.load("schema.yaml")`
+draft        a schema with blanks, from the columns of a file or a data frame
 Ledger       what each data set has spent, across releases
-RPS, DiffGen the methods for tables as scikit-learn estimators
+Mosaic, RPS, DiffGen: the methods for tables as scikit-learn estimators
 errors       the exceptions that are raised on purpose
 
 Each of them is imported when it is first used.
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cantle._publish import publish as publish
+    from cantle.data.draft_schema import draft as draft
     from cantle.estimators import RPS as RPS
     from cantle.estimators import DiffGen as DiffGen
+    from cantle.estimators import Mosaic as Mosaic
     from cantle.planning import plan as plan
     from cantle.planning.outline import Plan as Plan
     from cantle.release import Release as Release
@@ -28,16 +31,18 @@ if TYPE_CHECKING:
     from cantle.trusted.ledger import Ledger as Ledger
 
 __version__: str
-__all__ = ["DiffGen", "Estimate", "Ledger", "Plan", "RPS", "Release", "Schema", "plan", "publish"]
+__all__ = ["DiffGen", "Estimate", "Ledger", "Mosaic", "Plan", "RPS", "Release", "Schema", "draft", "plan", "publish"]
 
 _HOMES = {
     "DiffGen": "cantle.estimators",
     "Estimate": "cantle.release.estimates",
     "Ledger": "cantle.trusted.ledger",
+    "Mosaic": "cantle.estimators",
     "Plan": "cantle.planning.outline",
     "RPS": "cantle.estimators",
     "Release": "cantle.release",
     "Schema": "cantle.schema",
+    "draft": "cantle.data.draft_schema",
     "plan": "cantle.planning",
     "publish": "cantle._publish",
 }

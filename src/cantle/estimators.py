@@ -130,6 +130,40 @@ class Publisher:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class Mosaic(Publisher):
+    """Publishes a table by noisy tables of the columns that belong together: the default method of `cantle.publish`.
+
+    Parameters
+    ----------
+    schema : Schema, dict or path
+        What is public about the table.
+    epsilon : number, text or Fraction
+        The whole privacy budget of one call of `fit`.
+    accuracy_share
+        The share of epsilon with which the release measures its own error; None means 1/25.
+    preset, engine, ledger, dataset, insecure_seed
+        As in `cantle.publish`.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was published.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = {"fields": [{"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}]}
+    >>> estimator = Mosaic(schema, epsilon=2, insecure_seed=1).fit(pl.DataFrame({"age": [31, 42, 42, 58] * 50}))
+    >>> estimator.release_.epsilon, estimator.sample(3, seed=1).shape
+    (2.0, (3, 1))
+    """
+
+    method: ClassVar[MethodName] = "mosaic"
+
+    accuracy_share: float | str | Fraction | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class RPS(Publisher):
     """Publishes a table by recursive partitioning (Qardaji and Li 2012).
 

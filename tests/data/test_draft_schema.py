@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import date, datetime
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
+import yaml
 
+import cantle
 from cantle.data.draft_schema import draft
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, ParameterError, SchemaError
@@ -194,3 +197,15 @@ def test_a_header_of_western_europe_is_read_as_one(tmp_path: Path) -> None:
         assert "The encoding is a guess" in text
     (tmp_path / "t.csv").write_bytes("Größe;n\n".encode() + b"K\xf6ln;3\n")
     assert "encoding" not in draft(tmp_path / "t.csv", header=True).partition("fields:")[2]
+
+
+def test_a_frame_is_drafted_by_names_and_types_alone() -> None:
+    frame = pd.DataFrame({"n": [1], "x": [0.5], "s": ["secret"], "b": [True], "d": pd.to_datetime(["2025-01-01"])})
+    frame["c"] = pd.Categorical(["hidden"])
+    text = cantle.draft(frame)
+    assert [one["type"] for one in yaml.safe_load(text)["fields"]] == [
+        "integer", "number", "string", "boolean", "datetime", "string"
+    ]  # fmt: skip
+    assert not any(word in text.split("fields:")[1] for word in ("secret", "hidden", "0.5", "2025-01-01"))
+    with pytest.raises(ParameterError, match="for files"):
+        cantle.draft(frame, infer=True)

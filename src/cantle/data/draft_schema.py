@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cantle.data.file_forms import ARROW, JSON_LINES, PARQUET, ending
+from cantle.data.frames import as_frame
 from cantle.data.tables import column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
 from cantle.schema.canonical_json import JSON
@@ -82,20 +83,50 @@ def needs_header(path: str | os.PathLike[str]) -> bool:
 
 
 def draft(
-    path: str | os.PathLike[str],
+    data: object,
     *,
     header: bool | None = None,
     infer: bool = False,
     book: Sequence[BookColumn] = (),
 ) -> str:
-    """Text of a commented YAML schema for a CSV or Parquet file; `header`: whether a CSV file starts with names.
+    """Text of a commented YAML schema with blanks (???) for what only you know: bounds, categories, precision.
 
-    What a code book says of a column is used; columns that it does not have stay blank.
+    Of a data frame or Parquet file only the names and types of the columns are read, of a CSV file the header. pandas
+    makes whole numbers with a missing value floats, so check the types.
+
+    Parameters
+    ----------
+    data : path or data frame
+        The table.
+    header : bool, optional
+        Whether a CSV file starts with column names; it must be said, because a record must not become public.
+    infer : bool
+        Files only: guess bounds and categories from the values. Releases made with such a schema are NOT private.
+    book : sequence of columns
+        What a code book says (`cantle init --codebook`); columns that it does not have stay blank.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> text = draft(pl.DataFrame({"age": [31], "weight": [70.5], "town": ["Ash"]}))
+    >>> print(text[text.index("fields:"):])
+    fields:
+      - {name: "age", type: integer, constraints: {minimum: "???", maximum: "???"}}
+      - {name: "weight", type: number, step: "???", constraints: {minimum: "???", maximum: "???"}}
+      - {name: "town", type: string, categories: "???"}
+    <BLANKLINE>
+    missingValues: [""]  # texts that stand for a missing value, such as "NA" or "?"
+    <BLANKLINE>
     """
-    columns, dialect = _declared(Path(path), header)
+    if not isinstance(data, str | os.PathLike):
+        if infer or header is not None:
+            raise ParameterError("`infer` and `header` are for files; of a data frame, names and types are read")
+        columns, dialect = _frame_columns(data), Dialect()
+    else:
+        columns, dialect = _declared(Path(data), header)
     marks = [""]
     if infer:
-        columns, marks = _inferred(path, [name for name, _, _ in columns], dialect)
+        columns, marks = _inferred(str(data), [name for name, _, _ in columns], dialect)
     known = {one.name: one.entry() for one in book}
     fields = [known.get(name) or _entry(name, kind, facts) for name, kind, facts in columns]
     return text_of(fields, marks, dialect, inferred=infer)
@@ -181,6 +212,17 @@ def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialec
     else:
         names = [f"column_{number}" for number in range(1, len(names) + 1)]
     return [(name, None, {}) for name in names], made
+
+
+def _frame_columns(data: object) -> list[Column]:
+    """Names and types of a frame's columns; texts may be stored as objects."""
+    words = {"Boolean": "boolean", "Date": "date", "Datetime": "datetime"}
+    words |= dict.fromkeys(("String", "Categorical", "Enum", "Object"), "string")
+    made: list[Column] = []
+    for name, dtype in as_frame(data).collect_schema().items():
+        kind = "integer" if dtype.is_integer() else "number" if dtype.is_numeric() else words.get(type(dtype).__name__)
+        made.append((name, kind, {}))
+    return made
 
 
 def _check_names(path: Path, names: list[str]) -> None:

@@ -51,7 +51,11 @@ _SCHEMA_KEYS |= {"profile", "$schema"}
 _MOST_RULES = 200
 
 
-@dataclass(frozen=True, kw_only=True)
+_SHOWN = 12
+"""Columns that the text of a schema names."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TableSchema(RecordSchema):
     """What is public about a table: its columns, their values, how the file is written.
 
@@ -63,6 +67,10 @@ class TableSchema(RecordSchema):
     fields: tuple[Field, ...]
     rules: tuple[str, ...] = ()
     kind: ClassVar[str] = "table"
+
+    def __repr__(self) -> str:
+        named = ", ".join(one.name for one in self.fields[:_SHOWN]) + (", …" if len(self.fields) > _SHOWN else "")
+        return f"TableSchema({len(self.fields)} columns: {named})"
 
     @classmethod
     def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> TableSchema:
