@@ -18,6 +18,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Without bytecode every command that a test starts compiles the library anew, and every run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# No power fails here, so no test waits until the disk has written what it saved.
+os.fsync = lambda _: None
 
 settings.register_profile(
     "cantle",

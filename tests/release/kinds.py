@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,15 @@ FRAMES = ("polars list", "polars long", "pandas list", "pandas long", "pyarrow l
 
 def baskets(schema: dict[str, Any], n: int = 400, seed: int = 7) -> list[list[Any]]:
     """Sets of items of one of the two universes above; some items are popular."""
+    items = list(range(1, 31)) if isinstance(schema["items"], dict) else schema["items"]
+    return [[items[i] for i in one] for one in _places(n, seed)]
+
+
+@cache
+def _places(n: int, seed: int) -> list[list[int]]:
     dice = np.random.default_rng(seed)
     chance = 1 / np.arange(1, 31)
-    chosen = [dice.choice(30, dice.integers(1, 7), replace=False, p=chance / chance.sum()) for _ in range(n)]
-    items = list(range(1, 31)) if isinstance(schema["items"], dict) else schema["items"]
-    return [[items[i] for i in one] for one in chosen]
+    return [dice.choice(30, dice.integers(1, 7), replace=False, p=chance / chance.sum()).tolist() for _ in range(n)]
 
 
 def as_source(sets: list[list[Any]], form: str, folder: Path) -> Any:
@@ -50,6 +55,11 @@ def as_source(sets: list[list[Any]], form: str, folder: Path) -> Any:
 
 def edges(n: int = 300, seed: int = 7) -> list[tuple[int, int]]:
     """A connected graph on 0 .. n - 1 in which early nodes have many neighbours."""
+    return list(_pairs(n, seed))
+
+
+@cache
+def _pairs(n: int, seed: int) -> list[tuple[int, int]]:
     dice = np.random.default_rng(seed)
     return [(node, int(dice.integers(0, node) * dice.random())) for node in range(1, n) for _ in range(min(node, 3))]
 

@@ -1,13 +1,10 @@
 """Reports in a real browser: nothing is loaded, the console stays silent, the box answers, and everybody can read it.
 
-Needs playwright and Chromium (`apt-get install chromium`); with axe-core (`npm install --prefix build/axe axe-core`) it
-also looks for what axe finds. Elsewhere these tests are skipped and say why.
+Needs what tests/browser.py says; with axe-core it also looks for what axe finds.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,23 +16,18 @@ from cantle.internal import WARNING
 from cantle.internal.evaluate import evaluate
 from cantle.internal.report_sections import internal_sections
 from cantle.report.page import render
+from tests.browser import AXE, Tab, launched, needs_axe, needs_chromium
+from tests.effort import one_in
 from tests.release.people import people
 from tests.report.test_report import RELEASES, hostile, made
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as play:
-        made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with launched() as made:
         yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")
@@ -56,24 +48,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 NAMES = [*RELEASES, "hostile", "internal"]
 
 
-class Opened:
-    """A page, with all that it printed and asked for."""
+class Opened(Tab):
+    """A report, whose box has answered."""
 
     def __init__(self, browser: Any, path: Path, **context: Any) -> None:
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self._context = browser.new_context(**context)
-        self.page = self._context.new_page()
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(f"dialog {dialog.message}"))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        super().__init__(browser, **context)
         self.page.goto(path.as_uri())
         if self.page.locator("#ask").count():
             self.page.locator("#answer strong").wait_for()
-
-    def close(self) -> None:
-        self._context.close()
 
 
 _BASICS = """() => {
@@ -168,8 +150,8 @@ def test_the_check_of_contrast_finds_pale_text(browser: Any, tmp_path: Path) -> 
     one.close()
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="no axe-core: npm install --prefix build/axe axe-core")
-@pytest.mark.parametrize("name", ["mosaic", "rps", "baskets", "degrees", "internal"])
+@needs_axe
+@pytest.mark.parametrize("name", one_in(2, ["mosaic", "rps", "baskets", "degrees", "internal"]))
 def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str) -> None:
     one = Opened(browser, pages[name], bypass_csp=True)
     one.page.evaluate(AXE.read_text(encoding="utf-8"))

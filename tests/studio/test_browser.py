@@ -1,14 +1,11 @@
 """The studio in a real browser: from a file to an archive that verifies, by keyboard, on narrow screens, for everybody.
 
-Needs playwright and Chromium (`apt-get install chromium`), and for one test axe-core
-(`npm install --prefix build/axe axe-core`). Elsewhere these tests are skipped and say why.
+Needs what tests/browser.py says.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,23 +15,17 @@ import pytest
 
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
+from tests.browser import AXE, Tab, launched, needs_axe, needs_chromium
 from tests.studio.running import Running
 from tests.studio.site import people
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as play:
-        made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with launched() as made:
         yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +41,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def tab(browser: Any, running: Running) -> Iterator[Any]:
     """A tab of the browser that holds the cookie; it fails if the console says a word, or anything else is loaded."""
-    context = browser.new_context(accept_downloads=True, bypass_csp=False)
-    page, said, asked = context.new_page(), [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(running.address)
-    page.wait_for_url("**/data")
-    yield page
-    assert [words for words in said if "422" not in words] == []
-    assert [url for url in asked if not url.startswith((running.home, "data:"))] == []
-    assert [url for url in asked if "Secretville" in url or "people" in url] == []
-    context.close()
+    one = Tab(browser, accept_downloads=True, bypass_csp=False)
+    one.page.goto(running.address)
+    one.page.wait_for_url("**/data")
+    yield one.page
+    assert [words for words in one.said if "422" not in words] == []
+    assert [url for url in one.asked if not url.startswith((running.home, "data:"))] == []
+    assert [url for url in one.asked if "Secretville" in url or "people" in url] == []
+    one.close()
 
 
 def fill(tab: Any, name: str, **boxes: str) -> None:
@@ -162,10 +148,9 @@ PAGES = (
 )
 
 
+@needs_axe
 def test_every_page_is_fit_for_everybody(tab: Any, running: Running) -> None:
     """320 pixels wide without sideways scrolling, light and dark; and what axe finds (the report has its own test)."""
-    if not AXE.exists():
-        pytest.skip("no axe-core: npm install --prefix build/axe axe-core")
     tab.goto(running.home + "columns")
     tab.get_by_role("button", name="Read the private file").click()
     tab.get_by_text("Secretville").wait_for(timeout=60_000)

@@ -1,11 +1,9 @@
 """What goes wrong in a real browser: hostile names, files that are too large, forms of other sites, a release that is
-cancelled. Needs playwright and Chromium (`apt-get install chromium`), and is skipped and says why elsewhere.
+cancelled. Needs what tests/browser.py says.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,10 @@ from typing import Any
 import pytest
 
 from cantle.trusted.ledger import Ledger
+from tests.browser import launched, needs_chromium
 from tests.studio.running import Running
 from tests.studio.site import SLOW
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = "<img src=x onerror=alert(1)>"
 MOST = 1000
 PROGRAM = f"""
@@ -30,8 +28,7 @@ main()
 """The studio with a small limit for uploads, in which a release stays for a minute where its data is opened."""
 PAGES = ("data", "columns", "columns/0", "columns/1", "columns/text", "protect", "budget", "publish", "ledger")
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +44,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def tab(running: Running) -> Iterator[Any]:
     """A tab that holds the cookie; it fails if a script of a name ran, or anything was asked of another host."""
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with launched() as browser:
         page, said, asked = browser.new_context().new_page(), [], []
         page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
         page.on("pageerror", lambda error: said.append(str(error)))
@@ -57,7 +52,6 @@ def tab(running: Running) -> Iterator[Any]:
         page.goto(running.address)
         page.wait_for_url("**/data")
         yield page
-        browser.close()
     assert said == []
     assert [url for url in asked if not url.startswith(running.home)] == []
 

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cantle.studio.guard import REFUSALS
 from cantle.studio.private_folder import PrivateFolder
-from tests.studio.site import HOME, Site, people
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    people(tmp_path / "project")
-    made = Site(tmp_path / "project")
-    yield made
-    made.studio.close()
+from tests.studio.site import HOME, Site
 
 
 def test_the_token_works_once_and_becomes_a_strict_cookie(site: Site) -> None:

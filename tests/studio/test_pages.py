@@ -6,7 +6,6 @@ import io
 import signal
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,17 +17,9 @@ from cantle.studio.column_form import entry_of, form_of
 from cantle.studio.outline_text import hierarchy_of, outline_of
 from cantle.trusted.ledger import Ledger
 from tests.entropy import launcher
-from tests.studio.site import SLOW, Site, people
+from tests.studio.site import SLOW, Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    people(tmp_path / "project")
-    made = Site(tmp_path / "project")
-    yield made
-    made.studio.close()
 
 
 def test_from_a_file_to_a_draft(site: Site) -> None:

@@ -1,0 +1,50 @@
+"""A real browser for tests of pages: Chromium by playwright, and what a page says and asks for meanwhile.
+
+Needs playwright and Chromium (`apt-get install chromium`), and for some tests axe-core
+(`npm install --prefix build/axe axe-core`). Elsewhere these tests are skipped and say why.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = Path(__file__).parents[1] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+needs_axe = pytest.mark.skipif(not AXE.exists(), reason="no axe-core: npm install --prefix build/axe axe-core")
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """A browser for the tests of one module: while it runs, no other test can start an event loop."""
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as play:
+        made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield made
+        made.close()
+
+
+class Tab:
+    """An empty page in a context of its own, with all that it printed and asked for."""
+
+    def __init__(self, browser: Any, **context: Any) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self._context = browser.new_context(**context)
+        self.page = self._context.new_page()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def close(self) -> None:
+        self._context.close()
