@@ -63,9 +63,10 @@ def has_proof(row: Row, page: str) -> bool:
         "below": after,
         "docstring": inspect.getdoc(thing) or "",
         "module": inspect.getdoc(inspect.getmodule(thing)) or "",
-        "comments": inspect.getsource(thing),
     }
     places = row.proof.split(", ")
+    if "comments" in places:  # only then, because Python reads the whole module for it
+        where["comments"] = inspect.getsource(thing)
     return set(places) <= set(where) and any(argued(where[place], row.number) for place in places)
 
 

@@ -9,12 +9,17 @@ import sys
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+import typer.main
 
 from cantle.cli.app import main
+
+PARSER = cache(typer.main.get_command)
+"""Typer makes the parsers of all commands anew for each call, which takes longer than most commands."""
 
 
 def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -62,7 +67,8 @@ def cantle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 def _code_of_main() -> int:
     before = signal.getsignal(signal.SIGTERM)
     try:
-        main()
+        with patch.object(typer.main, "get_command", PARSER):
+            main()
     except SystemExit as end:
         return int(end.code or 0)
     finally:
