@@ -139,7 +139,9 @@ def test_a_run_without_a_ledger_is_just_interrupted(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_a_real_signal_after_the_charge(sent: signal.Signals, code: int, folder: Path) -> None:  # noqa: F811
     """The run is charged, then waits for its data."""
     book = Ledger(folder / "ledger.db")

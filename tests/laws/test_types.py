@@ -257,7 +257,7 @@ def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
     return codes.tolist(), classes.tolist()
 
 
-@examples(12)
+@examples(6)
 @given(st.lists(RECORD, max_size=6))
 def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     names = [one.name for one in TABLE.fields]

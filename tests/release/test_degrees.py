@@ -23,6 +23,7 @@ from cantle.release.show import budget_lines, overview, tree_lines
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
+from tests.effort import one_in, slow
 from tests.release.changes import with_manifest, with_parts
 from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, edge_file, edges
 from tests.release.test_tamper import rehash
@@ -160,7 +161,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", one_in(2, SETTINGS), ids=str)
 @pytest.mark.parametrize("kind", ["node", "listed", "isolate", "bounded"])
 def test_every_setting_gives_a_release_that_adds_up(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
     schema = {"isolate": ISOLATE, "bounded": GRAPH | {"max_degree": 9}}.get(kind, GRAPH)
@@ -196,7 +197,7 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("content", GRAPHS)
-@pytest.mark.parametrize("unit", ["node", "node-isolate", "edge", "degrees"])
+@pytest.mark.parametrize("unit", slow(["node", "node-isolate", "edge", "degrees"], "node-isolate"))
 def test_graphs_of_nothing_and_of_nonsense(unit: str, content: str, tmp_path: Path) -> None:
     (tmp_path / "friends.txt").write_bytes(GRAPHS[content])
     schema = {"node": GRAPH, "degrees": DEGREES}.get(unit, {"kind": "graph", "unit": unit, "nodes": 3})

@@ -39,7 +39,7 @@ def test_laplace(dp: Any, num: int, den: int) -> None:
 
 
 def test_noisy_max_is_permute_and_flip(dp: Any) -> None:
-    size = 20_000
+    size = 10_000
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
     pick = space >> dp.m.then_noisy_max(dp.max_divergence(), scale=2.0)
     theirs = [pick(SCORES) for _ in range(size)]
