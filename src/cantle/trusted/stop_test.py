@@ -32,10 +32,11 @@ _DIGITS = 60
 _SLACK = Decimal(10) ** -40  # far above the rounding of the few thousand 60-digit operations below
 
 
-def _tail(a: Decimal, power: Decimal) -> Decimal:
-    """Upper bound of the sum of the terms from power = a^(j delta) on, ratio a^delta <= power^(1/j).
+def _term_bound(a: Decimal, power: Decimal) -> Decimal:
+    """Upper bound of the term of the sum with p = power = a^(j delta).
 
-    ln[(1+a-a*p)/(1+a-p)] <= (1-a)p/(1+a-p), and the p form a geometric series.
+    ln[(1+a-a*p)/(1+a-p)] <= (1-a)p/(1+a-p) because ln(1+x) <= x. From one term to the next p shrinks by a^delta, so
+    all terms from this one on are together at most this bound / (1 - a^delta).
     """
     return (1 - a) * power / (1 + a - power)
 
@@ -48,12 +49,12 @@ def lifetime_bound(epsilon_nano: int, delta: int, records: int = 1) -> int:
         a, step = (-rate).exp(), (-rate * delta).exp()
         total, power = 2 * rate, step
         for _ in range(2000):
-            rest = _tail(a, power) / (1 - step)
+            rest = _term_bound(a, power) / (1 - step)
             if rest < Decimal(10) ** -12:
                 break
             total += ((1 + a - a * power) / (1 + a - power)).ln()
             power *= step
-        bound = (total + _tail(a, power) / (1 - step) + _SLACK) * records * NANO
+        bound = (total + _term_bound(a, power) / (1 - step) + _SLACK) * records * NANO
         return int(bound.to_integral_value(rounding=ROUND_CEILING))
 
 

@@ -26,6 +26,7 @@ inside the curator call that asked. A miscount costs privacy.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -33,8 +34,8 @@ from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
-from cantle.trusted.keys import TABLE_KEYS, CodeTable, Domain, GridBins, GridCells, PublicDomain
-from cantle.trusted.table_keys import CELL_KEYS
+from cantle.trusted.keys import TABLE_KEYS, CodeTable, Domain, GridBins, GridCells, PublicDomain, TableKey
+from cantle.trusted.table_keys import CELL_KEYS, HeapCounts, LeafCounts, TableCounts
 
 Chunk = tuple[int, int, Ints]
 
@@ -183,13 +184,26 @@ class GraphsEngine(Engine, Protocol):
 
 
 class Tables:
-    """What all engines of tables have in common; engines that count no whole tables list fewer keys."""
+    """What all engines of tables have in common."""
 
     kind: ClassVar[str] = "tables"
-    keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
+    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
     compiled: bool = False
     sizes: tuple[int, ...]
     classes: int
+
+    @property
+    def domain(self) -> Domain:
+        return self.sizes, self.classes
+
+    def root(self) -> Frontier:
+        return Frontier.root(self.sizes)
+
+
+class WholeTables(Tables, ABC):
+    """What engines have in common that also count whole tables."""
+
+    keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
     _kept: tuple[object, Counted] | None = None
 
     def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
@@ -199,9 +213,23 @@ class Tables:
             self._kept = asked, count()
         return self._kept[1]
 
-    @property
-    def domain(self) -> Domain:
-        return self.sizes, self.classes
+    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+        """Questions about whole tables are about one region, the root."""
+        if isinstance(key, TableCounts | LeafCounts):
+            yield 0, 1, self._cell_counts(key).reshape(1, -1)
+        elif isinstance(key, HeapCounts):
+            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
+        else:
+            yield from self._tally(positions, key)
 
-    def root(self) -> Frontier:
-        return Frontier.root(self.sizes)
+    @abstractmethod
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a key, ascending, and their counts."""
+
+    @abstractmethod
+    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
+        """The counts of the listed regions."""
+
+    @abstractmethod
+    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+        """The counts of cross tables or leaves."""

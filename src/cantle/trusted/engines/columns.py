@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle._arrays import Codes
-from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.base import Chunk, WholeTables
 from cantle.trusted.engines.packing import Layout
 from cantle.trusted.engines.table_counts import count_cells, count_columns, count_key
 from cantle.trusted.geometry.boxes import Cuts, Ints
@@ -21,13 +21,13 @@ from cantle.trusted.geometry.grid import LOOKED_UP, Grid
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, OneWays, Sizes, TableKey
-from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.table_keys import LeafCounts, TableCounts
 
 DENSE = 1 << 20
 """Tables of up to this many entries, or twice the records, are counted in an array of that size."""
 
 
-class ColumnEngine(Tables):
+class ColumnEngine(WholeTables):
     """Counts over one array of codes per attribute; there is one region, the whole domain."""
 
     def __init__(
@@ -67,14 +67,10 @@ class ColumnEngine(Tables):
     def count_all(self, workload: TableWorkload) -> Ints:
         return count_columns(workload, self._columns, self._class)
 
-    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         if not len(positions):
             return
         match key:
-            case TableCounts() | LeafCounts():
-                yield 0, 1, self._cell_counts(key).reshape(1, -1)
-            case HeapCounts():
-                yield 0, 1, key.counted(self.occupied).reshape(1, -1)
             case Sizes():
                 yield 0, 1, np.array([[len(self._class)]], dtype=np.int64)
             case Classes():

@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle.errors import EngineError
 from cantle.trusted.bounding.persons import marks_of_lists, postgres_mark
-from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.base import Chunk, WholeTables
 from cantle.trusted.engines.packing import numbers
 from cantle.trusted.engines.temporary_tables import TemporaryTables
 from cantle.trusted.geometry.boxes import Cuts, Ints
@@ -35,7 +35,7 @@ from cantle.trusted.keys import (
     Sizes,
     TableKey,
 )
-from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.table_keys import LeafCounts, TableCounts
 
 if TYPE_CHECKING:
     from ibis.expr.types import IntegerValue, Table
@@ -57,7 +57,7 @@ Thing = TypeVar("Thing")
 RULES = {"node": "int64", "child": "int64", "attribute": "int64", "point": "int64"}
 
 
-class DatabaseEngine(Tables):
+class DatabaseEngine(WholeTables):
     """Counts over an ibis table of codes c0, c1, ... and classes `label`.
 
     If `max_records` of each person are used, the table has a column `who` as well, in which nothing is missing.
@@ -112,13 +112,7 @@ class DatabaseEngine(Tables):
         asked = [self._answers(workload.within, family) for family in (workload.one_column, workload.more_columns)]
         return np.concatenate([*asked, self._tables_of(self._all, workload.within, workload.pairs)])
 
-    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
-        if isinstance(key, TableCounts | LeafCounts):
-            yield 0, 1, self._cell_counts(key).reshape(1, -1)
-            return
-        if isinstance(key, HeapCounts):
-            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
-            return
+    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)
         for first in range(0, len(positions), step):
             asked = positions[first : first + step]

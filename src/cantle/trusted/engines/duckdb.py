@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle._arrays import Codes
 from cantle.trusted.bounding.persons import marks
-from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.base import Chunk, WholeTables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words
 from cantle.trusted.engines.private_database import BATCH, MEMORY, PrivateDatabase
 from cantle.trusted.engines.table_counts import count_all_words, count_words
@@ -24,7 +24,7 @@ from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
-from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.table_keys import LeafCounts, TableCounts
 
 if TYPE_CHECKING:
     from pyarrow import Array
@@ -58,7 +58,7 @@ class _Slab:
     last: int
 
 
-class DuckEngine(Tables):
+class DuckEngine(WholeTables):
     """Counts over words in DuckDB; `memory` limits the total, half of it for DuckDB's own buffers."""
 
     def __init__(
@@ -150,13 +150,7 @@ class DuckEngine(Tables):
         found = self._read(str(self._all), "node")
         return count_all_words(self._layout, workload, (words for words, _ in found))
 
-    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
-        if isinstance(key, TableCounts | LeafCounts):
-            yield 0, 1, self._cell_counts(key).reshape(1, -1)
-            return
-        if isinstance(key, HeapCounts):
-            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
-            return
+    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         for slab, start, end in self._asked(positions, max(1, self._slab_cells // key.cells)):
             number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
             tally = Tally(self._layout, key, end - start, start)

@@ -8,7 +8,7 @@ once would allocate gigabytes. `benchmarks/speed.py` measures whole runs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NoReturn, assert_never
+from typing import NoReturn, assert_never
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from cantle.trusted.engines.table_counts import count_rows
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import (
-    TABLE_KEYS,
     ChildSizes,
     Classes,
     OneWayEach,
@@ -36,8 +35,6 @@ BLOCK = 1 << 19
 
 class MemoryEngine(Tables):
     """Counts over arrays of codes (records, attributes) and classes (records,)."""
-
-    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ in place; a region is the rows from its start to its end, and rows of closed reg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NoReturn, assert_never
+from typing import NoReturn, assert_never
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.table_counts import count_rows
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import TABLE_KEYS, ChildSizes, Classes, OneWayEach, OneWays, Sizes, TableKey
+from cantle.trusted.keys import ChildSizes, Classes, OneWayEach, OneWays, Sizes, TableKey
 
 CHUNK_CELLS = 1 << 18
 """Counts or scores at a time: small enough that they stay in the cache and in memory already held."""
@@ -26,7 +26,6 @@ CHUNK_CELLS = 1 << 18
 class CompiledEngine(Tables):
     """Counts over arrays of codes (records, attributes) and classes (records,); the arrays given are not kept."""
 
-    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
     compiled = True
 
     def __init__(

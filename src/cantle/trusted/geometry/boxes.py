@@ -1,6 +1,6 @@
 """Public geometry of tables: a frontier of boxes of codes, and the cuts that split them.
 
-Every attribute is a range of integer codes (see domain.py), so a region is one half-open span per attribute.
+Every attribute is a range of integer codes (cantle.schema.domain), so a region is one half-open span per attribute.
 A level of the tree is a `Frontier`: parallel arrays, never one object per region.
 """
 

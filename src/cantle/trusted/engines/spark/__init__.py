@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from cantle.errors import EngineError
-from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.base import Chunk, WholeTables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_sparse, merged, numbers
 from cantle.trusted.engines.spark import cluster, tree, workers
 from cantle.trusted.engines.spark.cluster import is_running, load, nothing_of, reading, select, session
@@ -39,7 +39,7 @@ from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
-from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.table_keys import LeafCounts, TableCounts
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -56,7 +56,7 @@ MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
 Asked = TypeVar("Asked")
 
 
-class SparkEngine(Tables):
+class SparkEngine(WholeTables):
     """Counts over a Spark data frame whose batches `records` turns into codes, on the workers."""
 
     def __init__(
@@ -120,13 +120,7 @@ class SparkEngine(Tables):
         found = self._ask(self._all, workers.workload_counter, (self._layout, workload), np.add)
         return sum(found, np.zeros(workload.cells, np.int64))
 
-    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
-        if isinstance(key, TableCounts | LeafCounts):
-            yield 0, 1, self._cell_counts(key).reshape(1, -1)
-            return
-        if isinstance(key, HeapCounts):
-            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
-            return
+    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         most, step = max(1, self._cells // key.cells), max(1, CHUNK_CELLS // key.cells)
         for start in range(0, len(positions), most):
             end = min(start + most, len(positions))
