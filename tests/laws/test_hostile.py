@@ -1352,9 +1352,10 @@ def test_nothing_of_sets_and_graphs_is_shown_or_survives() -> None:
         graph_curator(star, nodes=CANARY + 1, unit="edge"),
     ]
     for curator in curators:
-        engine = curator._Curator__run.engine
-        assert str(CANARY) not in repr(curator) + repr(engine) + str(engine)
-        for secret in (curator, engine):
+        run = curator._Curator__run
+        engine = run.engine
+        assert str(CANARY) not in repr(curator) + repr(run) + repr(engine) + str(engine)
+        for secret in (curator, run, engine):
             with pytest.raises(TypeError):
                 pickle.dumps(secret)
             with pytest.raises(TypeError):
