@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cantle.errors import BudgetExceeded, ParameterError
-from cantle.trusted.budget import NANO, Unit
+from cantle.errors import BudgetExceeded, EngineError, ParameterError, Sealed
+from cantle.trusted.budget import NANO, Budget, Unit
+from cantle.trusted.curator import Curator
 from cantle.trusted.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import OneWays
 from cantle.trusted.noise import Lanes, Rate, Seeded
@@ -175,3 +177,21 @@ def test_repr_shows_the_budget_and_the_open_regions() -> None:
     assert repr(curator) == "Curator(Budget(epsilon=1, unit='one record'), 1 open regions)"
     curator.seal()
     assert repr(curator).endswith("sealed)")
+
+
+class Gone(MemoryEngine):
+    """Records in a place that is gone when they are to be discarded."""
+
+    def close(self) -> None:
+        super().close()  # a second time this would fail otherwise
+        raise EngineError("the cluster is gone")
+
+
+def test_a_run_is_sealed_even_if_its_records_cannot_be_discarded() -> None:
+    engine = Gone(np.zeros((3, 1), np.int64), np.zeros(3, np.int64), sizes=(2,), class_count=1)
+    curator = Curator(engine, Budget(NANO, Unit()), Seeded(1))
+    with pytest.raises(EngineError, match="gone"), curator:
+        curator.seal()
+    with pytest.raises(Sealed):
+        curator.seal()
+    assert "sealed" in repr(curator)

@@ -91,10 +91,9 @@ class OpenRun:
         return self.frontier
 
     def forget(self) -> None:
-        """Discards records and noise source; nothing can be asked or charged any more."""
-        if self.engine is None:
-            return
-        self.engine.close()
-        self.engine = None
-        self.budget.close()
-        del self.draws
+        """Discards records and noise source; nothing can be asked or charged any more, even if closing fails."""
+        engine, self.engine = self.engine, None
+        if engine is not None:
+            self.budget.close()
+            del self.draws
+            engine.close()
