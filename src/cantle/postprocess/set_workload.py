@@ -12,7 +12,7 @@ import numpy as np
 from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.workloads import SetWorkload, count_sets
+from cantle.trusted.geometry.workloads import SetWorkload
 
 HALF = 250
 """Questions of each kind that are the most frequent ones, and as many that are drawn from records."""
@@ -20,6 +20,8 @@ HALF = 250
 TRIES = 20
 PAIRED, TRIPLED = 40, 16
 """Most frequent items of which all pairs and all triples compete."""
+
+_BLOCK = 1 << 14  # records looked at together
 
 
 def set_workload(universe: int, released: tuple[Ints, Codes], dice: Dice) -> SetWorkload:
@@ -46,12 +48,35 @@ def _drawn_items(items: Codes, dice: Dice) -> list[int]:
 def _frequent_groups(frequent: Ints, released: tuple[Ints, Codes]) -> list[tuple[int, ...]]:
     """The most frequent pairs and triples of frequent items, as many of both."""
     found = []
-    for size, among in ((2, PAIRED), (3, TRIPLED)):
-        groups = list(combinations(np.sort(frequent[:among]).tolist(), size))
-        counts = count_sets(_workload([], groups), *released)
+    top = np.sort(frequent[:PAIRED]), np.sort(frequent[:TRIPLED])
+    for size, among, held in zip((2, 3), top, _held_together(*top, released), strict=True):
+        places = np.array(list(combinations(range(len(among)), size)), dtype=np.int64).reshape(-1, size)
+        counts = held[places[:, 0], places[:, 1]] if size == 2 else held[(1 << places).sum(axis=1)]
         order = np.argsort(-counts, kind="stable")[: min(HALF // 2, np.count_nonzero(counts))]
-        found += [groups[place] for place in order.tolist()]
+        found += [tuple(group) for group in among[places[order]].tolist()]
     return found
+
+
+def _held_together(paired: Ints, tripled: Ints, released: tuple[Ints, Codes]) -> tuple[Ints, Ints]:
+    """How many records hold each two of the first items, as a table, and how many all items of each set of the others
+    (some of the first), by the mask of their places."""
+    starts, items = released
+    row_of = np.full(int(items.max(initial=0)) + 1, len(paired), np.int64)
+    row_of[paired] = np.arange(len(paired))
+    both, masks = np.zeros((len(paired), len(paired)), np.int64), np.zeros(1 << len(tripled), np.int64)
+    bits = (1 << np.arange(len(tripled))).astype(np.float32)
+    for first in range(0, len(starts) - 1, _BLOCK):
+        block = starts[first : first + _BLOCK + 1]
+        row = row_of[items[block[0] : block[-1]]]
+        record = np.repeat(np.arange(len(block) - 1), np.diff(block))
+        holds = np.zeros((len(paired) + 1, len(block) - 1), np.float32)  # the last row is for all other items
+        holds[row, record] = 1
+        both += (holds[:-1] @ holds[:-1].T).astype(np.int64)  # all numbers are whole and below 2^24, so exact
+        masks += np.bincount((bits @ holds[row_of[tripled]]).astype(np.int64), minlength=len(masks))
+    for place in range(len(tripled)):  # records that hold more than a set hold the set
+        halves = masks.reshape(-1, 2, 1 << place)
+        halves[:, 0] += halves[:, 1]
+    return both, masks
 
 
 def _drawn_groups(released: tuple[Ints, Codes], dice: Dice) -> list[tuple[int, ...]]:

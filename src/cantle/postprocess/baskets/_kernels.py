@@ -155,16 +155,19 @@ def sweep(
     high: float,
     cap: float,
 ) -> None:
-    """`rake.plain_sweep`."""
+    """`rake.plain_sweep`; `part` has the part of each of `rows`, which saves a look at another place of memory."""
     for f in range(len(target)):
-        if starts[f + 1] == starts[f]:
+        mine, parts = rows[starts[f] : starts[f + 1]], part[starts[f] : starts[f + 1]]
+        if len(mine) == 0:
             continue
         shown = 0.0
-        for k in range(starts[f], starts[f + 1]):
-            shown += weights[rows[k]] * part[rows[k]]
+        for k in range(len(mine)):
+            shown += weights[np.uint32(mine[k])] * parts[k]
         factor = min(max((target[f] + smooth) / (shown + smooth), low), high)
-        for k in range(starts[f], starts[f + 1]):
-            weights[rows[k]] = min(weights[rows[k]] * factor, cap)
+        for k in range(len(mine)):
+            row = np.uint32(mine[k])  # never negative, so there is no need to count from the end
+            weight = weights[row] * factor
+            weights[row] = weight if weight < cap else cap
 
 
 @compiled
@@ -183,9 +186,12 @@ def top_places(starts: Ints, items: Codes, place_of: Codes, places: Codes) -> In
 
 
 @compiled
-def count_pairs(begins: Ints, places: Codes, number_of: Codes, found: Ints) -> None:
-    """Adds up in `found` how many records hold each numbered pair of places (`number_of`: by cell, -1 for none)."""
+def count_pairs(starts: Ints, begins: Ints, places: Codes, number_of: Codes, fewest: int, found: Ints) -> None:
+    """Adds up in `found` how many records of at least `fewest` items hold each numbered pair of places (`number_of`: by
+    cell, -1 for none)."""
     for r in range(len(begins) - 1):
+        if starts[r + 1] - starts[r] < fewest:
+            continue
         for b in range(begins[r] + 1, begins[r + 1]):
             high = np.int64(places[b])
             base = high * (high - 1) // 2
@@ -196,9 +202,13 @@ def count_pairs(begins: Ints, places: Codes, number_of: Codes, found: Ints) -> N
 
 
 @compiled
-def list_pairs(begins: Ints, places: Codes, number_of: Codes, ends: Ints, rows: Int32s) -> None:
+def list_pairs(
+    starts: Ints, begins: Ints, places: Codes, number_of: Codes, fewest: int, ends: Ints, rows: Int32s
+) -> None:
     """Writes the records of each numbered pair; `ends` begins as the start of each pair's rows."""
     for r in range(len(begins) - 1):
+        if starts[r + 1] - starts[r] < fewest:
+            continue
         for b in range(begins[r] + 1, begins[r + 1]):
             high = np.int64(places[b])
             base = high * (high - 1) // 2

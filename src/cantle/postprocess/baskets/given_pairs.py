@@ -42,6 +42,11 @@ class GivenPairs:
     enlarge: float
     doubles: Doubles | None = None
 
+    @property
+    def fewest(self) -> int:
+        """The fewest items of a record that is counted here."""
+        return 2 if self.doubles is None else 3
+
     @staticmethod
     def none() -> GivenPairs:
         """No pairs were asked."""
@@ -80,15 +85,7 @@ def find_pairs(pool: Pool, pairs: GivenPairs, universe: int, *, compiled: bool =
     if not len(pairs.cell):
         nothing = np.zeros(1, np.int64)
         return PairRows(nothing, np.zeros(0, np.int32), np.zeros(len(pool.starts) - 1, np.int64))
-    found = _compiled_pairs(pool, pairs, place_of) if compiled else plain_pairs(pool, pairs, place_of)
-    return found if pairs.doubles is None else _without_doubles(found, np.diff(pool.starts))
-
-
-def _without_doubles(found: PairRows, size: Ints) -> PairRows:
-    """The same, of records of more than two items."""
-    longer = size[found.rows] > 2
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(longer)])
-    return PairRows(before[found.starts], found.rows[longer], found.top)
+    return _compiled_pairs(pool, pairs, place_of) if compiled else plain_pairs(pool, pairs, place_of)
 
 
 def find_doubles(pool: Pool, doubles: Doubles, universe: int) -> tuple[Codes, Codes]:
@@ -111,8 +108,9 @@ def plain_pairs(pool: Pool, pairs: GivenPairs, place_of: Codes) -> PairRows:
     top = np.bincount(owner, minlength=len(pool.starts) - 1)
     begins = np.cumsum(top) - top
     found, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    able = np.diff(pool.starts) >= pairs.fewest
     for number in np.unique(top[top >= 2]).tolist():
-        same = np.flatnonzero(top == number)
+        same = np.flatnonzero((top == number) & able)
         low, high = np.triu_indices(number, 1)
         for block in np.array_split(same, len(same) * len(low) // _BLOCK + 1):
             table = places[begins[block][:, None] + np.arange(number)]
@@ -136,8 +134,8 @@ def _compiled_pairs(pool: Pool, pairs: GivenPairs, place_of: Codes) -> PairRows:
     places = np.empty(len(pool.items), np.int32)
     begins = kernels.top_places(pool.starts, pool.items, place_of, places)
     found = np.zeros(len(pairs.cell), np.int64)
-    kernels.count_pairs(begins, places, number_of, found)
+    kernels.count_pairs(pool.starts, begins, places, number_of, pairs.fewest, found)
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
     rows = np.empty(starts[-1], np.int32)
-    kernels.list_pairs(begins, places, number_of, starts[:-1].copy(), rows)
+    kernels.list_pairs(pool.starts, begins, places, number_of, pairs.fewest, starts[:-1].copy(), rows)
     return PairRows(starts, rows, np.diff(begins))

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from cantle.postprocess.baskets.pool import MOST_HEAD
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
@@ -31,7 +32,7 @@ _COVER_MIN = 0.5
 _LONG_MIN = 0.02  # share of the counted occurrences from which on long records are a stratum of their own
 _SINGLES_MIN = 0.01  # share of the records from which on those of one item are a stratum of their own
 _DOUBLES_MIN = 0.05  # likewise for those of two items
-_HEAD_FROM, _HEAD_MOST = 0.1, 10  # share of records that holds a head item; how many head items at most
+_HEAD_FROM = 0.1  # share of records that holds a head item
 _KEPT_ITEMS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3000)
 _REACH = 0.75  # of the support of the least frequent paired item, which the threshold must not exceed
 _FEWEST_PAIRS = 3
@@ -110,7 +111,7 @@ def _items_share(most: int, strength: float, rest: Fraction, pairs: bool) -> Fra
 
 def plan_head(support: Floats, records: float) -> Ints:
     """Items that more than a tenth of the records hold, ascending; none if there are fewer than two."""
-    order = np.argsort(-support, kind="stable")[:_HEAD_MOST]
+    order = np.argsort(-support, kind="stable")[:MOST_HEAD]
     head = np.sort(order[support[order] > _HEAD_FROM * records])
     return head if len(head) >= 2 else head[:0]
 

@@ -22,6 +22,9 @@ from cantle.trusted.mixing import scramble
 
 Codes = npt.NDArray[np.int32]
 
+MOST_HEAD = 10
+"""Most head items."""
+
 REFUSALS = 16
 """Tries for one item; after them the next item that is free is taken."""
 
@@ -75,7 +78,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     cell, mask = _patterns(head, support / sizes.records, number, dice, bool((model.first > 0).any()))
     held = _popcount(mask)
     size = _sizes(held, sizes, float(support[head.items].sum() / max(support.sum(), 1e-300)), model, dice)
-    order = np.lexsort((size, cell))
+    order = _order(cell, size)
     cell, mask, held, size = cell[order], mask[order], held[order], size[order]
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
     items = np.full(starts[-1], -1, np.int32)
@@ -85,7 +88,9 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     alone = np.flatnonzero(held == 0)
     for rows, weight in ((alone[size[alone] == 1], model.single), (alone[size[alone] > 1], model.first)):
         drawn = _systematic(weight, len(rows), dice)[dice.permutation(len(rows))]
-        items[starts[rows]] = drawn[np.lexsort((drawn, size[rows], cell[rows]))]
+        changes = (np.diff(cell[rows], prepend=-1) != 0) | (np.diff(size[rows], prepend=-1) != 0)
+        base = np.cumsum(changes) * len(weight)  # ascending, as rows are by cell and size
+        items[starts[rows]] = np.sort(base + drawn) - base
     filled = np.maximum(held, 1)
     if len(model.doubles):
         two = alone[size[alone] == 2]
@@ -127,7 +132,16 @@ def _patterns(head: HeadModel, chance: Floats, number: int, dice: Dice, others: 
 
 
 def _popcount(mask: Ints) -> Ints:
-    return sum(((mask >> place & 1) for place in range(10)), np.zeros(len(mask), np.int64))
+    listed = np.arange(1 << MOST_HEAD)
+    return np.asarray(sum(listed >> place & 1 for place in range(MOST_HEAD)))[mask]
+
+
+def _order(cell: Ints, size: Ints) -> Ints:
+    """The order by cell, then by size; equal ones stay in order."""
+    there = np.bincount(size) > 0
+    key = cell * np.count_nonzero(there) + (np.cumsum(there) - 1)[size]
+    # Numbers of 16 bits are sorted in linear time.
+    return np.argsort(key.astype(np.uint16) if key.max(initial=0) < 1 << 16 else key, kind="stable")
 
 
 def _sizes(held: Ints, sizes: SizeModel, head_share: float, model: WalkModel, dice: Dice) -> Ints:

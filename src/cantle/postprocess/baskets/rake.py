@@ -8,6 +8,7 @@ which a record of this size counts (set_parts.py). `smooth` keeps features below
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,11 @@ class Features:
     part: Floats
     smooth: float
     step: tuple[float, float]
+
+    @cached_property
+    def row_parts(self) -> Floats:
+        """The part of each of `rows`."""
+        return self.part[self.rows]
 
     def share_of_weight(self, weights: Floats) -> Floats:
         """What each feature would measure under these weights."""
@@ -65,7 +71,7 @@ def _sweep(weights: Floats, features: Features, cap: float, *, compiled: bool) -
         from cantle.postprocess.baskets import _kernels
 
         f = features
-        _kernels.sweep(weights, f.starts, f.rows, f.target, f.part, f.smooth, *f.step, cap)
+        _kernels.sweep(weights, f.starts, f.rows, f.target, f.row_parts, f.smooth, *f.step, cap)
     else:
         plain_sweep(weights, features, cap)
 

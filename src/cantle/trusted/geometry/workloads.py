@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle._arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
@@ -26,6 +26,7 @@ MOST_CONDITIONS = 3
 """Columns or items of one question."""
 
 _BLOCK = 1 << 17  # records whose cells stay in the cache
+_PACKED = 1 << 13  # and whose items do, one bit each
 _SLICE = 1 << 20  # records whose cells are found together
 
 
@@ -209,20 +210,32 @@ def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
     found = [np.zeros(len(workload.items), np.int64), np.zeros(len(workload.starts) - 1, np.int64)]
     most = int(max(items.max(initial=-1), workload.items.max(initial=-1), workload.groups.max(initial=-1))) + 1
     found[0] += np.bincount(items, minlength=most)[workload.items]
-    used = np.unique(workload.groups)
+    used, number = np.unique(workload.groups), len(workload.starts) - 1
     place = np.full(most, len(used), dtype=np.int64)  # all other items share a row that nobody looks at
     place[used] = np.arange(len(used))
-    spans = [
-        place[workload.groups[a:b]].tolist() for a, b in zip(workload.starts[:-1], workload.starts[1:], strict=True)
-    ]
-    for first in range(0, len(starts) - 1 if spans else 0, _BLOCK):
-        block = starts[first : first + _BLOCK + 1]
+    asked = _padded(workload.starts, place[workload.groups])
+    for first in range(0, len(starts) - 1 if number else 0, _PACKED):
+        block = starts[first : first + _PACKED + 1]
         record = np.repeat(np.arange(len(block) - 1), np.diff(block))
-        holds = np.zeros((len(used) + 1, len(block) - 1), dtype=np.bool_)
+        holds = np.zeros((len(used) + 1, _PACKED), dtype=np.bool_)
         holds[place[items[block[0] : block[-1]]], record] = True
-        for number, rows in enumerate(spans):
-            yes = holds[rows[0]]
-            for row in rows[1:]:
-                yes = yes & holds[row]
-            found[1][number] += np.count_nonzero(yes)
+        packed = np.packbits(holds, axis=1).view(np.uint64)  # 64 records per word
+        yes = packed[asked[0]]
+        for rows in asked[1:]:
+            yes &= packed[rows]
+        found[1] += _ones(yes)
     return np.concatenate(found)
+
+
+def _padded(starts: Ints, values: Ints) -> Ints:
+    """The first, second, ... values of all rows of a ragged table; a shorter row repeats its first one."""
+    sizes = np.diff(starts)
+    return np.stack([values[starts[:-1] + np.where(sizes > k, k, 0)] for k in range(int(sizes.max(initial=1)))])
+
+
+def _ones(words: Words) -> Ints:
+    """How many bits of each row of words are set: bits are added in pairs, fours, bytes, and the bytes then."""
+    for shift, bits in ((1, 0x55), (2, 0x33), (4, 0x0F)):
+        mask = np.uint64(bits * 0x0101010101010101)
+        words = (words & mask) + (words >> np.uint64(shift) & mask)
+    return np.asarray(words.view(np.uint8).sum(axis=1, dtype=np.int64))
