@@ -187,7 +187,7 @@ def test_rps_does_not_cut_what_cannot_be() -> None:
     assert never["parent"].n_unique() == len(never) > 0  # no two have one parent, which would lie there as well
 
 
-OTHER_ENGINES = ["duckdb", "database: duckdb", "database: sqlite", "database: postgres", "spark"]
+OTHER_ENGINES = ["duckdb", "database: duckdb", "database: postgres", "spark"]
 
 
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
@@ -220,7 +220,7 @@ def opened(engine: str, folder: Path) -> Iterator[tuple[Any, str]]:
                 pytest.skip("PostgreSQL (initdb, postgres) is not installed")
             connection = ibis.connect(url)
         else:
-            connection = getattr(ibis, backend).connect()
+            connection = ibis.duckdb.connect()
         open_.callback(connection.disconnect)
         held = people(600)
         kinds = {"age": "INTEGER", "income": "INTEGER", "married": "BOOLEAN", "town": "TEXT", "job": "TEXT"}
