@@ -209,7 +209,7 @@ class Text(str):
 
 ODD: tuple[Any, ...] = (
     10**5000, -(10**5000), "\ud800", "a\udfff", Text("b"), Odd(1), WORD.decode(), int(NUMBER), np.nan, pd.NaT, pd.NA,
-    np.datetime64("NaT"), np.float32("inf"), np.int64(-(2**63)), np.uint64(2**64 - 1), Decimal("sNaN"),
+    np.datetime64("NaT", "ns"), np.float32("inf"), np.int64(-(2**63)), np.uint64(2**64 - 1), Decimal("sNaN"),
     Decimal("1e999999"), Fraction(1, 3), date.max, datetime.min, time.max, timedelta.max, [], [1, [2]], {"a": 1},
     {1, 2}, (), object(), type, np.array([1, 2]), b"\xff", range(3), "\x00", "9" * 5000, "1e400",
 )  # fmt: skip

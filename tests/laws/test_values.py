@@ -62,7 +62,7 @@ NASTY: list[Any] = [
         float("nan"),
         pd.NA,
         pd.NaT,
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "ns"),
         Decimal("nan"),
         "",
         " ",

@@ -86,7 +86,8 @@ ODD: list[Any] = [
     Decimal(1), Decimal("1.0"), Decimal("1.5"), Decimal("NaN"), Decimal("Infinity"), np.float32(0.1), np.float64(1),
     np.int8(1), np.uint64(2**63), np.bool_(True), np.str_("Ash"), 2**63, 2**64, -(2**63) - 1, 10**400, 1j, 1 + 0j,
     timedelta(1), np.timedelta64(1, "D"), b"1", b"Ash", (1,), [1], {1: 1}, {1}, pd.Period("2020-01", "M"),
-    pd.Interval(0, 1), Fraction(1, 2), time(1), "\ud800", object(), range(2), np.datetime64("NaT"), np.array([1, 2]),
+    pd.Interval(0, 1), Fraction(1, 2), time(1), "\ud800", object(), range(2), np.datetime64("NaT", "ns"),
+    np.array([1, 2]),
 ]  # fmt: skip
 POOLS = {
     "ints": INTS, "floats": FLOATS, "bools": BOOLS, "words": WORDS, "days": DAYS, "times": TIMES, "zoned": ZONED,
