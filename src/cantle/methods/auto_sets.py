@@ -35,7 +35,7 @@ def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> Di
         raise ParameterError(unknown_parameter(f"method auto ({DiffPart.name} or {Baskets.name})", name, known))
     if theirs and ours:
         raise ParameterError(
-            f"parameter {min(theirs)} is one of diffpart, {min(ours)} one of baskets; name the method, or drop one"
+            f"parameter {min(theirs)} belongs to diffpart, {min(ours)} to baskets; name the method, or drop one"
         )
     if theirs or preset not in PRESETS or (size <= ALL_AT_ONCE and not ours):
         return DiffPart(schema, preset=preset, **given)

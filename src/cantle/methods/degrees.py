@@ -83,7 +83,9 @@ class DegreeSequence:
                 "degrees: theta_share, edges_share and nodes_share leave nothing for the counts; lower one"
             )
         if schema.unit == "edge" and (s.mode == "rps" or s.theta is not None):
-            raise ParameterError("degrees: mode rps and theta are for nodes; under unit: edge nothing is projected")
+            raise ParameterError(
+                "degrees: mode rps and theta are for nodes: under unit: edge nothing is projected; leave them out"
+            )
         if s.mode == "rps" and s.theta is not None and s.theta >= MOST_BINS:
             raise ParameterError(f"degrees: mode rps needs a bound below {MOST_BINS}; lower theta")
         self.answers = Answers(schema.unit, schema.node_count, schema.max_degree)

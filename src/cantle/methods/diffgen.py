@@ -95,7 +95,7 @@ class DiffGen(TableMethod):
         self.settings = read_settings(DiffGenSettings, "diffgen", PRESETS, preset, given)
         self.preset = preset
         if domain.target is None:
-            raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method rps")
+            raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method mosaic")
         self._check()
         self.domain = domain
         self.taxonomies = [_taxonomy(attribute) for attribute in domain.attributes]

@@ -128,8 +128,15 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
         yield f"{percent(nano, total):>6}  {question}{often}"
     if (left := total - sum(spent.values())) > 0:
         yield f"{percent(left, total):>6}  not spent"
-    if len(paths) > 1:
-        yield f"The path with most questions; {len(paths) - 1:,} other kinds of path are in release.json."
+    if more := other_paths(manifest):
+        yield more
+
+
+def other_paths(manifest: Manifest) -> str:
+    """Says that regions were asked different questions, if the receipt has several kinds of path."""
+    others = len(manifest.receipt.paths) - 1
+    kinds = "1 other kind" if others == 1 else f"{others:,} other kinds"
+    return f"This is the path with the most questions; release.json lists {kinds} of path." if others > 0 else ""
 
 
 def spending(manifest: Manifest) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cantle.release.manifest import Manifest
-from cantle.release.show import spending
+from cantle.release.show import other_paths, spending
 from cantle.report.charts import stacked, steps
 from cantle.report.content import Figure, Section
 from cantle.report.svg import share_text
@@ -49,7 +49,7 @@ def budget_section(manifest: Manifest, account: Account | None = None) -> Sectio
     figure = Figure(
         f"Epsilon {manifest.epsilon} by question",
         stacked([(name, float(nano)) for name, nano in shown], f"Budget: {spoken}."),
-        note=_paths(manifest),
+        note=other_paths(manifest),
         header=("question", "epsilon", "share"),
         rows=rows,
         open=True,
@@ -62,11 +62,6 @@ def budget_section(manifest: Manifest, account: Account | None = None) -> Sectio
         figures.append(_history(known, manifest))
     legend = tuple((f"c{number % 8}", name) for number, (name, _) in enumerate(shown))
     return Section("budget", "Budget", (words,), figures, legend=legend)
-
-
-def _paths(manifest: Manifest) -> str:
-    others = len(manifest.receipt.paths) - 1
-    return f"The path with most questions; {others:,} other kinds of path are in release.json." if others > 0 else ""
 
 
 def recorded(manifest: Manifest) -> Account | None:

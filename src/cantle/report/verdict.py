@@ -97,7 +97,7 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
     words = f"95 % of random counting questions about {about} are off by fewer records than that"
     if several and accuracy.one_column is not None:
         words += f", about one {part} by fewer than {bound_of(accuracy.one_column):,}"
-    measured = f"measured privately: {max(0, error.records):,}, give or take {2 * error.sd:,.0f}; the doubt is added"
+    measured = f"measured privately: {max(0, error.records):,}, give or take {2 * error.sd:,.0f}, which is included"
     bound = bound_of(error)
     return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", f"{words} ({measured}).")
 
@@ -122,7 +122,7 @@ def _uses(release: Release) -> tuple[list[str], list[str]]:
     if error is not None:
         small = max(1, bound_of(error))
         good.append(f"counts of groups of {_round(small / KNOWN_TO):,} {noun} and more: known to about 10 %")
-        bad.append(f"counts of groups below {_round(small):,} {noun}: they cannot be told from the error")
+        bad.append(f"counts of groups below {_round(small):,} {noun}: they cannot be distinguished from the error")
     if m.kind == "table":
         bad.append(
             "fine connections between four and more columns, and between columns not measured together (hatched below)"
