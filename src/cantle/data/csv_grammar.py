@@ -37,7 +37,7 @@ def well_formed(text: bytes, dialect: CsvDialect) -> bytes:
     assert dialect.quote is not None
     quote = dialect.quote.encode()
     if _MARK in text or not is_well_quoted(text, quote, dialect.separator.encode()):
-        return Grammar(dialect).mend(text)
+        return Grammar(dialect).rewritten(text)
     alone = text.count(b"\r") > text.count(b"\r\n")
     return _line_feeds_outside(text, quote[0]) if alone else text
 
@@ -102,7 +102,7 @@ class Grammar:
             if found[2] != self.separator:
                 return fields, at
 
-    def mend(self, text: bytes, *, drop_blank: bool = False) -> bytes:
+    def rewritten(self, text: bytes, *, drop_blank: bool = False) -> bytes:
         """The same records written so that all parsers agree; well-formed parts are copied."""
         made, at = [], 0
         while at < len(text):

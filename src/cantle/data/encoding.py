@@ -86,13 +86,13 @@ PersonCodes = tuple[pl.Series, list[Codes], Codes]
 
 
 def read_person_codes(source: object, schema: TableSchema, domain: Domain) -> Iterator[tuple[str, PersonCodes]]:
-    """Batches of (kind of frame, codes with persons), without dropped records and records of nobody."""
+    """Batches of (kind of frame, codes with persons), without dropped records and records without a person."""
     for batch in read_batches(source, schema):
         yield batch.kind, person_codes(batch.frame, domain, str(schema.person), schema.missing_values)
 
 
 def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tuple[str, ...]) -> PersonCodes:
-    """The codes of a frame with the identifier of each record's person, records of nobody left out."""
+    """The codes of a frame with the identifier of each record's person; records without a person are left out."""
     ids = as_ids(frame[person], missing)
     columns = [attribute.encode(frame[attribute.name]) for attribute in domain.attributes]
     classes = domain.target.encode(frame[domain.target.name]) if domain.target else np.zeros(len(ids), np.int64)

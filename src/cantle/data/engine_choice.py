@@ -24,7 +24,7 @@ _UNITS["TIB"] = 2**40
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """An engine by name, with what it must know beside the data."""
+    """An engine by name, with its options."""
 
     engine: str = "memory"
     memory: int | None = None
@@ -83,6 +83,6 @@ def bytes_of(size: str | int) -> int:
 
 
 def refuse_nodes(nodes: object) -> None:
-    """Refuses a list of nodes with data that has none."""
+    """Refuses a list of nodes if the data is not a graph."""
     if nodes is not None:
         raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")

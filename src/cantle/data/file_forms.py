@@ -72,7 +72,7 @@ def files(data: Paths) -> list[Path]:
 
 
 def require_files(paths: list[Path]) -> None:
-    """Refuses a file that is not there."""
+    """Refuses a file that does not exist."""
     for path in paths:
         if not os.path.exists(path):  # also false for what cannot be a path
             raise DataError(f"there is no file {path.name!r}; check the path.")

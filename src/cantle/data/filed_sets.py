@@ -1,6 +1,6 @@
 """Sets larger than memory: long tables, columns of lists and FIMI lines read in batches, for engine duckdb.
 
-What a record is, is defined in cantle.data.sets; here files are read some rows at a time, and rows of a long table are
+cantle.data.sets defines what a record is. Here files are read some rows at a time, and rows of a long table are
 brought together by DuckDB (cantle.trusted.engines.filed_sets). A long table may be several files: a record may have
 rows in all of them.
 """

@@ -52,7 +52,7 @@ Identifiers = Array | list[object]
 
 ENGINES = ("memory", "duckdb")
 COMPILED_FROM = 1_000_000
-"""Edges from which on projecting with compiled kernels repays loading them."""
+"""Number of edges from which on compiled kernels save more time than loading them takes."""
 PARQUET = (".parquet", ".pq")
 # whatever a library objects to, it may do so in words that quote a value: only the fact counts
 _ANYTHING = (Exception, pl.exceptions.PanicException)

@@ -21,7 +21,7 @@ class Opener(Protocol[Kind, Method]):
         """The engines that can hold this kind of data."""
 
     def refuse_early(self, data: object, schema: Kind, choice: EngineChoice, nodes: object) -> None:
-        """Refuses what shows without opening the data, so that it costs nothing."""
+        """Refuses whatever can be refused without opening the data, so that nothing is charged."""
 
     def open_engine(self, data: object, schema: Kind, method: Method, choice: EngineChoice, nodes: object) -> Opened:
         """The data behind an engine, and the form it came in; `nodes` is the private list of a graph's nodes."""

@@ -1,9 +1,9 @@
 """Spreadsheets (.xlsx, .ods) through fastexcel: every cell by itself, as text.
 
-Left alone, fastexcel chooses the type of a column by its first thousand cells. Here it is told that all are text, so
-that what a cell means follows from that cell: numbers with a decimal point and up to 15 digits, dates in ISO form with
-their time, true and false. What a number format adds (percent signs, leading zeros) is not part of the cell. Errors
-(#DIV/0!) and empty cells are missing. A row without any value is not a record.
+Left alone, fastexcel chooses the type of a column by its first thousand cells. cantle asks it to read all cells as
+text, so that what a cell means follows from that cell: numbers with a decimal point and up to 15 digits, dates in ISO
+form with their time, true and false. What a number format adds (percent signs, leading zeros) is not part of the cell.
+Errors (#DIV/0!) and empty cells are missing. A row without any value is not a record.
 
 Reading begins at the first row that has a value. In a sheet without a header, columns are counted from column A,
 whether or not a record has a value there.

@@ -1,6 +1,6 @@
 """Sets on Spark: long tables and columns of lists, in Spark data frames or in files that Spark reads.
 
-What a record is, is defined in cantle.data.sets. Paths are read without type inference (cantle.data.spark_files), and
+cantle.data.sets defines what a record is. Paths are read without type inference (cantle.data.spark_files), and
 the form is chosen by the names and types of the columns.
 """
 

@@ -64,7 +64,7 @@ def require_known_database(data: object) -> None:
 def code_table(table: Table, domain: Domain, person: str | None = None, marks: Sequence[str] = ()) -> Table:
     """The codes of a table's records: c0, c1, ... and the class `label`, without dropped records.
 
-    With a column of persons, `who` tells them apart, and records of nobody are dropped; `marks` stand for nobody.
+    With a column of persons, `who` identifies them. Records without a person are dropped; `marks` mean no person.
     """
     ibis = load_ibis()
     named = {f"c{j}": attribute for j, attribute in enumerate(domain.attributes)}

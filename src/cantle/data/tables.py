@@ -306,7 +306,7 @@ def _parse(text: bytes, dialect: CsvDialect, columns: list[str], places: list[in
     frame = _parse_well_formed(text, dialect, quote, columns, places)
     # a blank line appears as a record without any value; only then do we search for blank lines
     if not one_column and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():
-        text = Grammar(dialect).mend(text, drop_blank=True) if quote else BLANK_LINES.sub(b"", text)
+        text = Grammar(dialect).rewritten(text, drop_blank=True) if quote else BLANK_LINES.sub(b"", text)
         frame = _parse_well_formed(text, dialect, quote, columns, places)
     return frame
 

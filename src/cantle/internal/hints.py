@@ -60,7 +60,7 @@ def _explains(pattern: str, texts: Sequence[str]) -> bool:
 
 
 def _format(texts: Sequence[str], formats: Sequence[str]) -> str:
-    """The formats that read the most texts; two if day and month cannot be told apart."""
+    """The formats that read the most texts; two if day and month cannot be distinguished."""
     read = {form: sum(_is_date(text, form) for text in texts) for form in formats}
     most = max(read.values())
     if most < max(1.0, _ENOUGH * len(texts)):

@@ -40,7 +40,7 @@ class Method(Protocol):
         """Every keyword, given or defaulted; all public."""
 
     def run(self, curator: Curator) -> None:
-        """Asks all questions; what it learns, the method keeps."""
+        """Asks all questions, and keeps the noisy answers."""
 
     def results(self, dice: Dice, /) -> Results:
         """Records and groups, from the noisy answers alone."""
@@ -115,7 +115,7 @@ class Partitioning(Protocol):
 
 
 def grow(method: Partitioning, curator: Curator) -> None:
-    """Runs the method over the tree; what it learns, the method keeps."""
+    """Runs the method over the tree. The method keeps the noisy answers."""
     nodes = curator.root()
     method.begin(nodes, curator)
     while len(nodes):

@@ -38,7 +38,7 @@ KAPPA = 10
 """Records that an average cell should hold, in noise scales; sets the number of rounds and of cells."""
 
 ENOUGH = 5000
-"""records * epsilon from which on a task is large: see `_scores`."""
+"""A task is large from this value of records * epsilon on (see `_scores`)."""
 
 MOST_SPURIOUS = 10**7
 """Most records that empty cells may add on average before projection; beyond that, the threshold of counts rises."""
@@ -102,7 +102,7 @@ class DiffGen(TableMethod):
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, domain=domain)
         self.grid = Grid.top(self.sizes)
         self.nano = NANO
-        """A price over this is what it buys of a record: nano-units of epsilon, times the records of a unit."""
+        """A price divided by this is a rate of noise: nano-units of epsilon times records of a unit."""
         self.rounds = 0
         self.noisy_records: int | None = self.settings.records
         self.noisy: NoisyCells | None = None

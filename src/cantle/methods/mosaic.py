@@ -55,7 +55,7 @@ class Mosaic(TableMethod):
                 )
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, domain=self.domain)
         self.seed = 0
-        """Of the public dice; set before the run, for it draws drafts and candidates in between."""
+        """The seed of the public dice; set before the run, because the run draws drafts and candidates with them."""
         self._questions: Questions | None = None
         self._run: MosaicRun | None = None
         self._records: list[Codes] = []

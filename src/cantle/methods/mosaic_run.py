@@ -39,7 +39,7 @@ from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 
 POOL = 10_000
 SUBSET = 200_000
-"""Records, by the noisy count, from which on scores use a subset."""
+"""Noisy number of records from which on scores use a subset of the records."""
 
 
 @dataclass

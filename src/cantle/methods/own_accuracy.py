@@ -41,7 +41,7 @@ from cantle.trusted.queries import Size
 
 DEFAULT_SHARE = "1/25"
 SIZE_SHARE = Fraction(1, 100)
-"""Of epsilon, for the number of records where the method has not asked for it."""
+"""Share of epsilon that pays for the number of records, if the method has not measured it."""
 
 
 def accuracy_share() -> Rule:
@@ -69,11 +69,11 @@ class OwnAccuracy:
         self.bought = False
 
     def at_most(self, epsilon_nano: int) -> int:
-        """The most that is spent on it, the number of records included."""
+        """The most that the accuracy costs, including the number of records."""
         return max(1, portion(epsilon_nano, SIZE_SHARE)) + portion(epsilon_nano, self.share) if self.share else 0
 
     def expected(self, epsilon_nano: int, records: int, max_records: int) -> Fraction:
-        """What would be bought of epsilon with this many records."""
+        """The share of epsilon that would be spent with this many records."""
         enough = bool(self.share) and worth_measuring(self.share, epsilon_nano, records, max_records)
         return self.share if enough else Fraction(0)
 

@@ -57,7 +57,7 @@ NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
 
 @dataclass(frozen=True)
 class CutScore:
-    """How cuts are scored: `balance`, `class`, or `mix:a:b` of evenness and classes told apart."""
+    """How cuts are scored: `balance`, `class`, or `mix:a:b`, a weighted sum of evenness and separated classes."""
 
     text: str
     score: Mix
@@ -305,7 +305,7 @@ class RPS(TableMethod):
         return Fraction(1) if free else self.settings.leaf_share
 
     def _free_leaves(self) -> bool:
-        """Whether leaves need no question: sizes by the N/2^d rule and no class to tell."""
+        """Whether leaves need no question: sizes by the N/2^d rule and no class to release."""
         return self.settings.summary == "depth" and self.classes == 1
 
     # ---- the three sub-routines of RPS 3.1 ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Before spending: what a release would be like, from the schema, epsilon and a guessed number of records alone."""
+"""Plans: what a release would be like, from the schema, epsilon and a guessed number of records alone."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def plan(
 
 @dataclass(frozen=True)
 class Want:
-    """An error that somebody can live with, and which one it is."""
+    """An acceptable error: which kind of error, and how large it may be."""
 
     what: str
     most: float
 
     def met(self, made: Plan) -> bool:
-        """Whether a plan stays below it."""
+        """Whether a plan stays below this error."""
         return _WANTED[self.what](made) <= self.most
 
 

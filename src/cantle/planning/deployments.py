@@ -34,7 +34,7 @@ DEPLOYMENTS = (
 
 
 def like(epsilon: float) -> str:
-    """Where an epsilon stands among them."""
+    """How an epsilon compares with these deployments."""
     below = sum(one.high < epsilon for one in DEPLOYMENTS)
     above = sum(one.low > epsilon for one in DEPLOYMENTS)
     return f"{below} of {len(DEPLOYMENTS)} published deployments listed here chose less, {above} chose more"

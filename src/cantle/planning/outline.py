@@ -40,7 +40,7 @@ class Outline:
     blur : float
         How much larger errors of groups of many values are, because their ends cut wide cells.
     too_fine : tuple of str
-        Columns with so many values that most of them cannot be told from noise, with the reason.
+        Columns with so many values that most of them cannot be distinguished from noise, with the reason.
     remarks : tuple of str
         What else there is to know.
     """
@@ -76,7 +76,7 @@ class Plan:
     groups : dict
         Expected error, in records, of the counts of groups of 1 % and of 10 % of the records, by one column.
     smallest : float
-        The smallest group, in records, that can be told from noise: its 95 % interval does not reach 0.
+        The smallest group, in records, that stands out from noise: its 95 % interval does not reach 0.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def group_error(outline: Outline, records: int, share: float) -> float:
 
 
 def too_fine(name: str, values: int, records: int, noise: float) -> Sequence[str]:
-    """A remark on a column whose values hold fewer records, on average, than can be told from noise."""
+    """A remark on a column whose values hold too few records, on average, to stand out from noise."""
     each = records / max(1, values)
     least = noise * log(20) / sqrt(2)
     if each >= least or values < 3:

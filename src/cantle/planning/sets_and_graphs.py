@@ -63,7 +63,7 @@ def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) 
 
 
 def _counted(method: DiffPart) -> Part:
-    """The number of records, without which nobody knows whether the error can be measured."""
+    """The question about the number of records, which decides whether the error can be measured."""
     return Part("number of records", float(SIZE_SHARE) if method.own_accuracy.share else 0.0)
 
 
@@ -104,14 +104,14 @@ def _of_items(name: str, budget: list[Part], noise: float, records: int, univers
 
 
 COMPILED = 200_000
-"""Records from which on kernels are compiled, if numba is there."""
+"""Number of records from which on kernels are compiled, if numba is installed."""
 
 _COSTS: Mapping[str, tuple[float, float, float, float]] = {
     "baskets": (0.5, 1.4e-4, 290, 400),
     "compiled": (1.0, 7e-6, 290, 400),
     "diffpart": (0.3, 6e-6, 200, 500),
 }
-"""Seconds to start and per set, megabytes to start, bytes per set: as single runs had them."""
+"""Seconds to start and per set, megabytes to start, and bytes per set, as measured in single runs."""
 
 
 def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: int) -> Outline:  # noqa: ARG001

@@ -21,7 +21,7 @@ SMOOTHED = 0.6
 are made non-negative and drawn towards each other. Like CUT, it was chosen on Adult, bank and the demo."""
 
 NAMED = 8
-"""Grouped columns that are named."""
+"""Most grouped columns that a plan names."""
 
 CUT = 1.4
 """How much larger errors of groups are whose ends cut wide cells."""

@@ -1,4 +1,4 @@
-"""Counts after noise: consistency, rounding to non-negative integers, drawing records. Free of privacy cost.
+"""Counts after noise: consistency, rounding to non-negative integers, drawing records. This uses no budget.
 
 Floats are allowed here, because everything depends only on answers already released. The generator that draws
 records is public; its seed is recorded in the release.
@@ -22,7 +22,7 @@ MOST_LISTED = 1 << 18
 """Most pairs of codes for which a table of all pairs is made."""
 
 _NEVER = -1e15
-"""The estimate of what cannot be, so that nothing is left for it."""
+"""The estimate of a cell that no record can be in, so that it gets no records."""
 
 
 class Dice(np.random.Generator):

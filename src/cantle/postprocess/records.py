@@ -302,7 +302,7 @@ class _Words:
 
 
 def _unquoted(attribute: Attribute) -> list[bytes] | None:
-    """The values as they stand in CSV, where that can be told without polars."""
+    """The values as CSV has them, if they can be written without polars."""
     scale = attribute.scale
     if isinstance(scale, Labels):
         whole = "".join(texts := [str(label) for label in scale.labels])

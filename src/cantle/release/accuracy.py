@@ -87,7 +87,7 @@ _ABOUT = {
 
 
 def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[str]:
-    """The accuracy of so many released records, one sentence per number; nothing where it was not wanted."""
+    """The accuracy of this many released records, one sentence per number; nothing if it was switched off."""
     if accuracy is None:
         return []
     if not accuracy.bought:
@@ -109,7 +109,7 @@ def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[
 
 
 def bound_of(error: QuestionError) -> int:
-    """A measured error with the doubt about it added, as in all intervals: it is larger in one case of ten."""
+    """A measured error with its own uncertainty added, as in all intervals: the error is larger in one case of ten."""
     return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
 
 

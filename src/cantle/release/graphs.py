@@ -32,7 +32,7 @@ def default_format(manifest: Manifest) -> str:  # noqa: ARG001
 
 
 def require_format(schema: GraphSchema, asked: str) -> None:
-    """All that degrees can be stored as, every schema allows."""
+    """Accepts every format: degrees can be stored in all of them, whatever the schema."""
 
 
 def column_types(manifest: Manifest) -> dict[str, pl.DataType]:  # noqa: ARG001
@@ -78,7 +78,7 @@ def outcome(manifest: Manifest, regions: str) -> str:
 
 
 def _number_of_nodes(manifest: Manifest) -> str:
-    """How far the released number of nodes may be off, where it was measured."""
+    """How far the released number of nodes may be off, if it was measured."""
     error = manifest.summary.get("nodes_error", 0)
     if not error:
         return ""
@@ -89,7 +89,7 @@ def _number_of_nodes(manifest: Manifest) -> str:
 
 
 def _guessed(manifest: Manifest) -> str:
-    """Names the largest degrees a guess: degrees were counted up to the bound only."""
+    """Says that the largest degrees are a guess: degrees were counted up to the bound only."""
     number, bound = manifest.summary.get("guessed", 0), manifest.summary["theta"]
     if not number:
         return ""

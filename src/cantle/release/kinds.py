@@ -52,7 +52,7 @@ class ReleasedKind(Protocol[Kind]):
         """How {n} records were made, for the registry."""
 
     def default_format(self, manifest: Manifest) -> str:
-        """How records are stored if nobody asks for a format."""
+        """How records are stored if no format is requested."""
 
     def require_format(self, schema: Kind, asked: str) -> None:
         """Refuses a format that the schema does not allow."""

@@ -34,7 +34,7 @@ def default_format(manifest: Manifest) -> str:  # noqa: ARG001
 
 
 def require_format(schema: TableSchema, asked: str) -> None:
-    """All that tables can be stored as, every schema allows."""
+    """Accepts every format: tables can be stored in all of them, whatever the schema."""
 
 
 def column_types(manifest: Manifest) -> dict[str, pl.DataType]:

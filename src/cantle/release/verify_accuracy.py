@@ -69,7 +69,7 @@ def _numbers(accuracy: Accuracy, manifest: Manifest, price: int) -> Iterator[str
 def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
     """The questions are those that the stated seed draws for the released records.
 
-    Another version of numpy may draw other numbers from the same seed; then nothing can be said.
+    Another version of numpy may draw other numbers from the same seed; then this cannot be checked.
     """
     manifest = release.manifest
     if manifest.software.get("numpy") != np.__version__:

@@ -1,4 +1,4 @@
-"""Does a release by mosaic add up? Noisy tables have the shapes and rates of the receipt, cells their records."""
+"""Checks of a mosaic release: noisy tables have the shapes and rates of the receipt, and cells have their records."""
 
 from __future__ import annotations
 

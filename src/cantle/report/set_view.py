@@ -15,7 +15,7 @@ from cantle.schema.items import Universe
 from cantle.schema.sets import SetSchema
 
 MOST_ITEMS = 30
-"""Items that patterns tell apart; a pattern is a number with one bit per item."""
+"""Most items in a pattern; a pattern is a number with one bit per item."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -62,7 +62,7 @@ class Schema(ABC):
     @property
     @abstractmethod
     def protects(self) -> tuple[int, str]:
-        """Whom a release protects: so many records of one unit of this kind (record, person, node, edge, ...)."""
+        """Whom a release protects: the most records per unit, and its kind (record, person, node, edge, ...)."""
 
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, in hex."""

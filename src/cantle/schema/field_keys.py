@@ -41,7 +41,7 @@ FIELD_KEYS: dict[str, Key] = {
     "ignoreCase": Key(("string", "boolean"), categories=True),
     "replace": Key(),
 }
-"""The keys of a field that change what cantle does."""
+"""All keys of a field that cantle reads."""
 
 CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step")
 """Those of its `constraints`."""

@@ -43,7 +43,7 @@ class Problems:
 
     @contextmanager
     def during(self, *place: str | int) -> Iterator[None]:
-        """A block that ends where a check refuses; the refusal, about this place, is kept and the program goes on."""
+        """A block that ends at the first refusal; the refusal is kept with its place, and the program goes on."""
         try:
             yield
         except SchemaError as refused:

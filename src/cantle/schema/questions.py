@@ -64,7 +64,7 @@ class _Parser:
         return token
 
     def _took(self, *words: str) -> bool:
-        """Whether the next word is one of these; then it is taken."""
+        """Whether the next word is one of these; if so, it is consumed."""
         found = self._next.says(*words)
         self._at += found
         return found

@@ -87,7 +87,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
 
 
 def _above(epsilon: str) -> bool:
-    """Whether the command wants to be told that such an epsilon is meant."""
+    """Whether the command asks for a confirmation of such an epsilon."""
     try:
         return bool(epsilon) and nano_of(epsilon) > RECKLESS * NANO
     except CantleError:

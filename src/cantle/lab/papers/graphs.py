@@ -77,7 +77,7 @@ def load(data_dir: str | Path, name: str) -> Graph:
 
 def _read(path: Path) -> Ints:
     try:
-        with warnings.catch_warnings(action="ignore"):  # an empty file is told below, in our words
+        with warnings.catch_warnings(action="ignore"):  # an empty file is reported below, in our words
             pairs = np.loadtxt(path, dtype=np.int64, comments="#", ndmin=2)
     except (OSError, EOFError, ValueError):
         pairs = np.empty((0, 0), dtype=np.int64)

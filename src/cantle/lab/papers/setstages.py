@@ -23,7 +23,7 @@ def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int
     """User and system seconds of `publish` from a file and of `save`, by stage, and the peak of the process.
 
     Reading is timed on its own, once more, and taken from the time up to post-processing; what remains of that is
-    partitioning. The peak counts what the evaluation itself holds too; it is left out where the system does not tell.
+    partitioning. The peak counts what the evaluation itself holds too; it is left out if the system does not report it.
     """
     schema = data.schema()
     began = process_time()

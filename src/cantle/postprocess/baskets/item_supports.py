@@ -11,7 +11,7 @@ from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
 CLEAR = 15.0
-"""Noise scales from which on a noisy count is taken as it is."""
+"""A noisy count of at least this many noise scales is used as it is."""
 
 _GRID, _BINS, _ROUNDS = 71, 324, 200  # values of the prior, bins of noisy values, steps of expectation-maximisation
 _DEEP = -12.0  # noise scales: lower values share the first bin

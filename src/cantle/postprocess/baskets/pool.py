@@ -74,7 +74,7 @@ class Pool:
 
 
 def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floats, number: int, dice: Dice) -> Pool:
-    """So many records. The order is by pattern, by size, then by first item: a systematic draw keeps all three."""
+    """A pool of this many records, ordered by pattern, size and first item: a systematic draw keeps all three."""
     cell, mask = _patterns(head, support / sizes.records, number, dice, bool((model.first > 0).any()))
     held = _popcount(mask)
     size = _sizes(held, sizes, float(support[head.items].sum() / max(support.sum(), 1e-300)), model, dice)
@@ -108,7 +108,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
 
 
 def _systematic(weight: Floats, number: int, dice: Dice) -> Ints:
-    """So many draws by weight, ascending, as even as can be: one per equal part of the whole."""
+    """This many draws by weight, ascending and as even as possible: one per equal part of the whole."""
     running = np.cumsum(weight)
     at = (np.arange(number) + dice.random()) / max(number, 1) * running[-1]
     return np.minimum(np.searchsorted(running, at, side="right"), int(np.flatnonzero(weight)[-1]) if number else 0)

@@ -120,7 +120,7 @@ class AskedSizes:
         return int(self.noisy.value.sum())
 
     def strength(self, max_records: int) -> float:
-        """Records times epsilon per record of a unit: how much there is to learn."""
+        """Records times epsilon, divided by the records of a unit: how much can be measured."""
         return self.sizes.records * self.whole / NANO / max_records
 
 
@@ -199,5 +199,5 @@ def noise_scale(noisy: Noisy | NoisyCells) -> float:
 
 
 def _portion(total: int, fraction: Fraction) -> int:
-    """So much of a whole number of nano-units, rounded down."""
+    """A share of a whole number of nano-units, rounded down."""
     return total * fraction.numerator // fraction.denominator

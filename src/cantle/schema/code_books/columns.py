@@ -1,4 +1,4 @@
-"""What is known of a column from a code book, and the entry of a schema that this makes."""
+"""Columns of a code book, and the entries of a schema that they become."""
 
 from __future__ import annotations
 
