@@ -68,3 +68,16 @@ def test_where_there_is_no_header_to_speak_of(tmp_path: Path, cantle: Cantle) ->
     (tmp_path / "s.dat").write_text("1 2\n")
     assert cantle("init", "s.dat", "--header", "yes").code == 2
     assert "there is no file 'none.csv'" in cantle("init", "none.csv").err
+
+
+def test_a_long_table_of_sets_gives_the_names_of_its_columns(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "orders.csv").write_text("order;product\n1;bread\n")
+    (tmp_path / "catalogue.csv").write_text("bread;food\nsoap;home\n")
+    (tmp_path / "items.txt").write_text("bread\nsoap\n")
+    done = cantle("init", "orders.csv", "--kind", "sets", "--header", "yes", "-o", "s.yaml")
+    assert "Next: cantle check orders.csv --schema s.yaml" in done.out
+    text = (tmp_path / "s.yaml").read_text()
+    (tmp_path / "s.yaml").write_text(text.replace("items: ???", "items: catalogue.csv"))
+    assert "is a table of 2 columns" in cantle("check", "orders.csv", "--schema", "s.yaml").err
+    (tmp_path / "s.yaml").write_text(text.replace("items: ???", "items: items.txt"))
+    assert "1 sets read, 1 would be used" in cantle("check", "orders.csv", "--schema", "s.yaml").out

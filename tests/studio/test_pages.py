@@ -160,6 +160,12 @@ def test_the_plan_follows_the_slider_without_the_data(site: Site) -> None:
     assert "say about how many" in site.ask("POST", "/budget/plan", {"epsilon": "1", "records": "many"}).text
 
 
+def test_the_way_to_publish_opens_once_epsilon_is_saved(site: Site) -> None:
+    assert "Continue: publish" not in site.get("/budget").text
+    ready(site)
+    assert "Continue: publish" in site.get("/budget").text
+
+
 def ready(site: Site, epsilon: str = "1") -> None:
     """All steps before the last."""
     site.post("/data/choose", path="people.csv")

@@ -34,7 +34,7 @@ def init_command(
     ] = None,
     kind: Annotated[str | None, typer.Option(help="table, sets or graph. Default: by the file's name.")] = None,
     header: Annotated[
-        str | None, typer.Option(metavar="yes|no", help="CSV tables: whether the first line holds column names.")
+        str | None, typer.Option(metavar="yes|no", help="CSV files: whether the first line holds column names.")
     ] = None,
     codebook: Annotated[
         Path | None,
@@ -110,10 +110,11 @@ def _draft(
     for name, given in (("--infer", infer), ("--ask", ask), ("--codebook", codebook is not None)):
         if given and kind != "table":
             raise ParameterError(f"{name} is for tables; for {kind} fill in the schema from what could occur")
-    if header is not None and not (kind == "table" and needs_header(data)):
-        raise ParameterError("--header is for tables in CSV files; leave it out")
+    able = needs_header(data) if kind == "table" else kind == "sets" and data.suffix.lower() in (".csv", ".tsv")
+    if header is not None and not able:
+        raise ParameterError("--header is for tables and sets in CSV files; leave it out")
     if kind != "table":
-        return blank_schema(data, kind)
+        return blank_schema(data, kind, header is not None and _has_header(data, header, as_json))
     named = _has_header(data, header, as_json) if needs_header(data) else None
     if ask:
         columns, dialect = declared_columns(data, named)

@@ -390,8 +390,17 @@ def _has_lists(path: Path) -> bool:
     return any(isinstance(kind, pl.List | pl.Array) for kind in column_types(path).values())
 
 
-def blank_schema(path: Path, kind: str) -> str:
-    """The draft for a file that is not a table."""
+def blank_schema(path: Path, kind: str, has_header: bool | None = None) -> str:
+    """The draft for a file that is not a table; `has_header`: a long table of sets starts with column names."""
     if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
-    return EDITOR_LINE + {"sets": _SETS, "graph": _GRAPH}[kind]
+    text = EDITOR_LINE + {"sets": _SETS, "graph": _GRAPH}[kind]
+    if kind != "sets" or not has_header:
+        return text
+    columns, dialect = _declared(path, True)
+    names = [_json(name) for name, _, _ in columns]
+    if len(names) == 2:
+        text = text.replace("# id: basket   ", f"id: {names[0]}").replace("# item: product", f"item: {names[1]}")
+    else:
+        text += f"# The columns of the file are {', '.join(names)}.\n"
+    return text + (f"\ndialect: {_json(dialect.to_dict())}\n" if dialect != Dialect() else "")

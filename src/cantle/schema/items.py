@@ -206,11 +206,21 @@ def _from_file(name: str, base: Path) -> list[int | str]:
     """The items of a file with one per line, spaces around it removed: integers if all lines are, otherwise texts."""
     lines = [line.strip() for line in _read(name, base).split("\n")]
     words = [line for line in lines if line]
+    _refuse_table(name, words)
     if all(_DECIMAL.fullmatch(word) for word in words) and max(map(len, words), default=0) <= len(str(-MAX_INTEGER)):
         numbers = list(map(int, words))
         if all(abs(number) <= MAX_INTEGER for number in numbers):
             return [*numbers]
     return [*words]
+
+
+def _refuse_table(name: str, lines: list[str]) -> None:
+    """A catalogue with several columns would make whole lines the items, and no record would have one of them."""
+    if name.lower().endswith((".csv", ".tsv")) and len(lines) > 1:
+        for sign in (";", ",", "\t"):
+            if 0 < lines[0].count(sign) == min(line.count(sign) for line in lines):
+                rule = f"{quote(name)} is a table of {lines[0].count(sign) + 1} columns"
+                fail("items", rule, "give a file with the items alone, one per line and without a header")
 
 
 def _read(name: str, base: Path) -> str:

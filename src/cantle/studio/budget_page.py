@@ -87,6 +87,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         yaml=f'# in cantle.toml\nepsilon = "{settings.epsilon}"' if settings.epsilon else "",
         epsilon=epsilon,
         records=records,
+        saved=bool(settings.epsilon),
         outlook=outlook(studio, epsilon, records) if records else None,
         deployments=DEPLOYMENTS,
         reckless=RECKLESS,

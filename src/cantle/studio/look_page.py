@@ -78,6 +78,7 @@ def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object
             kind=one.release.manifest.kind,
             problems=one.problems,
             columns=one.columns,
+            numbers=one.numbers,
             question=visit.form.get("question", ""),
             by=visit.form.get("by", ""),
             mean=visit.form.get("mean", ""),

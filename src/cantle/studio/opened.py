@@ -11,6 +11,7 @@ from pathlib import Path
 from cantle.release import Release, mark_of
 from cantle.release.verify import REPORT, verify_folder
 from cantle.report.page import render
+from cantle.schema.canonical_json import JSON
 from cantle.studio.project import MANIFESTS
 
 
@@ -34,10 +35,18 @@ class Opened:
     @property
     def columns(self) -> list[str]:
         """Columns that a table can be grouped by; none for other kinds."""
+        return [str(one["name"]) for one in self._fields()]
+
+    @property
+    def numbers(self) -> list[str]:
+        """Columns that a mean can be taken of."""
+        return [str(one["name"]) for one in self._fields() if one.get("type") in ("integer", "number")]
+
+    def _fields(self) -> list[dict[str, JSON]]:
         fields = self.release.manifest.schema.get("fields")
         if self.release.manifest.kind != "table" or not isinstance(fields, list):
             return []
-        return [str(one["name"]) for one in fields if isinstance(one, dict) and one.get("role") != "identifier"]
+        return [one for one in fields if isinstance(one, dict) and one.get("role") != "identifier"]
 
     def write_zip(self, place: Path) -> None:
         """The files of the release, and its report, in a folder of its name."""
