@@ -32,6 +32,20 @@ settings.register_profile(
 )
 settings.load_profile("cantle")
 
+COMPILING = (
+    "golden/test_same_bytes.py",
+    "data/test_encoding.py",
+    "postprocess/test_baskets.py",
+    "engines/test_kernels.py",
+)
+"""Tests that compile nearly all kernels."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Kernels first: of several processes one compiles them, and the others find them when they get there."""
+    items.sort(key=lambda item: not str(item.path).endswith(COMPILING))
+
 
 @pytest.fixture(autouse=True)
 def words_of_this_test(request: pytest.FixtureRequest) -> Iterator[None]:
