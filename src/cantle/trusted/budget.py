@@ -9,7 +9,8 @@ is epsilon-DP for one unit. By induction on the recursion: two data sets that di
 queries at a region factors of at most e^charge each; given the answers the children are the same regions for
 both, the record lies in exactly one, the others contribute equal factors; that child contributes at most
 e^balance. It needs: charges only to regions that are still open (a parent cannot be asked after its children),
-no region listed twice in one question, and no balance moved between siblings. `charge` and `inherit` ensure this.
+no region listed twice in one question, and no balance moved between siblings. `charge` and `inherit` ensure this;
+tests/laws/test_hostile.py tries to get around them, and tests/audit computes the loss of whole runs.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A method holds a curator and nothing else. Every question follows one order: decide from public values whether it is
 admitted, charge the regions it is about, look at the records, return only the noisy answer. Exact counts (`exact_...`)
 live inside one call. What is admitted is in admission.py, how noise is drawn in draws.py, what is paid in budget.py,
-what a curator holds in open_run.py.
+what a curator holds in open_run.py. tests/audit computes the exact loss of whole runs through this code.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 A key says what is counted, over degrees after projection to theta (cantle.trusted.bounding.projection) or, for one
 edge, over true degrees. `listed` (public) says whether nodes without edges are known. If not, removing a node also
 removes all nodes whose only edges led to it, so no question that counts nodes of degree 0 is allowed.
+tests/laws/test_sensitivity.py and tests/laws/test_projection.py check every bound by brute force on small graphs.
 """
 
 from __future__ import annotations

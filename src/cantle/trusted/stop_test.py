@@ -11,6 +11,7 @@ ends the path. "Yes" at x multiplies by f(x)/f(x-1) >= 1, which is e^epsilon_t f
 Counts do not grow along a path, so b falls by at least delta per test until it stays at theta - delta for both
 data sets (factor 1). The worst sequence is theta - delta + 1, theta + 1, theta + 1 + delta, ...: the sum above.
 For a unit of k records the tests run at rate epsilon_t / k and lose at most k times the bound for one record.
+tests/trusted/test_stop_test.py checks the bound, tests/audit the runs that use it.
 """
 
 from __future__ import annotations

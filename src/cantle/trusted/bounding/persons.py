@@ -13,6 +13,7 @@ itself (`postgres_mark`), everything else calls `marks`.
 
 Persons are distinguished by the exact text of their identifier. Two persons read as one would share the bound, and
 removing one of them would bring back records of the other; one person read as two would have two bounds.
+tests/trusted/engines/test_bounded_persons.py compares all engines.
 """
 
 from __future__ import annotations

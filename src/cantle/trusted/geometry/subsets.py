@@ -7,6 +7,7 @@ combinatorial number system: the subset {p1 < p2 < ...} has number C(p1, 1) + C(
 Claim 26. `rank` is a bijection between the subsets of 1 to `most` of `fan` children and 0 .. number - 1, and `unrank`
 is its inverse. Sizes have disjoint ranges of numbers; within size j, C(p1, 1) + ... + C(pj, j) takes each of
 0 .. C(fan, j) - 1 once, because the subsets with largest element p take exactly C(p, j) .. C(p + 1, j) - 1.
+tests/trusted/geometry/test_subsets.py lists all subsets of small sets.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Claim 16. Given ideal words every operation has exactly the law stated in base.p
 Every draw is a fixed function of a uniform number V of [0, 1) whose first 64 binary digits are one word. The
 first stage looks at that word with float enclosures, many draws at a time; if the enclosure cannot decide,
 `exact` finishes the draw with more words. The proofs of the margins are beside the comparisons.
-The time and memory used are not protected.
+The time and memory used are not protected. tests/statistical compares draws with their laws, tests/trusted/noise the
+two stages with each other.
 """
 
 from __future__ import annotations
