@@ -442,7 +442,7 @@ def test_what_is_charged_and_what_is_not(tmp_path: Path) -> None:
     for refused, words in (
         ({"method": "magic"}, "use one of"),
         ({"engine": "abacus"}, "use one of"),
-        ({"depht": 1}, "Known"),
+        ({"depht": 1}, "known"),
     ):
         with pytest.raises(ParameterError, match=words):
             cantle.publish(people(5), SCHEMA, epsilon=0.1, **paid, **refused)
