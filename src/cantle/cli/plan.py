@@ -119,14 +119,18 @@ def _heads(plans: Sequence[Plan]) -> list[str]:
 def _errors(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
         ("share of one value of a column", *(f"{100 * one.one_way:.2g} %" for one in plans)),
-        ("a group of 1 % of the records", *(f"{one.groups['1 %']:,.0f} records" for one in plans)),
-        ("a group of 10 % of the records", *(f"{one.groups['10 %']:,.0f} records" for one in plans)),
-        ("smallest group that stands out from noise", *(f"{one.smallest:,.0f} records" for one in plans)),
+        ("a group of 1 % of the records", *(_records(one.groups["1 %"]) for one in plans)),
+        ("a group of 10 % of the records", *(_records(one.groups["10 %"]) for one in plans)),
+        ("smallest group that stands out from noise", *(_records(one.smallest) for one in plans)),
     ]
     if all(one.outline.seconds is not None for one in plans):
         rows.append(("time, roughly", *(f"{one.outline.seconds:,.1f} s" for one in plans)))
         rows.append(("memory, roughly", *(f"{one.outline.megabytes:,.0f} MB" for one in plans)))
     return rows
+
+
+def _records(number: float) -> str:
+    return f"{number:,.0f} record{'' if round(number) == 1 else 's'}"
 
 
 def _part(part: Part, epsilon: float) -> tuple[str, ...]:

@@ -59,7 +59,11 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         Part("hub column", float(shares.hub)),
         Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), max(first)),
         Part("choice of tables", float(shares.selection)),
-        Part(f"{shares.count} chosen tables", float(shares.tables), _each(shares.tables, shares.count, rate)),
+        Part(
+            f"{shares.count} chosen table{'' if shares.count == 1 else 's'}",
+            float(shares.tables),
+            _each(shares.tables, shares.count, rate),
+        ),
         Part("target in groups of records", float(shares.label), _each(shares.label, 1, rate)),
     ]
     parts = zip(others, cells, known, strict=True)
@@ -146,7 +150,8 @@ def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     sizes = [size for _, size in found]
     many = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
-    ranges = f"{len(found)} of {len(columns)} columns are grouped into about {many} ranges each before they are counted"
+    are = "is" if len(found) == 1 else "are"
+    ranges = f"{len(found)} of {len(columns)} columns {are} grouped into about {many} ranges each before counting"
     return [f"{ranges}: {names}{more}"]
 
 

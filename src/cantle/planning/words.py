@@ -42,9 +42,9 @@ class EpsilonInWords:
         half, tenth = _in_ten(self.from_half), _in_ten(self.from_tenth)
         return [
             f"the odds that a given person is in the data change by a factor of at most {odds}",
-            f"who was right about 5 of {_PEOPLE} people before is right about at most {half} of {_PEOPLE} afterwards",
-            f"who was right about 1 of {_PEOPLE} people before is right about at most {tenth} of {_PEOPLE} afterwards",
-            "for guesses at what the record of somebody in the data says, read these lines for twice epsilon",
+            f"a guesser who was right about 5 of {_PEOPLE} people is then right about at most {half} of {_PEOPLE}",
+            f"a guesser who was right about 1 of {_PEOPLE} people is then right about at most {tenth} of {_PEOPLE}",
+            "these are guesses whether a person is in the data; for guesses what their record says, take twice epsilon",
         ]
 
 
@@ -64,6 +64,6 @@ def caution(epsilon: float) -> str | None:
     after = 100 * _after(0.5, epsilon)
     shown = f"{after:.1f} %" if after < 99.95 else "nearly 100 %"
     return (
-        f"epsilon {epsilon:g} protects little: who thought with 50 % that a person is in the data may think so with "
-        f"{shown} afterwards; plan shows what smaller values cost in accuracy"
+        f"epsilon {epsilon:g} protects little: somebody who is 50 % sure that a person is in the data may be {shown} "
+        "sure afterwards; cantle plan shows what smaller values cost in accuracy"
     )
