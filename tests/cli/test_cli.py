@@ -215,6 +215,7 @@ def test_apply_generalises_another_file_outside_the_release(folder: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("NOT PRIVATE")
     assert len(pl.read_csv(folder / "next.internal.csv")) == 30
+    assert sys.platform == "win32" or (folder / "next.internal.csv").stat().st_mode & 0o077 == 0
     assert cantle("apply", "out", "next.csv", cwd=folder).returncode == 1  # never overwritten
     assert cantle("apply", "out", "next.csv", "-o", "x.csv", cwd=folder).returncode == 2
     assert cantle("apply", "out", "next.csv", "-o", "out/x.internal.csv", cwd=folder).returncode == 1

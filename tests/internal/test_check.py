@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -174,6 +175,7 @@ def test_what_is_written_is_named_internal(cantle: Cantle) -> None:  # noqa: F81
     assert Path("check.internal.txt").read_text().startswith(WARNING)
     cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.json")
     assert json.loads(Path("check.internal.json").read_text())["ok"] is False
+    assert os.name != "posix" or Path("check.internal.json").stat().st_mode & 0o077 == 0, "only its owner can read it"
     assert cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.txt").code == 1
 
 

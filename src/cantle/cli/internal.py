@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from cantle.cli.config import needed
-from cantle.cli.output import Json, print_result
+from cantle.cli.output import Json, print_result, write_internal
 from cantle.cli.release import ReleaseDirOrDefault, release_folder
-from cantle.errors import OutputError, ParameterError, raise_alone
+from cantle.errors import OutputError, ParameterError
 
 
 def check_command(
@@ -110,10 +110,3 @@ def internal_file(output: Path, endings: tuple[str, ...], folder: Path | None = 
     if folder is not None and folder.resolve() in output.resolve().parents:
         raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
     return output
-
-
-def write_internal(target: Path, text: str) -> None:
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

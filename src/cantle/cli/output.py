@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -87,3 +88,12 @@ def _each_phase(show: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
+
+
+def write_internal(target: Path, text: str) -> None:
+    """Writes private facts to a new file that only its owner can read."""
+    try:
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

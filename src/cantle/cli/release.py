@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cantle.cli.config import chosen
-from cantle.cli.output import Json, print_result
+from cantle.cli.output import Json, print_result, write_internal
 from cantle.errors import ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -193,9 +193,5 @@ def apply_command(
     if folder.resolve() in target.resolve().parents:
         raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
     print("NOT PRIVATE: made from the records without noise, for internal use only", file=sys.stderr)
-    table = Release.load(folder).generalise(data)
-    try:
-        table.write_csv(target)
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    write_internal(target, Release.load(folder).generalise(data).write_csv())
     print_result(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))

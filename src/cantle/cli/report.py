@@ -9,7 +9,7 @@ import typer
 
 from cantle.cli.config import defaults
 from cantle.cli.internal import internal_file, warn
-from cantle.cli.output import Json, print_result
+from cantle.cli.output import Json, print_result, write_internal
 from cantle.cli.release import ReleaseDirOrDefault, release_folder
 from cantle.errors import OutputError, ParameterError, raise_alone
 
@@ -63,7 +63,7 @@ def report_command(
         from cantle.internal.report_sections import internal_sections
 
         sections = internal_sections(evaluate(against, release, nodes))
-        write_report(target, render(release, account=account, internal=sections, warning=WARNING))
+        write_internal(target, render(release, account=account, internal=sections, warning=WARNING))
     facts = {"file": str(target), "bytes": target.stat().st_size, "internal": against is not None}
     print_result(as_json, facts, lambda: print(f"wrote {target}: open it in a browser"))
 
