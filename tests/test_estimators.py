@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.errors import ParameterError
+from cantle.errors import DataError, ParameterError
 from tests.release.people import SCHEMA, people
 
 FEATURES = [field["name"] for field in SCHEMA["fields"] if field.get("role") not in ("identifier", "target")]
@@ -83,6 +83,10 @@ def test_a_target_is_given_apart_or_in_the_table() -> None:
         assert apart.groups.equals(whole.groups)
     with pytest.raises(ParameterError, match="different numbers of records"):
         cantle.DiffGen(SCHEMA).fit(table.drop("ill"), ["yes"])
+    failing = pl.LazyFrame({"age": ["a secret"]}).with_columns(pl.col("age").cast(pl.Int64))
+    with pytest.raises(DataError, match="X cannot be read") as caught:
+        cantle.DiffGen(SCHEMA).fit(failing, ["yes"])
+    assert caught.value.__context__ is None, "polars quotes the value"
     with pytest.raises(ParameterError, match="given twice"):
         cantle.DiffGen(SCHEMA).fit(table, table["ill"])
     with pytest.raises(ParameterError, match="path"):

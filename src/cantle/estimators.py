@@ -20,7 +20,7 @@ import polars as pl
 from cantle._open import preflight
 from cantle._publish import EngineName, MethodName, PresetName, carry_out
 from cantle.data.frames import as_frame
-from cantle.errors import ParameterError
+from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.release import Release
 from cantle.release.load import table_schema_of
 from cantle.schema import Schema, as_schema
@@ -283,8 +283,11 @@ def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> o
         return X
     if isinstance(X, str | os.PathLike):
         raise ParameterError("y is given, but X is a path; a file holds its target itself")
-    frame = as_frame(X)
-    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    try:
+        frame = as_frame(X)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    except (Exception, pl.exceptions.PanicException):  # a lazy frame that fails may do so in words that quote a value
+        raise_alone(DataError("X cannot be read; give a pandas, polars or pyarrow frame."))
     if target in frame.columns:
         raise ParameterError(f"the target {target!r} is given twice: as y and as a column of X; leave one out")
     values = list(y)
