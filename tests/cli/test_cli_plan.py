@@ -27,6 +27,16 @@ def test_plans_side_by_side(asked: Cantle) -> None:
     assert facts["deployments"]
 
 
+@pytest.mark.parametrize(
+    ("schema", "noun"), [({"kind": "graph"}, "nodes"), ({"kind": "sets", "items": [1, 2]}, "sets")]
+)
+def test_errors_are_in_what_is_counted(tmp_path: Path, cantle: Cantle, schema: object, noun: str) -> None:  # noqa: F811
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    shown = cantle("plan", "--schema", "s.json", "--epsilon", "1", "--records", "5000").out
+    assert f"a group of 10 % of the {noun}" in shown
+    assert "records" not in shown.split("Budget")[0]
+
+
 def test_a_want_finds_epsilon(asked: Cantle) -> None:
     done = asked("plan", "--schema", "s.json", "--records", "50000", "--want", "one-way 0.5%", "--json")
     (made,) = json.loads(done.out)["plans"]

@@ -94,20 +94,23 @@ def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
 
     def show() -> None:
         first = plans[0]
-        print(f"{first.records:,} records, protecting {first.unit}; method {first.outline.method}. No data was read.\n")
+        by = f"protecting {first.unit}; method {first.outline.method}"
+        print(f"{first.records:,} {first.noun}, {by}. No data was read.\n")
         table("Errors to expect, on average", ("", *_heads(plans)), _errors(plans))
         for one in plans:
             print()
             rows = [_part(part, one.epsilon) for part in one.outline.budget]
             title = f"Budget of epsilon {one.epsilon:g}"
-            table(title, ("question", "share", "epsilon", "noise in one count, records"), rows)
+            table(title, ("question", "share", "epsilon", f"noise in one count, {first.noun}"), rows)
+            print()
             for line in one.words.lines():
                 print(f"* {line}")
             print(f"* {like(one.epsilon)}")
         _show_remarks(plans)
         print()
-        rows = [(d.name, _range(d.low, d.high), d.unit, d.source) for d in DEPLOYMENTS]
-        table("What others chose (their units differ, so compare with care)", ("", "epsilon", "protects", "says"), rows)
+        print("What others chose: epsilon, by whom, and what it protects (units differ, so compare with care)")
+        for d in DEPLOYMENTS:
+            print(f"{_range(d.low, d.high):>14}  {d.name}: {d.unit} ({d.source})")
 
     print_result(as_json, facts, show)
 
@@ -117,11 +120,9 @@ def _heads(plans: Sequence[Plan]) -> list[str]:
 
 
 def _errors(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
+    columns = [one.errors() for one in plans]
     rows: list[tuple[str, ...]] = [
-        ("share of one value of a column", *(f"{100 * one.one_way:.2g} %" for one in plans)),
-        ("a group of 1 % of the records", *(_records(one.groups["1 %"]) for one in plans)),
-        ("a group of 10 % of the records", *(_records(one.groups["10 %"]) for one in plans)),
-        ("smallest group that stands out from noise", *(_records(one.smallest) for one in plans)),
+        (name, *(errors[at][1] for errors in columns)) for at, (name, _) in enumerate(columns[0])
     ]
     if all(one.outline.seconds is not None for one in plans):
         rows.append(("time, roughly", *(f"{one.outline.seconds:,.1f} s" for one in plans)))

@@ -57,6 +57,14 @@ class Outline:
     megabytes: float | None = None
 
 
+_NOUNS = {
+    "degrees": ("nodes", "share of nodes with at least k edges"),
+    "baskets": ("sets", "share of sets with one item"),
+    "diffpart": ("sets", "share of sets with one item"),
+}
+"""What methods count, if not records of a table, and what a share is one of."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What a release would be like, before anything is spent: made from the schema and a number of records alone.
@@ -94,6 +102,20 @@ class Plan:
     one_way: float
     groups: dict[str, float] = field(default_factory=dict)
     smallest: float = 0.0
+
+    def errors(self) -> list[tuple[str, str]]:
+        """What would be off, and by how much on average, in words."""
+        noun, one_value = _NOUNS.get(self.outline.method, ("records", "share of one value of a column"))
+        return [
+            (one_value, f"{100 * self.one_way:.2g} %"),
+            *((f"a group of {share} of the {noun}", f"{error:,.0f} {noun}") for share, error in self.groups.items()),
+            ("smallest group that stands out from noise", f"{self.smallest:,.0f} {noun}"),
+        ]
+
+    @property
+    def noun(self) -> str:
+        """What is counted: records, sets or nodes."""
+        return _NOUNS.get(self.outline.method, ("records", ""))[0]
 
     @staticmethod
     def of(epsilon: float, records: int, unit: str, outline: Outline) -> Plan:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cantle.postprocess.accuracy import Accuracy, QuestionError
 from cantle.release import Release
 from cantle.release.accuracy import bound_of
+from cantle.release.data_file import as_polars
 from cantle.release.statement import odds, protected
 from cantle.release.words import percent
 from cantle.trusted.budget import words_of
@@ -16,6 +17,10 @@ KNOWN_TO = 0.1
 """A count is called well known if its error is at most this share of it."""
 
 _PARTS = {"table": "column", "sets": "item"}
+
+
+DROWNED = 1 / 4
+"""Share of the nodes above which noise leaves little of a degree sequence."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ def verdict(release: Release) -> Verdict:
     tiles = [_promise(release), _protects(release), _size(release)]
     if m.kind != "graph":
         tiles.append(_accuracy_tile(accuracy, m.summary["records"], _PARTS[m.kind]))
+    elif m.summary["records"]:
+        tiles.append(_node_tile(_node_margin(release), m.summary["records"]))
     if m.ledger is not None:
         tiles.append(_spent(release))
     good, bad = _uses(release)
@@ -102,6 +109,18 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
     return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", f"{words} ({measured}).")
 
 
+def _node_margin(release: Release) -> int:
+    """How far the noise may move the number of nodes with at least the middle degree, in 95 of 100 cases."""
+    degrees = as_polars(release.records, release.manifest)["degree"]
+    found = release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
+    return round(found.high - found.value)
+
+
+def _node_tile(margin: int, nodes: int) -> Tile:
+    words = "The noise in the number of nodes with at least so many neighbours is smaller than that in 95 of 100 cases."
+    return Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)
+
+
 def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
     """The measured error of questions about several columns, or about one where there are no others."""
     if accuracy is None or not accuracy.bought:
@@ -112,10 +131,7 @@ def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
 def _uses(release: Release) -> tuple[list[str], list[str]]:
     m, error = release.manifest, worst_error(release.accuracy)
     if m.kind == "graph":
-        return (
-            ["how many nodes have few or many neighbours, averages and quantiles of degrees"],
-            ["who is connected to whom, clustering, communities, distances: none of these is in the release"],
-        )
+        return _uses_of_degrees(release)
     noun = "records" if m.kind == "table" else "sets"
     good = [f"shares, totals and tables of one, two or three {_PARTS[m.kind]}s over all {noun}"]
     bad = [f"looking up or matching single {noun}: they are made up"]
@@ -130,6 +146,20 @@ def _uses(release: Release) -> tuple[list[str], list[str]]:
     if (filled := m.summary.get("refilled", 0)) and m.kind == "sets":
         bad.append(f"rare sets: {percent(filled, m.summary['records'])} of the sets are filled in at random")
     return good, bad
+
+
+def _uses_of_degrees(release: Release) -> tuple[list[str], list[str]]:
+    numbers = "how many nodes have few or many neighbours, averages and quantiles of degrees"
+    absent = "who is connected to whom, clustering, communities, distances: none of these is in the release"
+    nodes = release.manifest.summary["records"]
+    margin = _node_margin(release) if nodes else 0
+    if margin <= nodes * DROWNED:
+        return [numbers], [absent]
+    noise = f"the noise is ±{margin:,} of {nodes:,} nodes; it takes more nodes or a larger epsilon"
+    return ["rough ideas: about how many nodes there are, and of which size most degrees are"], [
+        f"{numbers}: {noise}",
+        absent,
+    ]
 
 
 def _round(value: float) -> int:
