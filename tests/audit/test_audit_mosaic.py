@@ -33,6 +33,7 @@ def test_flaws_are_caught(breakage: Breakage) -> None:
     check_flaw(breakage)
 
 
+@pytest.mark.slow
 def test_the_search_finds_pruned_candidates_without_being_told_the_pair() -> None:
     flaw = next(one for one in MOSAIC_BREAKAGES if "pruned" in one.name)
     with flaw.patch():

@@ -16,8 +16,8 @@ from tests.neighbours.engines import database_forms, duckdb_forms, spark_forms
 from tests.neighbours.forms import IN_PROCESS, LEAST, LEAST_OF_SPARK, spark_session, totals, without_spark
 from tests.neighbours.law import SEED, Form, breaches, is_found
 
-SHARE, TIMES = 10, 10
-"""By default the tenth part of the pairs is tried; in the long form ten times as many as there are."""
+SHARE, TIMES = 20, 10
+"""By default the twentieth part of the pairs is tried; in the long form ten times as many as there are."""
 SPARK = ["JSON", "CSV", "CSV, one pair", "persons", "Parquet", "Spark data frame", "sets, long", "sets, long CSV",
          "sets, lists", "sets, persons"]  # fmt: skip
 

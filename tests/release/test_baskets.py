@@ -200,6 +200,7 @@ def by_department(records: list[list[int]], departments: int, each: int) -> np.n
     return np.bincount([(item - 1) // each for record in records for item in record], minlength=departments)
 
 
+@pytest.mark.slow
 def test_items_below_the_noise_are_drawn_within_their_department(tmp_path: Path) -> None:
     """Items 1 to 2,000 in ten departments of 200; no item stands out, but departments differ by up to ten times."""
     departments, each, number = 10, 200, 4000

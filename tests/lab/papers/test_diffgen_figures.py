@@ -106,6 +106,7 @@ def test_fig3(adult_with_trees: Path, tmp_path: Path) -> None:
     assert paths[3].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_fig4(adult_with_trees: Path, tmp_path: Path) -> None:
     paths, said, publish = run("diffgen-fig4", tmp_path, data_dir=adult_with_trees, seed=3)
     summary = pl.read_csv(paths[1])

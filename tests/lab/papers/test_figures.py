@@ -91,6 +91,7 @@ def test_adult_figure_shows_gate_and_raw_beside_all(small_adult: Path, tmp_path:
         assert f"rps-fig3 {panel}" in said
 
 
+@pytest.mark.slow
 def test_a_seed_is_passed_on_and_differs_by_fold(small_adult: Path, tmp_path: Path) -> None:
     _, _, publish = run(["rps-fig3"], tmp_path, data_dir=small_adult, seed=7)
     seeds = [call["insecure_seed"] for call in publish.calls]

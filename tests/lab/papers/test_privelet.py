@@ -49,6 +49,7 @@ def test_without_noise_the_counts_come_back() -> None:
     assert np.bincount(released_codes(counts, 1e9, rng), minlength=5).tolist() == counts.tolist()
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_count_is_as_worked_out() -> None:
     """8 counts, epsilon 1: scale 4 / weight. A count is base +- one coefficient of each level, so its variance is
     2 * 16 * (1/64 + 1/64 + 1/16 + 1/4) = 11."""

@@ -180,6 +180,7 @@ def test_the_table_has_a_line_for_each_method_and_a_column_for_each_measure(fold
     assert pl.read_csv(paths[0]).filter(pl.col("series") == "default").height == 3 * 8
 
 
+@pytest.mark.slow
 def test_msnbc_alone(folder: Path, tmp_path: Path) -> None:
     paths, said, publish = run("diffpart-msnbc", tmp_path, data_dir=folder)
     assert [path.name for path in paths][0] == "diffpart-msnbc.csv"
@@ -221,6 +222,7 @@ def test_fan_out_and_sizes_reach_the_publisher(folder: Path, tmp_path: Path) -> 
     }
 
 
+@pytest.mark.slow
 def test_run_times_are_by_stage(folder: Path, tmp_path: Path) -> None:
     paths, _, publish = run("diffpart-fig4", tmp_path, data_dir=folder)
     rows = pl.read_csv(paths[0])

@@ -16,6 +16,7 @@ from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
 from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload, count_sets
+from tests.effort import slow
 from tests.laws.strategies import Table
 
 pytestmark = pytest.mark.filterwarnings(
@@ -120,7 +121,7 @@ def test_duckdb(n: int) -> None:
     check(DuckEngine(halves, sizes=SIZES, class_count=CLASSES), table, splits=True)
 
 
-@pytest.mark.parametrize("n", [0, 300])
+@pytest.mark.parametrize("n", slow([300, 0], 0))
 def test_database(n: int) -> None:
     ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     from tests.trusted.engines.test_database import opened
