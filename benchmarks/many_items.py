@@ -1,7 +1,8 @@
-"""Sets larger than memory: python benchmarks/many_items.py [--rows N] [--memory 4GB] [--folder DIR].
+"""Many sets: python benchmarks/many_items.py [--rows N] [--engine duckdb] [--method auto] [--memory 4GB].
 
 Makes a long table of N rows (basket, item) as Parquet, about ten items per basket out of 10,000, in no order within
-blocks, and publishes it by `cantle publish --engine duckdb`: core-seconds, wall time and peak memory of that process.
+blocks, and publishes it by `cantle publish`: core-seconds, wall time and peak memory of that process (for engine spark
+without those that it starts).
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def make(path: Path, rows: int) -> None:
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--rows", type=int, default=100_000_000)
-    ask.add_argument("--memory", default="4GB")
+    ask.add_argument("--engine", default="duckdb", choices=["memory", "duckdb", "spark"])
+    ask.add_argument("--method", default="auto", choices=["auto", "baskets", "diffpart"])
+    ask.add_argument("--memory", default="4GB", help="of engine duckdb")
     ask.add_argument("--folder", default=None, help="where files are made; by default the temporary folder")
     asked = ask.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.folder) as place:
@@ -50,7 +53,8 @@ def main() -> None:
         (folder / "schema.yaml").write_text(SCHEMA, encoding="utf-8")
         make(folder / "baskets.parquet", asked.rows)
         words = ["publish", "baskets.parquet", "--schema", "schema.yaml", "--epsilon", "1", "--output", "release"]
-        words += ["--engine", "duckdb", "--memory", asked.memory]
+        words += ["--engine", asked.engine, "--method", asked.method]
+        words += ["--memory", asked.memory] if asked.engine == "duckdb" else []
         start = time.perf_counter()
         subprocess.run([sys.executable, "-c", "from cantle.cli import main; main()", *words], cwd=folder, check=True)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

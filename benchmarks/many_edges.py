@@ -1,0 +1,57 @@
+"""Graphs larger than memory: python benchmarks/many_edges.py [--edges N] [--nodes N] [--engine duckdb] [--memory 1GiB].
+
+Makes an edge list of N lines, in no order, whose nodes are skewed, and publishes its degrees by `cantle publish` for
+`unit: edge`: core-seconds, wall time and peak memory of that process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+BLOCK = 1_000_000
+"""Lines made together."""
+
+
+def make(path: Path, edges: int, nodes: int) -> None:
+    """Lines of two numbers; a few are loops or written twice."""
+    import polars as pl
+
+    dice = np.random.default_rng(1)
+    with path.open("wb") as file:
+        for first in range(0, edges, BLOCK):
+            ends = (nodes * dice.random((min(BLOCK, edges - first), 2)) ** 2).astype(np.int64)
+            pl.DataFrame(ends, schema=["one", "two"]).write_csv(file, include_header=False, separator=" ")
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__)
+    ask.add_argument("--edges", type=int, default=20_000_000)
+    ask.add_argument("--nodes", type=int, default=1_000_000)
+    ask.add_argument("--engine", default="duckdb", choices=["memory", "duckdb"])
+    ask.add_argument("--memory", default="1GiB", help="of engine duckdb")
+    ask.add_argument("--folder", default=None, help="where files are made; by default the temporary folder")
+    asked = ask.parse_args()
+    with tempfile.TemporaryDirectory(dir=asked.folder) as place:
+        folder = Path(place)
+        nodes = f"{{minimum: 0, maximum: {asked.nodes - 1}}}"
+        (folder / "schema.yaml").write_text(f"kind: graph\nunit: edge\nnodes: {nodes}\n", encoding="utf-8")
+        make(folder / "edges.txt", asked.edges, asked.nodes)
+        words = ["publish", "edges.txt", "--schema", "schema.yaml", "--epsilon", "1", "--output", "release"]
+        words += ["--engine", "duckdb", "--memory", asked.memory] if asked.engine == "duckdb" else []
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "from cantle.cli import main; main()", *words], cwd=folder, check=True)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds, wall = used.ru_utime + used.ru_stime, time.perf_counter() - start
+        print(f"{asked.edges:,} edges: {seconds:.1f} core-seconds, {wall:.0f} s, {used.ru_maxrss / 1e6:.2f} GB at most")
+
+
+if __name__ == "__main__":
+    main()
