@@ -1,6 +1,6 @@
 """The exact audit of baskets: small data sets over tiny universes, all neighbours, through the shipped code.
 
-Claims 50 to 54: sizes, supports, head patterns and pairs together lose what the receipt says and no more.
+Claims 50 to 53: sizes, supports, head patterns and pairs together lose what the receipt says and no more.
 """
 
 from __future__ import annotations
