@@ -17,6 +17,8 @@ _LEAST = -1e11  # days: the library counts milliseconds in 64 bits
 _SHEET = re.compile(r"/?xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 _TYPE = re.compile(rb"""\st\s*=\s*["']([^"']*)["']""")
 _CELL = re.compile(rb"<((?:\w+:)?)c(?=\s)([^>]*)(?<!/)>(.*?)</\1c\s*>", re.DOTALL)
+_MAYBE = re.compile(rb"""\st\s*=\s*["']e["']|<(?:\w+:)?v>\s*-(?:[0-9]{12}|[^<]*[eEiI])""")
+"""What occurs in a sheet that has such a cell: most have none, and calling `_cell` for every cell takes long."""
 _VALUE = re.compile(rb"<(?:\w+:)?v>\s*(-[^<]*)<")
 
 
@@ -25,7 +27,7 @@ def readable(path: Path) -> Path | bytes:
     try:
         with zipfile.ZipFile(path) as archive:
             sheets = {name: archive.read(name) for name in archive.namelist() if _SHEET.fullmatch(name)}
-            changed = {name: made for name, text in sheets.items() if (made := _CELL.sub(_cell, text)) != text}
+            changed = {name: _CELL.sub(_cell, text) for name, text in sheets.items() if _MAYBE.search(text)}
             return _rewritten(archive, changed) if changed else path
     except Exception:  # not an Excel file: the reader says so
         return path
