@@ -228,3 +228,23 @@ def test_apply_generalises_another_file_outside_the_release(folder: Path) -> Non
     assert refused.returncode == 2
     assert "this one is by mosaic: publish with method diffgen" in refused.stderr
     assert "\nNoisy tables\n" in cantle("show", "a", cwd=folder).stdout
+
+
+def test_ctrl_c_while_modules_are_loaded_prints_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import builtins
+
+    from cantle.cli import main
+
+    load = builtins.__import__
+
+    def interrupted(name: str, *rest: Any) -> Any:
+        if name == "cantle.cli.app":
+            raise KeyboardInterrupt
+        return load(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "error: interrupted\n")

@@ -1,5 +1,15 @@
 """The command line; prints, decides nothing."""
 
-from cantle.cli.app import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import sys
+
+
+def main() -> None:
+    """Runs a command (see cantle.cli.app); Ctrl-C while it is still being loaded ends it without a traceback."""
+    try:
+        from cantle.cli.app import main as run
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(130)
+    run()
