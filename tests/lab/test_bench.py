@@ -169,7 +169,7 @@ def test_cases_of_sets_and_graphs_are_in_memory_only() -> None:
         ("rps", "memory", 100), ("rps", "duckdb", 100), ("diffpart:paper", "memory", 100),
         ("rps", "memory", 200), ("rps", "duckdb", 200), ("diffpart:paper", "memory", 200),
     ]  # fmt: skip
-    assert skipped == [Skipped("diffpart on duckdb", "here sets data is measured in memory only")]
+    assert skipped == [Skipped("diffpart on duckdb", "data of kind sets is measured in memory only")]
 
 
 def test_missing_engines_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

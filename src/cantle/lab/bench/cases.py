@@ -128,7 +128,7 @@ def sizes(
     for method in dict.fromkeys(method for method, _ in methods):
         kind = KIND_OF[method]
         others = [engine for engine in engines if engine != "memory"] if kind != "table" else []
-        skipped += [Skipped(f"{method} on {one}", f"here {kind} data is measured in memory only") for one in others]
+        skipped += [Skipped(f"{method} on {one}", f"data of kind {kind} is measured in memory only") for one in others]
     return cases, skipped
 
 
