@@ -90,6 +90,16 @@ def test_estimates_and_records_agree_with_the_data() -> None:
         assert sum(abs(found.get(item, 0) - truth[item]) for item in truth) < 0.06 * sum(truth.values())
 
 
+def test_a_pair_of_frequent_items_in_short_records_is_not_enlarged_for_the_long_ones() -> None:
+    dice = np.random.default_rng(3)
+    short = [[1, 2, int(one)] for one in dice.integers(3, 31, 500)]
+    long = [sorted(dice.choice(np.arange(3, 31), 12, replace=False).tolist()) for _ in range(500)]
+    release = cantle.publish(short + long + [[1], [2]] * 300, NUMBERS, epsilon=20, method="baskets", insecure_seed=1)
+    rows = release.groups.filter(pl.col("question").str.starts_with("pairs"), pl.col("items") == [1, 2])
+    assert abs(rows["estimate"].sum() - len(short)) < 0.05 * len(short)
+    release.verify()
+
+
 @pytest.mark.parametrize(("given", "why"), [
     ({"epsilon": 1}, "the records are too few for this epsilon"), ({"pairs": "off"}, "`pairs=off` was set"),
 ])  # fmt: skip

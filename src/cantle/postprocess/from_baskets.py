@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.postprocess.baskets.given_pairs import Doubles
 from cantle.postprocess.baskets.item_supports import ItemSupports
 from cantle.postprocess.baskets.pair_plan import PairPlan
 from cantle.postprocess.baskets.pool import HeadModel
 from cantle.postprocess.baskets.questions import Answers
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.baskets.synthesis import Measured, synthesise, too_many_items
-from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.counts import Dice, Floats, variance
 from cantle.postprocess.results import Results
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
 OTHER = "items, other records"
 DOUBLES = "pairs, records of two items"
+_CLEAR = 10  # standard deviations of a sum of patterns from which on it says how many records hold two head items
 _DIGITS = 3  # of estimates: further ones may vary with the machine
 
 
@@ -92,7 +94,7 @@ def basket_groups(universe: Universe, answers: Answers, measured: Measured, path
     if answers.head is not None:
         blocks.append(_head(answers, answers.head, measured.head))
     if answers.pairs is not None and answers.pair_plan is not None:
-        blocks += _pairs(answers.pairs, answers.pair_plan, measured)
+        blocks += _pairs(answers, answers.pairs, answers.pair_plan, measured)
     return pl.concat([block.frame(universe, path) for block in blocks])
 
 
@@ -162,9 +164,10 @@ def _head(answers: Answers, noisy: Noisy, head: HeadModel) -> _Block:
     return _Block("head", noisy, value, 1, starts, items[places].astype(np.int32), np.zeros_like(value), 1, estimate)
 
 
-def _pairs(noisy: NoisyCells, plan: PairPlan, measured: Measured) -> list[_Block]:
+def _pairs(answers: Answers, noisy: NoisyCells, plan: PairPlan, measured: Measured) -> list[_Block]:
     pairs, support = measured.pairs, measured.items.support
-    strata = [("pairs", np.stack(pairs.item_codes(), axis=1), pairs.noisy * pairs.enlarge, PARTS)]
+    codes = np.stack(pairs.item_codes(), axis=1)
+    strata = [("pairs", codes, _pair_records(answers, codes, measured), PARTS)]
     if pairs.doubles is not None:
         strata.insert(0, (DOUBLES, pairs.doubles.items, pairs.doubles.noisy, PARTS * plan.most))
     made, first = [], 0
@@ -175,3 +178,32 @@ def _pairs(noisy: NoisyCells, plan: PairPlan, measured: Measured) -> list[_Block
         estimate = np.minimum(np.maximum(records, 0.0), support[codes].min(axis=1))
         made.append(_Block(name, noisy, value, 0, starts, flat, np.zeros_like(value), parts, estimate))
     return made
+
+
+def _pair_records(answers: Answers, codes: Ints, measured: Measured) -> Floats:
+    """How many records hold each pair, those of two items left out if these were counted apart.
+
+    Counts of pairs are enlarged by the average for what the cut left out, which is too much for a pair of mostly short
+    records. The patterns of the head are not cut: they say it of two head items, if clearly more than their noise.
+    """
+    pairs = measured.pairs
+    records = pairs.noisy * pairs.enlarge
+    if answers.head is None:
+        return records
+    place = np.full(len(measured.items.support), -1)
+    place[answers.head_items] = np.arange(len(answers.head_items))
+    inside = np.flatnonzero((place[codes] >= 0).all(axis=1))
+    value, both = answers.head.value[0], (1 << place[codes[inside]]).sum(axis=1)
+    mask = np.arange(len(value))
+    counted = np.array([value[(mask & two) == two].sum() for two in both], dtype=float)
+    rate = float(answers.head.rate_num[0]) / answers.head.rate_den
+    clear = counted > _CLEAR * np.sqrt(len(value) / 4 * variance(np.array([rate]))[0])
+    doubles = np.zeros(len(inside)) if pairs.doubles is None else _of_two(pairs.doubles, codes[inside])
+    records[inside[clear]] = (counted - doubles)[clear]
+    return records
+
+
+def _of_two(doubles: Doubles, codes: Ints) -> Floats:
+    """How many records of two items hold each of these pairs; 0 for a pair that is not given."""
+    known = {(int(a), int(b)): max(0.0, float(n)) for (a, b), n in zip(doubles.items, doubles.noisy, strict=True)}
+    return np.array([known.get((int(a), int(b)), 0.0) for a, b in codes])
