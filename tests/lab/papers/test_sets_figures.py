@@ -127,9 +127,21 @@ def test_baskets_are_compared_on_all_sets_and_a_copy_of_the_data_scores_best(fol
     assert {panel.split(":")[0] for panel in summary["panel"]} == {"msnbc", "retail", "stand-in"}
     assert said.count("skipped") == len(sets.FILES) - 2
     copied = dict(of(summary, "baskets").filter(pl.col("panel").str.starts_with("retail"))["panel", "mean"].iter_rows())
-    for measure in ("supL1", "rec1", "rec2", "rec3", "lift", "lift median", "conf median", "sizeTV"):
+    for measure in (
+        "supL1",
+        "rec1",
+        "rec2",
+        "rec3",
+        "err20",
+        "se100",
+        "se500",
+        "lift",
+        "conf",
+        "conf median",
+        "sizeTV",
+    ):
         assert copied[f"retail: {measure} by budget"] == 0
-    for measure in ("p100", "p500", "u100", "true mass"):
+    for measure in ("p20", "p100", "p500", "u100", "true mass"):
         assert copied[f"retail: {measure} by budget"] == 1
     empty = dict(of(summary, "empty")["panel", "mean"].iter_rows())
     assert empty["retail: supL1 by budget"] == 1
@@ -144,6 +156,7 @@ def test_rules_by_hand() -> None:
     rules = basket_figures.Rules.of(answers_of(data), np.array([[0, 1]], np.int32))
     assert rules.lift.tolist() == pytest.approx([8 / 9])
     assert rules.confidence.tolist() == [pytest.approx([2 / 3, 2 / 3])]
+    assert basket_figures.as_queries([(0,), (0, 1)]).tolist() == [[0, -1], [0, 1]]
     apart = sets.gather(np.arange(6), np.array([0, 0, 0, 1, 1, 1]), 2)
     errors = rules.errors(answers_of(apart))
     assert errors["conf median"] == pytest.approx(2 / 3)

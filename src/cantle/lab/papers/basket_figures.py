@@ -14,10 +14,11 @@ from cantle.lab.papers.basic import basic, clipped
 from cantle.lab.papers.coding import Floats
 from cantle.lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, stand_in_for
 from cantle.lab.papers.harness import Options, Row, Setting
-from cantle.lab.papers.itemsets import Frequent, top, utility
+from cantle.lab.papers.itemsets import Frequent, Itemset, top, utility
 from cantle.lab.papers.setmass import shared_cells, shared_records
 from cantle.lab.papers.setqueries import (
     FEW_ITEMS,
+    GROUPS,
     SANITY,
     Answers,
     Cells,
@@ -25,7 +26,9 @@ from cantle.lab.papers.setqueries import (
     Queries,
     answers_of,
     from_records,
+    longest_of,
     relative_error,
+    workload,
 )
 from cantle.lab.papers.sets import Sets
 from cantle.postprocess.baskets.pair_plan import pair_places
@@ -34,7 +37,10 @@ from cantle.trusted.engines.basket_counts import count_pairs
 FIGURE = "baskets-sets"
 BUDGETS = (0.1, 0.5, 1.0)
 METHODS: dict[str, Options] = {"diffpart": DEFAULT, "baskets": BASKETS}
-TOPS = (100, 500)
+TOPS = (20, 100, 500)
+UTILITY = 100
+"""Most frequent itemsets of the paper's utility (appendix E)."""
+
 PAIRS = 100
 """True pairs, the most frequent ones, whose lift and confidence are compared."""
 
@@ -87,15 +93,16 @@ class Yardstick:
     """A data set, what is asked of its releases, and the true answers.
 
     supL1: sum of the errors of all items' supports over the sum of supports. rec1 to rec3: error of queries for one to
-    three items of a random record. p100, p500: share of the most frequent itemsets that are such in the release; u100:
-    the paper's utility of the first 100. lift: |ln(released lift / true lift)|, and conf: |confidence error|, of the
-    most frequent true pairs. sizeTV: total variation of the sizes. true mass: records in common, set by set.
+    three items of a random record; err20: of the paper's queries of up to 20 % of the longest record. p20, p100, p500:
+    share of the most frequent itemsets that are such in the release; u100: the paper's utility of the first 100; se100,
+    se500: mean relative error of their supports. lift: |ln(released lift / true lift)|, and conf: |confidence error|,
+    of the most frequent true pairs. sizeTV: total variation of the sizes. true mass: records in common, set by set.
     """
 
     data: Sets
     number: int
-    asked: dict[int, Queries] = field(init=False, default_factory=dict)
-    truth: dict[int, Floats] = field(init=False, default_factory=dict)
+    asked: dict[str, Queries] = field(init=False, default_factory=dict)
+    truth: dict[str, Floats] = field(init=False, default_factory=dict)
     frequent: Frequent = field(init=False, default_factory=dict)
     rules: list[Rules] = field(init=False, default_factory=list)
     cells: list[Cells] = field(init=False, default_factory=list)
@@ -103,8 +110,9 @@ class Yardstick:
     def __post_init__(self) -> None:
         exact, rng = answers_of(self.data), np.random.default_rng(SEED)
         able = [k for k in (1, 2, 3) if (self.data.lengths >= k).any()]
-        self.asked.update({k: from_records(self.data, k, self.number, rng) for k in able})
-        self.truth.update({k: exact.count(queries) for k, queries in self.asked.items()})
+        self.asked.update({f"rec{k}": from_records(self.data, k, self.number, rng) for k in able})
+        self.asked["err20"] = workload(self.data.size, longest_of(self.data, GROUPS[0]), self.number, rng)
+        self.truth.update({name: exact.count(queries) for name, queries in self.asked.items()})
         self.frequent.update(top(exact, max(TOPS)))
         self.rules.append(Rules.of(exact, frequent_pairs(self.data)))
         self.cells.extend([exact] if isinstance(exact, Cells) else [])
@@ -113,8 +121,8 @@ class Yardstick:
         """Every measure of one release that it has."""
         supports = self.data.supports()
         made = {"supL1": float(np.abs(answers.supports() - supports).sum() / max(1, supports.sum()))}
-        for k, queries in self.asked.items():
-            made[f"rec{k}"] = relative_error(self.truth[k], answers.count(queries), SANITY * len(self.data))
+        for name, queries in self.asked.items():
+            made[name] = relative_error(self.truth[name], answers.count(queries), SANITY * len(self.data))
         made |= self._tops(answers)
         if answers.records > 0:
             made |= self.rules[0].errors(answers)
@@ -124,8 +132,10 @@ class Yardstick:
         mine, best = list(self.frequent), top(answers, max(TOPS))
         theirs = list(best)
         made = {f"p{k}": len(set(mine[:k]) & set(theirs[:k])) / max(1, len(mine[:k])) for k in TOPS}
-        first = {itemset: self.frequent[itemset] for itemset in mine[: TOPS[0]]}
-        return made | {f"u{TOPS[0]}": utility(first, {itemset: best[itemset] for itemset in theirs[: TOPS[0]]})}
+        first = {itemset: self.frequent[itemset] for itemset in mine[:UTILITY]}
+        made[f"u{UTILITY}"] = utility(first, {itemset: best[itemset] for itemset in theirs[:UTILITY]})
+        error = np.abs(answers.count(as_queries(mine)) / np.array(list(self.frequent.values())) - 1)
+        return made | {f"se{k}": float(error[:k].mean()) for k in TOPS[1:] if len(mine)}
 
     def _records(self, answers: Answers, released: Sets | None) -> dict[str, float]:
         if isinstance(answers, Cells) and self.cells:
@@ -156,14 +166,20 @@ class Rules:
         return Rules(pairs, lift, together[:, None] / support)
 
     def errors(self, answers: Answers) -> dict[str, float]:
-        """Mean and median error of the lift, and median error of the confidence, of a release."""
+        """Mean and median errors of the lift and of the confidence of a release."""
         released = Rules.of(answers, self.pairs)
         if not len(self.pairs):
             return {}
         lift = np.abs(np.log(released.lift / self.lift))
         confidence = np.abs(released.confidence - self.confidence)
         return {"lift": float(lift.mean()), "lift median": float(np.median(lift)),
-                "conf median": float(np.median(confidence))}  # fmt: skip
+                "conf": float(confidence.mean()), "conf median": float(np.median(confidence))}  # fmt: skip
+
+
+def as_queries(itemsets: list[Itemset]) -> Queries:
+    """Itemsets of any size as rows of a matrix, filled up on the right with -1."""
+    widest = max((len(one) for one in itemsets), default=1)
+    return np.array([[*one, *[-1] * (widest - len(one))] for one in itemsets], np.int32).reshape(-1, widest)
 
 
 def frequent_pairs(data: Sets) -> Queries:
