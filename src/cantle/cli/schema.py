@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from cantle.cli.ask import ask_about
 from cantle.cli.output import Json, print_result
 from cantle.errors import OutputError, ParameterError, raise_alone
 
@@ -117,6 +116,8 @@ def _draft(
         return blank_schema(data, kind, header is not None and _has_header(data, header, as_json))
     named = _has_header(data, header, as_json) if needs_header(data) else None
     if ask:
+        from cantle.cli.ask import ask_about
+
         columns, dialect = declared_columns(data, named)
         return text_of(ask_about(columns), dialect=dialect)
     return draft(data, header=named, infer=infer, book=book)
