@@ -61,6 +61,8 @@ def admit_candidates(
     _require_kind(candidates, nodes, engine)
     if not candidates.fits(nodes, engine.domain, quality):
         raise ParameterError("these are not candidates for these regions, or the score has no proof for them")
+    if isinstance(candidates, CUT_CANDIDATES) and type(candidates.key) not in engine.keys:
+        raise ParameterError("this engine cannot count the cuts of one column per region; open the table by rows")
     if isinstance(candidates, Bounds):
         candidates.require(unit)
 

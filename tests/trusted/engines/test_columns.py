@@ -14,11 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cantle.errors import ParameterError
+from cantle.trusted.budget import Budget, Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.cut_candidates import CutsOf
 from cantle.trusted.engines import columns as module
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, OneWays, Sizes
+from cantle.trusted.noise import Seeded
+from cantle.trusted.scores import BALANCE
 from tests.effort import examples
 from tests.laws.strategies import Table, tables
 
@@ -155,6 +161,15 @@ def test_there_is_one_region_that_is_never_split() -> None:
         engine.split(ROOT, cut)
     with pytest.raises(NotImplementedError):
         list(engine.tally(ROOT, ChildSizes(cut)))
+
+
+def test_cuts_of_one_column_per_region_are_refused_before_they_are_charged() -> None:
+    """It cannot count them; the receipt of a run that asked says nothing of the question."""
+    engine = opened(Table((4,), 1, ((0, 0),)))
+    with Curator(engine, Budget(10, Unit()), Seeded(1)) as curator:
+        with pytest.raises(ParameterError, match="open the table by rows"):
+            curator.choose(curator.root(), CutsOf(np.array([0]), 4, 1), BALANCE, 5, why="cut")
+        assert curator.left(curator.root()).tolist() == [10]
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])

@@ -6,7 +6,7 @@ Grid tables are counted in an array if the table is not much larger than the dat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from cantle.trusted.geometry.grid import LOOKED_UP, Grid
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, OneWays, Sizes, TableKey
-from cantle.trusted.table_keys import LeafCounts, TableCounts
+from cantle.trusted.table_keys import CELL_KEYS, LeafCounts, TableCounts
 
 DENSE = 1 << 20
 """Tables of up to this many entries, or twice the records, are counted in an array of that size."""
@@ -29,6 +29,8 @@ DENSE = 1 << 20
 
 class ColumnEngine(WholeTables):
     """Counts over one array of codes per attribute; there is one region, the whole domain."""
+
+    keys: ClassVar[tuple[type, ...]] = (Sizes, Classes, OneWays, *CELL_KEYS)
 
     def __init__(
         self,
