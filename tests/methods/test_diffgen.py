@@ -254,11 +254,6 @@ def test_the_cap_on_cells_holds_in_both_presets() -> None:
         assert 20 <= method.grid.cells <= 80
 
 
-def test_too_little_epsilon_is_a_clear_error() -> None:
-    with pytest.raises(ParameterError, match="epsilon is too small|raise epsilon"):
-        finished(DOMAIN, 5, 1)
-
-
 def skewed(records: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     """A column that says nothing about the class and is far from uniform, beside one that says everything."""
     dice = np.random.default_rng(3)

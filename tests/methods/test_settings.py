@@ -13,7 +13,8 @@ from cantle._publish import MethodName
 from cantle.cli.app import publish_command
 from cantle.errors import ParameterError
 from cantle.methods import METHODS
-from cantle.methods.rps import PRESETS, RPS, RpsSettings
+from cantle.methods.rps import RPS
+from cantle.methods.rps_settings import PRESETS, RpsSettings
 from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, rules_of, setting, share, shown_in, whole
 from tests.laws.strategies import public_domain
 

@@ -17,8 +17,8 @@ import yaml
 
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
+from cantle.methods import degrees
 from cantle.postprocess import from_degrees
-from cantle.postprocess.records import MOST_DRAWN
 from cantle.release.show import budget_lines, overview, tree_lines
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
@@ -243,9 +243,16 @@ def test_noise_that_asks_for_too_many_nodes_releases_fewer_and_says_so(
     come_back(release, tmp_path)
 
 
-def test_noise_that_asks_for_too_many_nodes_is_refused_under_mode_rps() -> None:
-    with pytest.raises(ParameterError, match=f"more than {MOST_DRAWN:,} nodes"):
-        cantle.publish(edges(), GRAPH, epsilon="0.000001", insecure_seed=2, theta=20_000, mode="rps")
+@pytest.mark.parametrize("given", [{"theta": 20_000, "mode": "rps"}, {"theta": 50, "preset": "paper"}], ids=str)
+def test_the_same_holds_for_ranges_of_degrees(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(degrees, "MOST_DRAWN", 500)
+    release = cantle.publish(edges(), GRAPH, epsilon="0.01", insecure_seed=2, **given)
+    assert 400 < len(release.records) <= 500
+    assert release.manifest.summary["nodes_wanted"] > 500
+    assert f"{len(release.records)} degrees stand for them" in release.manifest.notes[0]
+    come_back(release, tmp_path)
 
 
 @pytest.mark.parametrize("given", [{"theta_share": 0}, {"theta": 2**20, "mode": "rps"}], ids=str)

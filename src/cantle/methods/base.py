@@ -6,17 +6,21 @@ import logging
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from cantle.errors import SchemaError
+from cantle.errors import ParameterError, SchemaError
 from cantle.methods.settings import Echo
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.group_frames import check_names
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain, Layout
 from cantle.schema.table import TableSchema
+from cantle.trusted.budget import words_of
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 
 MOST_CLASSES = 1000
+LEAST_NANO = 10_000
+"""Fewest nano-units of epsilon, per record of a unit, for a table. A number of records that gets 2 % of epsilon then
+has noise of scale five million. Ten times that, about as many records as can be drawn, come once in 44,000 releases."""
 
 
 class Method(Protocol):
@@ -86,6 +90,15 @@ class TableMethod:
                 f"{domain.target.size}; use a wider step or fewer categories, or drop role: target"
             )
         return cls(domain, preset=preset, **given)
+
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
+        """Refuses an epsilon under which noise alone may call for more records than can be drawn."""
+        if epsilon_nano < LEAST_NANO * max_records:
+            of_a_unit = "" if max_records == 1 else f" for {max_records} records per person"
+            raise ParameterError(
+                f"epsilon is too small: a table needs at least {words_of(LEAST_NANO * max_records)}{of_a_unit}, or "
+                "noise alone may call for more records than can be drawn; raise epsilon"
+            )
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

@@ -7,8 +7,9 @@ budget each. Mode `rps` runs RPS on the projected degrees, and pays for all that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -18,12 +19,12 @@ from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_set
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_degrees import FEW_EDGES, Answers, degree_results
 from cantle.postprocess.from_tree import summarise
-from cantle.postprocess.records import require_drawable
+from cantle.postprocess.records import MOST_DRAWN
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO
+from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.degree_queries import (
     MOST_DEGREE,
@@ -42,6 +43,9 @@ from cantle.trusted.keys import GraphDomain
 
 LADDER = 1 << 14
 """The largest candidate bound if the schema declares none. It is public, and never the number of nodes."""
+
+EDGE_QUESTIONS = 2
+"""Under unit edge two questions share epsilon, each for at least one nano-unit."""
 
 MOST_BINS = 1 << 16
 PUBLISHED: Mapping[str, str | int] = {
@@ -99,13 +103,23 @@ class DegreeSequence:
         return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
-        """Refuses to choose a bound if nothing pays for the choice."""
-        s = self.settings
-        chooses = self.schema.unit == "node" and s.theta is None and len(self._bounds()) > 1
-        if chooses and not portion(epsilon_nano, s.theta_share):
-            raise ParameterError(
-                "degrees: theta is needed; give it as a number, or set theta_share to choose it privately"
-            )
+        """Refuses to choose a bound if nothing pays for the choice, and an epsilon too small to be shared."""
+        s, rest = self.settings, epsilon_nano
+        if self.schema.unit == "edge":
+            if epsilon_nano < EDGE_QUESTIONS:
+                raise ParameterError("degrees: epsilon is too small for two questions; raise epsilon")
+            return
+        if s.theta is None and len(self._bounds()) > 1:
+            for_bound = portion(epsilon_nano, s.theta_share)
+            if not for_bound:
+                raise ParameterError(
+                    "degrees: theta is needed; give it as a number, or raise theta_share or epsilon to choose it "
+                    "privately"
+                )
+            rest -= for_bound
+        if s.mode == "rps":
+            theta = s.theta or self._bounds()[-1]
+            self._rps(theta).refuse_shares(rest, Projection(theta).unit(Unit(1)))
 
     def run(self, curator: Curator) -> None:
         """All questions, asked of the graph as a whole."""
@@ -187,20 +201,26 @@ class DegreeSequence:
 
     def _partition(self, root: Frontier, curator: Curator, theta: int) -> None:
         """RPS on the projected degrees, with a unit of as many records as one node can change."""
+        self.inner = self._rps(theta)
+        curator.split(root, Projection(theta))
+        self.inner.run(curator)
+
+    def _rps(self, theta: int) -> RPS:
         attribute = Attribute("degree", Steps(type="integer", first=0, step=1, grid=theta + 1), nullable=False)
         settings: Mapping[str, object] = PUBLISHED if self.preset == "paper" else {}
         domain = Domain((attribute,), None, ("degree",))
         # Own error would be that of the projection, not of the graph.
-        self.inner = RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, **settings)
-        curator.split(root, Projection(theta))
-        self.inner.run(curator)
+        return RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, **settings)
 
     def _ranges(self, inner: RPS, generator: Dice) -> Results:
-        """The release of RPS, unless noise makes the number of nodes too large."""
+        """The release of RPS. The noise alone may call for billions of nodes; fewer are then drawn, and it says so."""
         s = inner.settings
         leaves = summarise(inner.tree, least_squares=s.consistency, by_depth=False, label=s.label)
-        require_drawable(float(leaves.count.sum(dtype=float)), "nodes")
-        return inner.results(generator)
+        wanted = float(leaves.count.sum(dtype=float))
+        if wanted <= MOST_DRAWN:
+            return inner.results(generator)
+        made = inner.results(generator, MOST_DRAWN / wanted)
+        return replace(made, summary=made.summary | {"nodes_wanted": math.ceil(wanted)})
 
     # ---- one edge -----------------------------------------------------------------------------------------
 

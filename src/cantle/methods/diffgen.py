@@ -123,6 +123,21 @@ class DiffGen(TableMethod):
     def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
+        """Refuses an epsilon too small to draw records, or of which some question would get nothing."""
+        super().refuse_budget(epsilon_nano, max_records)
+        s = self.settings
+        rest = epsilon_nano - self.own_accuracy.at_most(epsilon_nano)
+        if self.preset == "paper":
+            self._published_price(rest)
+            return
+        if s.count_share:
+            rest -= max(1, portion(epsilon_nano, s.count_share))
+        if rest - portion(epsilon_nano, s.oneway_share) < 1:
+            raise ParameterError(
+                "diffgen: nothing is left for the counts; raise epsilon, or lower count_share or oneway_share"
+            )
+
     def run(self, curator: Curator) -> None:
         """All questions, about the single region."""
         root = curator.root()
@@ -135,10 +150,6 @@ class DiffGen(TableMethod):
             self._specialise_jointly(root, curator, reserve)
             self._measure_columns(root, curator, reserve)
         left = int(curator.left(root)[0])
-        if not left:
-            raise ParameterError(
-                "epsilon is too small: nothing is left for the counts; raise epsilon or lower the shares"
-            )
         at_least = self._threshold(left)
         self.noisy = curator.measure(root, Cells(self.grid, self.classes), left, at_least=at_least, why="cells")
 
@@ -269,15 +280,10 @@ class DiffGen(TableMethod):
         exp(e' u) for Max, whose range is 1; what categorical rounds do not use goes to the counts.
         """
         s = self.settings
-        assert s.rounds is not None
-        assert s.structure_share is not None  # both are refused earlier
+        assert s.rounds is not None  # refused earlier
         h = s.rounds
-        score = LOCAL[s.score]
-        numeric = [a for a, taxonomy in enumerate(self.taxonomies) if taxonomy is None and self.sizes[a] > 1]
-        structure = portion(int(curator.left(root)[0]), s.structure_share)
-        price = structure // max(1, len(numeric) + 2 * h - 1)
-        if h and not price:
-            raise ParameterError(f"epsilon is too small for {h} rounds; lower rounds or raise epsilon")
+        score, numeric = LOCAL[s.score], self._numeric()
+        price = self._published_price(int(curator.left(root)[0]))
         points: dict[tuple[int, int, int], int] = {}
 
         def find_points(values: list[Value]) -> None:
@@ -300,6 +306,20 @@ class DiffGen(TableMethod):
             if self.taxonomies[chosen.attribute] is None and self.rounds < h:
                 sides = [span for span in chosen.children or () if span[1] - span[0] > 1]
                 find_points([Value(chosen.attribute, span, None) for span in sides])
+
+    def _numeric(self) -> list[int]:
+        """The columns of numbers that can be cut."""
+        return [a for a, taxonomy in enumerate(self.taxonomies) if taxonomy is None and self.sizes[a] > 1]
+
+    def _published_price(self, left: int) -> int:
+        """What each selection gets of this many nano-units."""
+        rounds, structure_share = self.settings.rounds, self.settings.structure_share
+        assert rounds is not None
+        assert structure_share is not None  # both are refused earlier
+        price = portion(left, structure_share) // max(1, len(self._numeric()) + 2 * rounds - 1)
+        if rounds and not price:
+            raise ParameterError(f"epsilon is too small for {rounds} rounds; lower rounds or raise epsilon")
+        return price
 
     def _known(self, points: dict[tuple[int, int, int], int]) -> tuple[Value, ...]:
         """All values that can be specialised, numbers at the point drawn for them."""

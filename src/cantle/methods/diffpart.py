@@ -258,10 +258,12 @@ class DiffPart:
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon too small for the taxonomy, and settings under which empty sub-partitions multiply."""
-        if self.all_at_once:
-            return
         whole = epsilon_nano
         epsilon_nano -= self.own_accuracy.at_most(epsilon_nano)
+        if epsilon_nano < 1:
+            raise ParameterError("diffpart: epsilon is too small, nothing is left for the counts; raise epsilon")
+        if self.all_at_once:
+            return
         if self.cuts_by_size:
             require_shareable(whole)
             epsilon_nano -= portion(whole, SIZES_SHARE)

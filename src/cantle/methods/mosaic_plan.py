@@ -149,7 +149,8 @@ def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[Fir
     for level in sorted(set(levels)):
         columns = tuple(number for number, one in enumerate(levels) if one == level)
         share = Fraction(sum(weights[number] for number in columns), sum(weights))
-        found.append(FirstTables(columns, price(share, whole), f"{FIRST}, {_range_of(level)}"))
+        paid = max(price(share, whole), Fraction(1, NANO))  # one nano-unit at least
+        found.append(FirstTables(columns, paid, f"{FIRST}, {_range_of(level)}"))
     rest = whole - sum(group.paid for group in found)
     return [*found[:-1], replace(found[-1], paid=found[-1].paid + rest)]
 

@@ -7,29 +7,16 @@ tests, and a share of the budget for one-way tables, to which the values inside 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from cantle.errors import ParameterError, raise_alone
+from cantle.errors import ParameterError
 from cantle.methods.base import TableMethod, grow
-from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
-from cantle.methods.settings import (
-    Echo,
-    echo,
-    flag,
-    maybe,
-    one_of,
-    parsed,
-    portion,
-    read_settings,
-    setting,
-    share,
-    whole,
-)
+from cantle.methods.own_accuracy import OwnAccuracy
+from cantle.methods.rps_settings import ONE_ATTRIBUTE, PRESETS, RpsSettings
+from cantle.methods.settings import Echo, echo, portion, read_settings
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_tree import possible_in, tree_results
 from cantle.postprocess.one_ways import cell_edges
@@ -52,142 +39,6 @@ KAPPA = 10
 DEEPEST = 24
 """Limit of an automatic depth: 2^24 leaves."""
 
-NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
-
-
-@dataclass(frozen=True)
-class CutScore:
-    """How cuts are scored: `balance`, `class`, or `mix:a:b`, a weighted sum of evenness and separated classes."""
-
-    text: str
-    score: Mix
-
-    def __str__(self) -> str:
-        return self.text
-
-    @staticmethod
-    def parse(text: str) -> CutScore:
-        """
-        >>> CutScore.parse("mix:2:1").score
-        Mix(even=2, apart=1)
-        """
-        if text in NAMED_SCORES:
-            return CutScore(text, NAMED_SCORES[text])
-        word, even, apart = str(text).split(":")
-        if word != "mix":
-            raise ValueError
-        try:
-            return CutScore(text, Mix(int(even), int(apart)))
-        except ParameterError:
-            raise_alone(ValueError())
-
-
-@dataclass(frozen=True)
-class StopTests:
-    """When a region is a leaf before the last level: `none`, or tests joined by +: count:T, privtree:T, narrow:W."""
-
-    text: str
-    count: int | None = None
-    """Stop where a noisy count is below it."""
-    privtree: int | None = None
-    """Stop by a test whose price does not grow with the depth, at this threshold."""
-    narrow: int | None = None
-    """Stop where no attribute has more values than this left; free."""
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def paid(self) -> bool:
-        """Whether a test looks at records."""
-        return self.count is not None or self.privtree is not None
-
-    @staticmethod
-    def parse(text: str) -> StopTests:
-        """
-        >>> StopTests.parse("count:5+narrow:2")
-        StopTests(text='count:5+narrow:2', count=5, privtree=None, narrow=2)
-        """
-        words = [part.split(":") for part in str(text).split("+")]
-        if words == [["none"]]:
-            return StopTests(text)
-        tests = {word: int(number) for word, number in words}
-        allowed = all(word in ("count", "privtree", "narrow") and number >= 0 for word, number in tests.items())
-        if not allowed or len(tests) < len(words) or {"count", "privtree"} <= tests.keys():
-            raise ValueError
-        return StopTests(text, **tests)
-
-
-@dataclass(frozen=True)
-class LevelPrices:
-    """How the budget is spread over levels: `equal`, or `geometric:r` with ratio r from each level to the next."""
-
-    text: str
-    ratio: Fraction
-
-    def __str__(self) -> str:
-        return self.text
-
-    @staticmethod
-    def parse(text: str) -> LevelPrices:
-        """
-        >>> LevelPrices.parse("geometric:1.3").ratio
-        Fraction(13, 10)
-        """
-        if text == "equal":
-            return LevelPrices(text, Fraction(1))
-        word, ratio = str(text).split(":")
-        if word != "geometric" or Fraction(ratio) <= 0:
-            raise ValueError
-        return LevelPrices(text, Fraction(ratio))
-
-    def spread(self, total: int, levels: int) -> list[int]:
-        """The total over the levels, each rounded down; what rounding leaves goes to the leaves."""
-        weights = [self.ratio**level for level in range(levels)]
-        whole = sum(weights)
-        return [portion(total, weight / whole) for weight in weights]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RpsSettings:
-    """The parameters of rps, each described in docs/reference.md."""
-
-    depth: int | None = setting(maybe(whole(0, 1000), "auto"), shown=True)
-    attributes: str = setting(one_of("all", "random", "midpoint"), shown=True)
-    quality: CutScore | None = setting(maybe(parsed(CutScore.parse, "balance, class or mix:a:b"), "auto"), shown=True)
-    stop: StopTests = setting(parsed(StopTests.parse, "none, count:T, privtree:T or narrow:W, joined by +"), shown=True)
-    skip: int = setting(whole(0, 1000))
-    leaf_share: Fraction = setting(share(positive=True), shown=True)
-    oneway_share: Fraction = setting(share(), shown=True)
-    count_share: Fraction = setting(share())
-    stop_share: Fraction = setting(share())
-    levels: LevelPrices = setting(parsed(LevelPrices.parse, "equal or geometric:RATIO"))
-    summary: str = setting(one_of("counts", "depth"))
-    label: str = setting(one_of("counts", "majority"))
-    values: str = setting(one_of("fitted", "uniform", "midpoint", "low", "set"))
-    consistency: bool = setting(flag())
-    bins: int = setting(whole(2, 65536), shown=True)
-    order: str = setting(one_of("declared", "random"))
-    order_seed: int = setting(whole(0, 2**53 - 1))
-    records: int | None = setting(maybe(whole(0, 2**53 - 1), "private"), shown=True)
-    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
-
-
-_COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "summary": "counts",
-           "bins": 256, "order_seed": 0, "records": None}  # fmt: skip
-PRESETS: Mapping[str, Mapping[str, object]] = {
-    "default": _COMMON | {"depth": None, "attributes": "all", "stop": "none", "stop_share": 0, "oneway_share": "3/10",
-                          "count_share": "1/100", "values": "fitted", "label": "counts", "consistency": True,
-                          "order": "declared", "accuracy_share": DEFAULT_SHARE},
-    "paper": _COMMON | {"depth": 50, "attributes": "random", "stop": "count:5", "stop_share": "1/2", "oneway_share": 0,
-                        "count_share": 0, "values": "uniform", "label": "majority", "consistency": False,
-                        "order": "random", "accuracy_share": 0},
-}  # fmt: skip
-
-
-_ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
-"""Changes to the defaults for a single attribute: its leaves are the one-way table, and free cuts are best."""
-
 
 class RPS(TableMethod):
     """One run: settings, the plan made from them, and the tree as it grows. All public."""
@@ -199,7 +50,7 @@ class RPS(TableMethod):
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         presets = dict(PRESETS)
         if len(domain.attributes) == 1:
-            presets["default"] = {**presets["default"], **_ONE_ATTRIBUTE}
+            presets["default"] = {**presets["default"], **ONE_ATTRIBUTE}
         if _names_a_paid_test(given.get("stop")):
             presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
         if given.get("values") == "set":  # these records have no values to count
@@ -244,14 +95,35 @@ class RPS(TableMethod):
     def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
 
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
+        """Refuses an epsilon too small to draw records, or of which some question would get nothing."""
+        super().refuse_budget(epsilon_nano, max_records)
+        self.refuse_shares(epsilon_nano, Unit(max_records))
+
+    def refuse_shares(self, epsilon_nano: int, unit: Unit) -> None:
+        """Refuses an epsilon of which some question would get nothing, whatever the noisy number of records is."""
+        s = self.settings
+        rest = epsilon_nano - self.own_accuracy.at_most(epsilon_nano)
+        asked = {
+            "count_share": s.count_share if s.records is None else Fraction(0),
+            "oneway_share": s.oneway_share if self.sizes else Fraction(0),
+        }
+        for name, part in asked.items():
+            if part and not portion(epsilon_nano, part):
+                raise ParameterError(f"rps parameter {name}: epsilon is too small for a share of {part}; raise either")
+            rest -= portion(epsilon_nano, part)
+        self._plan(rest, None, unit)
+        if rest < 1 or not (self._free_leaves() or portion(rest, self._leaf_share())):
+            raise ParameterError("rps: epsilon is too small, nothing is left for the leaves; raise epsilon")
+
     def run(self, curator: Curator) -> None:
         """All questions, level by level."""
         grow(self, curator)
 
-    def results(self, generator: Dice) -> Results:
-        """Records and groups from the noisy tree."""
+    def results(self, generator: Dice, drawn_share: float = 1.0) -> Results:
+        """Records and groups from the noisy tree; a share below 1 draws fewer records than the counts call for."""
         oneways = None if self.oneways is None else (self.cells, self.oneways)
-        return tree_results(self.domain, self.tree, oneways, self.settings, self.depth, generator)
+        return tree_results(self.domain, self.tree, oneways, self.settings, self.depth, generator, drawn_share)
 
     # ---- budget -------------------------------------------------------------------------------------------
 
@@ -295,9 +167,12 @@ class RPS(TableMethod):
         if s.stop.privtree is not None:
             self.privtree = PrivTree.within(tests, s.stop.privtree, records=unit.max_records)
         self.split_prices = s.levels.spread(trunk - tests, self.depth)
+        while s.attributes != "midpoint" and self.depth and min(self.split_prices) < 1:
+            if s.depth is not None:
+                raise ParameterError(f"epsilon is too small for depth {self.depth}; lower the depth or raise epsilon")
+            self.depth -= 1  # an automatic depth gives way: by now the run is paid for
+            self.split_prices = s.levels.spread(trunk - tests, self.depth)
         self.test_prices = s.levels.spread(tests, self.depth)
-        if s.attributes != "midpoint" and self.depth and min(self.split_prices) < 1:
-            raise ParameterError(f"epsilon is too small for depth {self.depth}; lower the depth or raise epsilon")
 
     def _leaf_share(self) -> Fraction:
         """The share of the tree's budget kept for leaves: all of it when neither cuts nor stops cost anything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -59,13 +60,19 @@ def tree_results(
     settings: TreeSettings,
     depth: int,
     generator: Dice,
+    drawn_share: float = 1.0,
 ) -> Results:
-    """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts."""
+    """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts.
+
+    With a share below 1 the leaves get that share of their counts, rounded down.
+    """
     frontier = tree.leaf_frontier()
     may = None if domain.rules is None else possible_in(domain, domain.rules, frontier.lo, frontier.hi)
     leaves = summarise(
         tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label, may=may
     )
+    if drawn_share < 1:
+        leaves = replace(leaves, count=np.floor(leaves.count * drawn_share).astype(np.int64))
     frames = {"tree": tree_frame(domain, tree)}
     tables = None
     if oneways is not None:

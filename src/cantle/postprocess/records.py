@@ -67,12 +67,11 @@ def share_drawn(summary: Mapping[str, int]) -> float:
     return MOST_ITEMS / max(MOST_ITEMS, summary.get(ITEMS_WANTED, 0))
 
 
-def require_drawable(number: float, what: str) -> None:
-    """Refuses to draw more: with a very small epsilon the noise alone may ask for billions of records."""
-    most = MOST_ITEMS if what == "items" else MOST_DRAWN
-    if number > most:
+def require_drawable(items: float) -> None:
+    """Refuses to draw more items than fit."""
+    if items > MOST_ITEMS:
         raise ParameterError(
-            f"the noisy counts ask for more than {most:,} {what}, the most that are drawn; if the data has less, "
+            f"the noisy counts ask for more than {MOST_ITEMS:,} items, the most that are drawn; if the data has less, "
             "raise epsilon"
         )
 

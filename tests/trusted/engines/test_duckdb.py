@@ -28,6 +28,7 @@ from cantle.cli.app import app
 from cantle.data.engine_choice import EngineChoice, bytes_of
 from cantle.data.file_forms import files
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
+from cantle.methods.rps import RPS
 from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import OneWays, Sizes
@@ -140,9 +141,14 @@ def test_the_folder_goes_with_the_engine(room: Path) -> None:
     assert not list(room.iterdir())
 
 
-def test_the_folder_goes_when_a_run_fails(room: Path) -> None:
-    with pytest.raises(ParameterError, match="epsilon is too small"):
-        cantle.publish(people(30), SCHEMA, epsilon="0.00000005", engine="duckdb", method="rps", preset="paper")
+def _fail(*_: object) -> None:
+    raise ParameterError("a failure in the middle of a run")
+
+
+def test_the_folder_goes_when_a_run_fails(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RPS, "stop", _fail)
+    with pytest.raises(ParameterError, match="in the middle of a run"):
+        cantle.publish(people(30), SCHEMA, epsilon=1, engine="duckdb", method="rps", preset="paper")
     assert not list(room.iterdir())
 
 

@@ -50,7 +50,7 @@ def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) 
     if records < 1 or drawn < 1:
         return np.zeros(1, np.int64), np.zeros(0, np.int32)
     if number_drawn is not None:
-        require_drawable(mean * number_drawn, "items")
+        require_drawable(mean * number_drawn)
     number = int(min(np.clip(records, *POOL), _PER_RECORD * records, _POOL_ITEMS / mean)) or 1
     model = first_model(measured)
     if len(measured.pairs.cell):

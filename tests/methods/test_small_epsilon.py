@@ -1,0 +1,122 @@
+"""Tiny budgets: each method publishes, or refuses before the ledger is charged. An epsilon is public, and so is what it
+can buy; a release that could never be made must cost nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import CantleError, ParameterError
+from cantle.methods import METHODS, degrees
+from cantle.methods.base import LEAST_NANO
+from cantle.methods.diffgen import DiffGen
+from cantle.methods.rps import RPS
+from cantle.postprocess import from_degrees, records
+from cantle.schema import as_schema
+from cantle.trusted.budget import NANO
+from cantle.trusted.ledger import Ledger
+
+PEOPLE = pl.DataFrame(
+    {"age": [i % 8 for i in range(60)], "sex": ["F", "M"] * 30, "paid": [["no", "yes"][i % 3 // 2] for i in range(60)]}
+)
+FIELDS = [
+    {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 7}},
+    {"name": "sex", "type": "string", "categories": ["F", "M"]},
+    {"name": "paid", "type": "string", "categories": ["no", "yes"], "role": "target"},
+]
+TABLE = {"fields": FIELDS}
+SETS = [[i % 12, 12 + i % 18] for i in range(40)]
+EDGES = [(i, (i + 1) % 20) for i in range(20)]
+GRAPH = {"kind": "graph", "unit": "node"}
+
+
+def items(number: int) -> dict[str, Any]:
+    return {"kind": "sets", "items": {"minimum": 0, "maximum": number - 1}}
+
+
+CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
+    "mosaic": (PEOPLE, TABLE, {"method": "mosaic"}),
+    "rps": (PEOPLE, TABLE, {"method": "rps"}),
+    "rps without a target": (PEOPLE.drop("paid"), {"fields": FIELDS[:2]}, {"method": "rps", "depth": 3}),
+    "rps of one column": (PEOPLE.select("age"), {"fields": FIELDS[:1]}, {"method": "rps"}),
+    "rps as published": (PEOPLE, TABLE, {"method": "rps", "preset": "paper"}),
+    "diffgen": (PEOPLE, TABLE, {"method": "diffgen"}),
+    "diffgen as published": (PEOPLE, TABLE, {"method": "diffgen", "preset": "paper"}),
+    "diffpart of few items": (SETS, items(6), {"method": "diffpart"}),
+    "diffpart": (SETS, items(30), {"method": "diffpart"}),
+    "diffpart as published": (SETS, items(30), {"method": "diffpart", "preset": "paper"}),
+    "baskets": (SETS, items(30), {"method": "baskets"}),
+    "sets of few items": (SETS, items(6), {}),
+    "sets": (SETS, items(18), {}),
+    "degrees": (EDGES, GRAPH, {}),
+    "degrees under a bound": (EDGES, GRAPH, {"theta": 4}),
+    "degrees in ranges": (EDGES, GRAPH, {"theta": 4, "mode": "rps"}),
+    "degrees as published": (EDGES, GRAPH, {"preset": "paper"}),
+    "degrees for edges": (EDGES, {"kind": "graph", "unit": "edge", "nodes": 20}, {}),
+}
+
+
+@pytest.fixture(autouse=True)
+def few_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of a tiny epsilon calls for as many records as may be drawn; with fewer the tests are quick."""
+    monkeypatch.setattr(records, "MOST_ITEMS", 1000)
+    for module in (from_degrees, degrees):
+        monkeypatch.setattr(module, "MOST_DRAWN", 1000)
+
+
+@pytest.mark.parametrize("epsilon", ["0.000000001", "0.000000002", "0.00000001", "0.000001"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_tiny_epsilon_is_refused_before_the_charge_or_publishes(tmp_path: Path, name: str, epsilon: str) -> None:
+    data, schema, given = CASES[name]
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.cap("d", 1)
+    try:
+        release = cantle.publish(data, schema, epsilon=epsilon, ledger=ledger, dataset="d", **given)
+    except CantleError:
+        assert ledger.account("d").spent_nano == 0
+    else:
+        assert release.epsilon == float(epsilon)
+
+
+def test_all_methods_are_tried() -> None:
+    assert {given.get("method", "degrees") for _, _, given in CASES.values()} == set(METHODS)
+
+
+def test_noise_for_many_records_per_person_counts_too() -> None:
+    plan = RPS.for_schema(as_schema(TABLE), preset="default")
+    plan.refuse_budget(7 * LEAST_NANO, 7)
+    with pytest.raises(ParameterError, match=r"at least 0\.00007 for 7 records per person"):
+        plan.refuse_budget(7 * LEAST_NANO - 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "words"),
+    [
+        (RPS, {"count_share": "0.000000000001"}, "count_share: epsilon is too small"),
+        (RPS, {"oneway_share": "0.000000000001"}, "oneway_share: epsilon is too small"),
+        (RPS, {"leaf_share": "0.000000000001"}, "nothing is left for the leaves"),
+        (RPS, {"depth": 40, "levels": "geometric:10"}, "epsilon is too small for depth 40"),
+        (DiffGen, {"count_share": "1/2", "oneway_share": "1/2"}, "nothing is left for the counts"),
+        (DiffGen, {"preset": "paper", "structure_share": "0.000000001"}, "too small for 10 rounds"),
+    ],
+    ids=str,
+)
+def test_shares_of_which_nothing_is_left_are_refused_before_the_charge(
+    method: Any, given: dict[str, Any], words: str
+) -> None:
+    plan = method.for_schema(as_schema(TABLE), **({"preset": "default"} | given))
+    with pytest.raises(ParameterError, match=words):
+        plan.refuse_budget(NANO, 1)
+
+
+def test_an_automatic_depth_gives_way_to_prices_below_one_nano_unit() -> None:
+    """It follows from a noisy count, so that it is too late to refuse."""
+    release = cantle.publish(
+        pl.concat([PEOPLE] * 50), TABLE, epsilon=1, method="rps", insecure_seed=1, levels="geometric:100000"
+    )
+    assert 0 < release.manifest.summary["depth"] < 3
+    release.verify()
