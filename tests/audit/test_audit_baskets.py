@@ -1,13 +1,13 @@
 """The exact audit of baskets: small data sets over tiny universes, all neighbours, through the shipped code.
 
-Claims 50 to 53: sizes, supports, head patterns and pairs together lose what the receipt says and no more.
+Claims 50 to 54: sizes, supports, head patterns and pairs together lose what the receipt says and no more.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from cantle.audit.baskets import BASKET_CONFIGS, BasketConfig
+from cantle.audit.baskets import ALWAYS, BASKET_CONFIGS, BasketConfig
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage
 from cantle.lab.mutants.baskets import BASKET_BREAKAGES
 from tests.audit.test_audit_breakages import check_flaw
@@ -36,3 +36,10 @@ def test_head_and_pairs_are_asked_in_the_audit() -> None:
     told = [line for (lines, _), _ in rich.law(((0, 1),)).items() for line in lines if line.startswith("receipt")]
     assert all("pairs of items" in line for line in told)
     assert any("head patterns" in line for line in told)
+
+
+def test_a_record_occupies_cells_that_are_always_given_in_the_audit() -> None:
+    """Otherwise a second draw of such cells would lose nothing there, and the audit would not notice it."""
+    plans = [line for (lines, _) in Audit(ALWAYS).law(((0, 1, 2),)) for line in lines if line.startswith("pairs ")]
+    given = [line for line in plans if line.endswith("[3, 4, 5]")]  # those of records of more than two items
+    assert len(given) > len(plans) / 2

@@ -6,14 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cantle.audit.baskets import POOR, RICH
+from cantle.audit.baskets import ALWAYS, POOR, RICH
 from cantle.audit.exact import Breakage
 from cantle.lab.mutants.patches import INFINITE, inside, instead
 from cantle.methods.baskets import CuratorAsker
-from cantle.trusted.answers import Noisy
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.draws import Draws
 from cantle.trusted.engines import basket_counts, sets
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.segments import Segments
+from cantle.trusted.set_queries import SetApart
 
 
 def _cut_by_popularity(_original: object) -> Callable[..., Ints]:
@@ -56,6 +60,28 @@ def _whole_pairs(_original: object) -> Callable[..., Ints]:
     return lambda top, most: np.where(top >= 2, set_parts.PARTS * (most + 1), 0)
 
 
+def _always_drawn_again(_original: object) -> Callable[..., NoisyCells]:
+    """Cells that are always given stay in the sparse draw as well."""
+
+    def cells_apart(
+        self: Draws, exact_occupied: tuple[Ints, Ints, Ints], segments: Segments, apart: SetApart
+    ) -> NoisyCells:
+        _, exact_cells, exact_counts = exact_occupied
+        _, _, exact_listed = apart.divide(exact_cells, exact_counts)
+        _, cells, values = self.noise.sparse(
+            Lanes(self.number, segments.ids), *exact_occupied, segments.total, segments.rate, segments.at_least
+        )
+        self.number += 1
+        lanes = Lanes(self.number, np.repeat(segments.ids, len(apart.always)), apart.always)
+        listed = self.noise.laplace(lanes, exact_listed, Rate(*segments.rate.exact(0)))
+        both = np.concatenate([cells, apart.always])
+        order = np.argsort(both, kind="stable")
+        noisy = np.concatenate([values, listed])[order]
+        return segments.answer(np.array([0, len(both)]), both[order], noisy)
+
+    return cells_apart
+
+
 BASKET_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("Baskets: long records cut by what others have", "Claim 51: a function of the record", POOR,
              ((0, 1), (0, 1)), (1,), 50, instead(sets, "count_items", _cut_by_popularity)),
@@ -65,4 +91,6 @@ BASKET_BREAKAGES: tuple[Breakage, ...] = (
              ((0,),), (1,), INFINITE, instead(CuratorAsker, "head_patterns", _head_of_the_data)),
     Breakage("Baskets: pairs without the cap", "Claim 53: at most S * PARTS", RICH,
              (), (0, 1), 601, instead(basket_counts, "pair_parts", _whole_pairs)),
+    Breakage("Baskets: always given cells drawn again in the sparse answer", "Claim 54: drawn once", ALWAYS,
+             (), (0, 1, 2), 2406, instead(Draws, "_cells_apart", _always_drawn_again)),
 )  # fmt: skip
