@@ -91,8 +91,8 @@ def draft(
 ) -> str:
     """Text of a commented YAML schema with blanks (???) for what only you know: bounds, categories, precision.
 
-    Of a data frame or Parquet file only the names and types of the columns are read, of a CSV file the header. pandas
-    makes whole numbers with a missing value floats, so check the types.
+    Of a data frame or Parquet file only the names and types of the columns are read, of a CSV file the header. Types of
+    pandas stay blank: one record can change them, because a missing value turns whole numbers into floats.
 
     Parameters
     ----------
@@ -215,11 +215,13 @@ def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialec
 
 
 def _frame_columns(data: object) -> list[Column]:
-    """Names and types of a frame's columns; texts may be stored as objects."""
+    """Names and types of a frame's columns. A type of pandas follows from all values, so it is left out."""
     words = {"Boolean": "boolean", "Date": "date", "Datetime": "datetime"}
-    words |= dict.fromkeys(("String", "Categorical", "Enum", "Object"), "string")
-    made: list[Column] = []
-    for name, dtype in as_frame(data).collect_schema().items():
+    words |= dict.fromkeys(("String", "Categorical", "Enum"), "string")
+    frame, made = as_frame(data), list[Column]()
+    if frame.implementation.is_pandas_like():
+        return [(name, None, {}) for name in frame.columns]
+    for name, dtype in frame.collect_schema().items():
         kind = "integer" if dtype.is_integer() else "number" if dtype.is_numeric() else words.get(type(dtype).__name__)
         made.append((name, kind, {}))
     return made
