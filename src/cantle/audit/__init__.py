@@ -1,8 +1,11 @@
-"""Audits that run the shipped code: exact laws on tiny tables, known instances, deliberate breakages.
+"""Audits that run the shipped code: exact distributions on tiny tables, known instances, deliberate breakages.
 
-`run_audits` does all three. An exact row passes if no pair of tables can be distinguished better than claimed (and, if
-marked tight, some pair uses up the claim); an instance row if the measured number is the one computed by hand; a
-breakage row if the audit catches the flaw and lets the sound code pass on the same pair.
+`run_audits` runs all three and returns one row per result:
+
+* An exact row passes if no pair of tables can be distinguished better than claimed. If its configuration is marked
+  tight, some pair must also use up the claim.
+* An instance row passes if the measured number equals the one computed by hand.
+* A breakage row passes if the audit catches the flaw, and accepts the sound code on the same pair.
 
 Passing proves nothing about larger data: the claims rest on their proofs (docs/privacy.md).
 """
@@ -26,8 +29,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One result. Losses are in units of ln 2 (closed forms: natural; a `FineBreakage`: ln 1.1); the claim of a
-    breakage is what the sound code promises, and `ok` means that the measured loss exceeds it."""
+    """The result of one audit.
+
+    Losses are in units of ln 2, except that closed forms use natural units and a `FineBreakage` units of ln 1.1. For a
+    breakage, `claimed` is what the sound code promises, and `ok` means that the measured loss exceeds it.
+    """
 
     kind: str
     name: str
@@ -39,7 +45,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Number:
-    """A number worked out by hand and what was measured; `within` is half its last printed digit."""
+    """A number computed by hand (`claimed`) beside the measured one; `within` is how far apart the two may be.
+
+    By default that is half a unit of the seventh decimal, to which the numbers are printed.
+    """
 
     what: str
     claimed: float
@@ -61,8 +70,12 @@ def run_audits(
     instances: Instances | None = None,
     breakages: Iterable[Flaw[Table] | Flaw[Drawing]] = (),
 ) -> list[Row]:
-    """All audits; `quick` takes tables of at most one record (DiffGen, DiffPart: none), graphs of at most three
-    nodes, and judges no tightness. Instances and breakages come from cantle.lab.mutants."""
+    """The rows of all audits: exact ones of every configuration, then the given instances and breakages.
+
+    `progress` is called with the name of each audit before it runs. `quick` audits only small inputs
+    (`Mechanism.quick`: tables of none or one record, graphs of up to three nodes) and does not check tightness.
+    Instances and breakages come from cantle.lab.mutants.
+    """
     report = progress or (lambda _text: None)
     rows: list[Row] = []
     tables = (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS, *OWN_ERROR_CONFIGS)
@@ -84,7 +97,11 @@ def _exact_rows(configs: Iterable[Mechanism[Data]], report: Progress, *, quick: 
 
 
 def audit_exactly(config: Mechanism[Data], *, quick: bool = False) -> Row:
-    """Worst loss over all small tables and their neighbours: equal supports, claim kept, tight where marked."""
+    """The worst loss of one configuration over all small tables and their neighbours.
+
+    The row passes if both tables of every pair can show the same outputs, if no loss exceeds the claim, and if the
+    claim is used up where the configuration is marked tight.
+    """
     audit = Audit(config)
     found = audit.worst(config.pairs(config.quick) if quick else None)
     tight = found.loss >= TIGHT * config.units
@@ -98,7 +115,7 @@ def audit_instance(name: str, numbers: Sequence[Number]) -> list[Row]:
 
 
 def audit_breakage(breakage: Flaw[Table] | Flaw[Drawing]) -> Row:
-    """Whether the audit catches the flaw on its pair and lets the sound code pass."""
+    """Whether the audit catches the flaw on its pair of tables, and accepts the sound code on the same pair."""
     claimed = breakage.config.units
     sound, broken = breakage.find(broken=False), breakage.find(broken=True)
     ok = sound.loss <= claimed + TOLERANCE < breakage.least - TOLERANCE <= broken.loss

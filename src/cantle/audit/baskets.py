@@ -1,9 +1,12 @@
-"""What the exact audit runs baskets over, through the shipped code.
+"""Exact audits of baskets: configurations with and without pairs, through the shipped code.
 
-Without pairs the item supports come last: they are not enumerated, and the sizes before them are. With pairs the sizes
-and the supports are enumerated, head patterns and pairs come last. There `PARTS` is 6 instead of 5040, so that a unit
-of epsilon is a whole number per part, pairs are bought however few the records are, and one pair of a record may be all
-that counts; the fit takes one step instead of 200. All of these are public numbers.
+The answers of the last questions are not enumerated, because nothing depends on them. Without pairs, item supports are
+the last question, and set sizes are enumerated. With pairs, sizes and supports are enumerated; head patterns and pairs
+come last.
+
+A few public constants differ from the shipped ones (`small_numbers`). The fit of item supports takes 1 step instead of
+200. With pairs, `PARTS` is 6 instead of 5040, so that the rate per part is a whole number of units; pairs are asked for
+however few records there are; and a plan may count a single pair per record.
 """
 
 from __future__ import annotations
@@ -31,12 +34,13 @@ FEW_PARTS = 6
 
 @dataclass(frozen=True, eq=False)
 class BasketConfig(SetConfig):
-    """Baskets over so many items; `rich` says that pairs are bought, whatever the noisy sizes are, `singles` that
-    records of one item may be counted apart."""
+    """Baskets over a few items (`sizes` has one entry)."""
 
     window: tuple[int, int] = (0, 1)
     rich: bool = False
+    """Whether pairs are asked for, whatever the noisy sizes are."""
     singles: bool = True
+    """Whether records of one item may be counted separately."""
 
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
@@ -56,7 +60,7 @@ class BasketConfig(SetConfig):
 
 @contextmanager
 def small_numbers(*, rich: bool, singles: bool) -> Iterator[None]:
-    """Public numbers for tiny data; without pairs, all but the steps of the fit are the shipped ones."""
+    """Replaces public constants inside the block by values that suit tiny data (see the module's docstring)."""
     with ExitStack() as stack:
         stack.enter_context(replaced(item_supports, "_ROUNDS", 1))
         if not singles:
@@ -70,7 +74,7 @@ def small_numbers(*, rich: bool, singles: bool) -> Iterator[None]:
 
 
 def shown(method: Baskets, answers: list[str], receipt: ReceiptFields) -> Shown:
-    """More than a release is made from: noisy answers, all plans, receipt."""
+    """All that a release is made from, and more: noisy answers, all plans, receipt."""
     made = method.answers
     assert made is not None
     lines = [f"edges {made.edges.tolist()}", f"items {made.item_plan}", f"head {made.head_items.tolist()}"]
@@ -89,9 +93,11 @@ RICH = BasketConfig("Baskets: two items with head and pairs", (2,), {}, 600, win
 ALWAYS = BasketConfig(
     "Baskets: three items with pairs always given", (3,), {}, 1800, window=(1, 2), records=0, rich=True, singles=False
 )
-"""Sizes pay 72 units, items 900, head patterns 90 if there is a head, pairs the rest. After most noisy supports all
-pairs of longer records are always given (Claim 54), and the record of three items occupies them. It is not tight:
-noisy supports are cut at 2 parts, where a record counts 6."""
+"""Sizes pay 72 units, items 900, head patterns 90 if there is a head, pairs the rest.
+
+With most noisy supports, all pairs of longer records are always given (Claim 54), and the record of three items
+occupies them. The configuration is not tight: noisy supports are cut at 2 parts, and a record counts 6.
+"""
 
 BASKET_CONFIGS: tuple[BasketConfig, ...] = (
     BasketConfig("Baskets: sizes and two items", (2,), {"pairs": "off"}, 25, records=2, tight=True),

@@ -1,9 +1,9 @@
 """The black-box audit: the shipped publisher with its real noise, run many times on two neighbouring data sets.
 
-Some runs choose an event: the outcomes that distinguish the two data sets best. On other runs, N per data set, its
-probabilities are bounded from below and from above (`confidence`); epsilon is then at least the logarithm of their
-ratio, except in one of 1,000 audits. A claim below that number is wrong. Passing proves nothing: only the exact audit
-can find a flaw that shows in events too rare for N runs.
+The first runs serve to choose an event: the outcomes that distinguish the two data sets best. N further runs per data
+set bound the probability of that event, from below on one data set and from above on the other (`confidence`). Epsilon
+is then at least the logarithm of the ratio of the two bounds, except in one of 1,000 audits. A claim below that number
+is wrong. Passing proves nothing: a flaw that shows only in events too rare for N runs is left to the exact audit.
 """
 
 from __future__ import annotations
@@ -24,42 +24,43 @@ RUNS = 200
 """Default number of measured runs per data set; half as many choose the event."""
 
 _SIGMAS = 3.3
-"""Quantile of a normal bound at 99.95 %."""
+"""The 99.95 % quantile of the normal distribution."""
 _RARE = 7.6
-"""Runs without a hit bound a probability by this over their number: -ln 0.0005."""
+"""-ln 0.0005: if an event did not occur in n runs, its probability is at most about this divided by n."""
 
 UNLISTED = -(2**63)
-"""Stands for a number that a release leaves out."""
+"""Stands in for a noisy number that a release does not list."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run shows: a public shape, and noisy numbers by name, independent of each other given the shape."""
+    """What one run shows: its shape, and noisy numbers by name, which are independent of each other given the shape."""
 
     shape: Hashable
     numbers: Mapping[Hashable, int] = field(default_factory=dict)
 
 
 Draw = Callable[[bool, int], Sequence[Outcome]]
-"""This many runs, on the larger data set or on the smaller."""
+"""`draw(joined, runs)` makes this many runs, on the larger data set if `joined` and otherwise on the smaller."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A claim about a pair of neighbours; `breaks` says which condition is violated on purpose, if one is."""
+    """A claimed epsilon and the runs on a pair of neighbours that put it to the test."""
 
     name: str
     claimed: float
     draw: Draw
     runs: int | None = None
-    """The number of runs, if it is part of the trial."""
+    """The number of measured runs, if the trial needs a certain one."""
     breaks: str = ""
+    """The condition that is violated on purpose; empty for sound code."""
 
 
 def run_statistical(
     trials: Iterable[Trial], progress: Progress | None = None, *, runs: int = RUNS, pilot: int | None = None
 ) -> list[Row]:
-    """One row per trial: the claimed epsilon, and its measured lower bound."""
+    """One row per trial: the claimed epsilon, and the measured lower bound of the true one."""
     report = progress or (lambda _text: None)
     rows = []
     for trial in trials:
@@ -69,7 +70,8 @@ def run_statistical(
 
 
 def measure(trial: Trial, runs: int, pilot: int | None = None) -> Row:
-    """Chooses the event on `pilot` runs of each data set (default: half as many), measures it on `runs` others."""
+    """Chooses an event on `pilot` runs per data set (default: half of `runs`, at least 100), then measures it on
+    `runs` further ones."""
     few = pilot or max(100, runs // 2)
     event = choose_event(trial.draw(False, few), trial.draw(True, few), runs)
     smaller, larger = (sum(map(event.holds, trial.draw(joined, runs))) for joined in (False, True))
@@ -89,7 +91,7 @@ def measure(trial: Trial, runs: int, pilot: int | None = None) -> Row:
 
 @dataclass(frozen=True)
 class Step:
-    """A noisy number speaks by `above` for the larger data set if it reaches `least`, else by `below`."""
+    """The log odds that a noisy number gives the larger data set: `above` if it is at least `least`, else `below`."""
 
     least: int
     below: float
@@ -98,7 +100,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Event:
-    """All outcomes that speak for one of the two data sets by at least this much (log odds)."""
+    """All outcomes whose log odds for one of the two data sets are at least `at_least`."""
 
     shapes: Mapping[Hashable, float]
     steps: Mapping[Hashable, Mapping[Hashable, Step]]
@@ -106,11 +108,12 @@ class Event:
     at_least: float = 0.0
 
     def odds(self, outcome: Outcome) -> float:
-        """How much an outcome speaks for the larger data set; nothing for a shape that was not seen before."""
-        made = self.shapes.get(outcome.shape, 0.0)
+        """The log odds of an outcome for the larger data set; 0 for a shape that did not occur when they were
+        chosen."""
+        total = self.shapes.get(outcome.shape, 0.0)
         for name, step in self.steps.get(outcome.shape, {}).items():
-            made += step.above if outcome.numbers.get(name, UNLISTED) >= step.least else step.below
-        return made
+            total += step.above if outcome.numbers.get(name, UNLISTED) >= step.least else step.below
+        return total
 
     def holds(self, outcome: Outcome) -> bool:
         odds = self.odds(outcome)
@@ -118,10 +121,10 @@ class Event:
 
 
 def choose_event(smaller: Sequence[Outcome], larger: Sequence[Outcome], runs: int) -> Event:
-    """The event for which this many runs are expected to bound epsilon best.
+    """The event that is expected to give the highest lower bound of epsilon with this many runs.
 
-    Discrete Laplace noise on two neighbouring counts has odds that are a single step (docs/privacy.md, Claim 14), and
-    independent numbers add theirs up.
+    The log odds of discrete Laplace noise on two neighbouring counts are a single step (docs/privacy.md, Claim 14), and
+    those of independent numbers add up.
     """
     before, after = _by_shape(smaller), _by_shape(larger)
     shapes, steps = {}, {}
@@ -148,7 +151,7 @@ def _values(outcomes: Iterable[Outcome], name: Hashable) -> list[int]:
 
 
 def _step(one: list[int], two: list[int]) -> Step:
-    """The threshold at which the two samples differ most, and what either side of it says."""
+    """The threshold at which the two samples differ most, with the log odds on either side of it."""
 
     def hits(least: int) -> tuple[int, int]:
         return sum(value >= least for value in one), sum(value >= least for value in two)
@@ -164,7 +167,10 @@ def _step(one: list[int], two: list[int]) -> Step:
 
 
 def _expectations(odds: tuple[list[float], list[float]], runs: int) -> Iterable[tuple[float, bool, float]]:
-    """The bound each event (direction, threshold) would give if it came as often again: Wald's bounds, above zero."""
+    """(expected bound of epsilon, direction, threshold) of each event, if it occurs again as often as in these runs.
+
+    The bounds are Wald's; events whose lower bound is not above zero are left out.
+    """
     for for_larger in (True, False):
         more, less = (odds[1], odds[0]) if for_larger else ([-x for x in odds[0]], [-x for x in odds[1]])
         for least in set(more):
@@ -176,20 +182,20 @@ def _expectations(odds: tuple[list[float], list[float]], runs: int) -> Iterable[
 
 
 # ---- known instances with the real samplers -------------------------------------------------------------------------
-# Instances of cantle.lab.mutants.instances: single choices and counts, many at once. Published forms that are not
-# private need EXPECTED_RUNS to show that they miss their claim; MARGIN times as many make sure of it.
+# Instances of cantle.lab.mutants.instances, as single choices and counts, drawn many at a time. A published form that
+# is not private needs EXPECTED_RUNS to be seen to break its claim; MARGIN times as many runs leave no doubt.
 
 MARGIN = 4
 EXPECTED_RUNS = {"I1": 11_000, "I1, epsilon 1/2": 14_000, "I5": 1_100}
-"""Runs per data set after which the bounds (docs/privacy.md, Audits) reject the claim, if events are as frequent as
-they are likely."""
+"""Runs per data set after which the bounds (docs/privacy.md, Audits) reject the claim, if every event occurs exactly as
+often as expected."""
 LN2 = 693_147_180
 """ln 2 in nano-units, rounded down."""
 TRIES = 5
 
 
 def _choices(before: Sequence[int], after: Sequence[int], rate: Rate, *, flip: bool = False) -> Draw:
-    """Selections among candidates of these scores: exponential mechanism, or permute-and-flip."""
+    """Selections among candidates with these scores, by the exponential mechanism or, with `flip`, permute-and-flip."""
     each = [Outcome(candidate) for candidate in range(len(before))]
 
     def draw(joined: bool, runs: int) -> list[Outcome]:
@@ -203,12 +209,15 @@ def _choices(before: Sequence[int], after: Sequence[int], rate: Rate, *, flip: b
 
 
 def _counts(count: int, runs: int, rate: Rate) -> Ints:
-    """This many noisy counts."""
+    """`runs` noisy counts of the same exact count."""
     return Secure().laplace(Lanes(0, np.arange(runs)), np.full(runs, count, dtype=np.int64), rate)
 
 
 def _leaf(*, voted: bool) -> Draw:
-    """I5: a leaf of no record or of one of class 0, at 2 ln 2. Its size and an unpaid vote, or its class histogram."""
+    """I5: a leaf that is empty or holds one record of class 0, at 2 ln 2.
+
+    If `voted`, its noisy size and an unpaid vote for the class are published, otherwise its class histogram.
+    """
 
     def draw(joined: bool, runs: int) -> list[Outcome]:
         size = _counts(int(joined), runs, Rate(2 * LN2, 10**9))
@@ -219,18 +228,19 @@ def _leaf(*, voted: bool) -> Draw:
 
 
 def _best(joined: bool, runs: int) -> list[Outcome]:
-    """I15: of several counts at epsilon 1 the smallest is published."""
+    """I15: the smallest of several counts at epsilon 1 is published."""
     tries = _counts(int(joined), runs * TRIES, Rate(1, 1)).reshape(runs, TRIES)
     return [Outcome(smallest) for smallest in tries.min(axis=1).clip(-TRIES, TRIES).tolist()]
 
 
 def best_of(chance: float, other: float, tries: int) -> float:
-    """The loss of the event that all tries come out in a way that has these chances (I15)."""
+    """The loss of the event that every try has an outcome of probability `chance` on one data set, and of probability
+    `other` on its neighbour (I15)."""
     return tries * abs(math.log(chance / other))
 
 
 def sampled_instances() -> list[Trial]:
-    """Sound forms and published ones."""
+    """Trials of the known instances: sound forms first, then published forms that break their claim."""
     three, two = ([3, 12], [6, 12]), ([0, 5], [1, 5])
     four = [2, 0, 2, 2], [3, 0, 3, 3]
     ln2 = LN2 / 10**9

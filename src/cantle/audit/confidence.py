@@ -1,6 +1,6 @@
 """Exact confidence bounds of a probability from a number of hits (Clopper & Pearson 1934), without scipy.
 
-Each bound is the outer end of a bisection on a binomial tail.
+Each bound is found by bisection on a binomial tail; of the last interval it is the end that keeps the bound valid.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALPHA = 0.0005
-"""Each bound fails in at most one of 2,000 audits, the two of an audit in one of 1,000 (docs/privacy.md, Audits)."""
+"""Each bound fails in at most one of 2,000 audits, so at least one of an audit's two bounds in at most one of 1,000
+(docs/privacy.md, Audits)."""
 
 
 def at_least(hits: int, runs: int, alpha: float = ALPHA) -> float:
@@ -43,16 +44,16 @@ def at_most(hits: int, runs: int, alpha: float = ALPHA) -> float:
 
 
 def epsilon_at_least(more: int, less: int, runs: int, alpha: float = ALPHA) -> float:
-    """The lower bound of epsilon if an event came `more` times on one data set and `less` times on its neighbour.
+    """The lower bound of epsilon if an event occurred in `more` runs on one data set and in `less` on its neighbour.
 
-    It is -inf for an event that never came.
+    It is -inf if `more` is 0.
     """
     low, high = at_least(more, runs, alpha), at_most(less, runs, alpha)
     return math.log(low / high) if low > 0 else -math.inf
 
 
 def _last(holds: Callable[[float], bool]) -> float:
-    """The largest number of [0, 1], from below, up to which a condition holds that holds at 0."""
+    """The largest number in [0, 1] up to which a condition holds, approached from below; it must hold at 0."""
     low, high = 0.0, 1.0
     while high - low > 1e-15 and high - low > 1e-12 * high:
         middle = (low + high) / 2
@@ -61,7 +62,7 @@ def _last(holds: Callable[[float], bool]) -> float:
 
 
 def _terms(hits: int, runs: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The numbers of hits from this one upwards, and the logarithm of the number of ways to each."""
+    """All k from `hits` to `runs`, and the logarithm of the number of ways to have k hits in this many runs."""
     k = np.arange(hits, runs + 1)
     first = math.lgamma(runs + 1) - math.lgamma(hits + 1) - math.lgamma(runs - hits + 1)
     return k, first + np.cumsum(np.concatenate([[0.0], np.log(runs - k[:-1]) - np.log(k[1:])]))

@@ -1,8 +1,9 @@
 """Exact audits of degree sequences: all small graphs and all removals, through the shipped code.
 
-For every unit and mode: one node with its edges (nodes listed or not), all edges of one node, one edge; counts and RPS
-on projected degrees. Final counts are not enumerated (`Audit.enumerate_leaves`): nothing depends on them. The scores of
-bounds keep their code but not their step: `SCALE` is 2 here, so the range is 6; the proof holds for any step.
+The configurations cover every unit (one node with its edges, with nodes listed or not; all edges of one node; one edge)
+and every mode (counts, and RPS on projected degrees). Final counts are not enumerated (`Audit.enumerate_leaves`),
+because nothing depends on them. The scores that choose a degree bound run the shipped code with another step: `SCALE`
+is 2 here, so their range is 6. Their proof holds for any step.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ COUNTS = ("kept edges", "number of nodes", "degrees at most k", "degrees at leas
 """Questions on whose answers nothing depends."""
 
 Drawing = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
-"""A graph: its nodes, and its edges, all ascending."""
+"""A graph: its nodes and its edges, both in ascending order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +42,11 @@ class GraphConfig(Mechanism[Drawing]):
 
     relation: str = "node"
     listed: bool = True
-    """Whether nodes without edges are given too."""
+    """Whether nodes are listed in the input, so that those without edges are known too."""
     declared: Mapping[str, object] = field(default_factory=dict)
     """Further keys of the schema."""
     constants: Mapping[str, object] = field(default_factory=dict)
-    """Constants of the code that are different here, see OWNERS."""
+    """Constants of the code that have another value in this audit; `OWNERS` says which module holds each."""
     records: int = 5
     quick: int = 3
 
@@ -55,14 +56,14 @@ class GraphConfig(Mechanism[Drawing]):
         return GraphSchema.from_dict({"kind": "graph", "unit": self.relation} | public | dict(self.declared))
 
     def tables(self, records: int) -> Iterator[Drawing]:
-        """All graphs on the first 0, 1, ... nodes; of as many as there are, where their number is public."""
+        """All graphs of up to this many nodes; of exactly this many for units that make their number public."""
         for size in range(records + 1) if self.relation == "node" else [records]:
             pairs = list(combinations(range(size), 2))
             for number in range(2 ** len(pairs)):
                 yield tuple(range(size)), tuple(pair for i, pair in enumerate(pairs) if number >> i & 1)
 
     def pairs(self, records: int | None = None) -> Iterator[tuple[Drawing, Drawing]]:
-        """All graphs, each with all it becomes when one unit goes."""
+        """All graphs, each paired with every graph that remains when one unit is removed from it."""
         for graph in self.tables(self.records if records is None else records):
             yield from ((less, graph) for less in self.without(graph))
 
@@ -77,7 +78,7 @@ class GraphConfig(Mechanism[Drawing]):
             yield rest, tuple(edge for edge in edges if gone not in edge)
 
     def engine(self, graph: Drawing) -> GraphEngine:
-        """The graph as the shipped reader gives it."""
+        """An engine for the graph, read by the shipped reader."""
         nodes = list(graph[0]) if self.listed and self.relation == "node" else None
         return GraphEngine(read_graph(list(graph[1]), self.schema, nodes), nodes=self.schema.node_count)
 
@@ -99,10 +100,10 @@ class GraphConfig(Mechanism[Drawing]):
 def shown(
     method: DegreeSequence, answers: list[str], noise: Enumerating, receipt: ReceiptFields, *, leaves: bool
 ) -> Shown:
-    """More than a release contains: all noisy answers, the bound, the tree of RPS, the receipt."""
+    """All that a release contains, and more: all noisy answers, the bound, the tree of RPS, the receipt."""
     lines = (*answers, f"theta {method.answers.theta}")
     if method.inner is None:
-        leaked = [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any
+        leaked = [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only mutants leak values
         return (*lines, *leaked, f"receipt {receipt}"), ()
     tree, cells = shown_tree(method.inner, noise, receipt, leaves=leaves)
     return (*lines, *tree), cells
@@ -112,12 +113,13 @@ def shown(
 
 
 def _counts(**given: object) -> dict[str, object]:
-    """A declared bound and the counts alone, unless said otherwise."""
+    """Settings with a declared bound and only the degree counts, overridden by those given."""
     return {"theta": 2, "edges_share": 0, "nodes_share": 0} | given
 
 
 def _partition(**given: object) -> dict[str, object]:
-    """What the audit makes of the published settings: one balanced cut, a third for it."""
+    """The published RPS settings, reduced to one balanced cut that gets a third of the budget, overridden by those
+    given."""
     return {"attributes": "all", "quality": "balance", "depth": 1, "leaf_share": "2/3", "count_share": 0} | given
 
 
@@ -134,7 +136,7 @@ CHOICE = GraphConfig(
     "degrees: node, bound chosen", (), _counts(theta="auto", theta_share="1/2"), 12, declared={"max_degree": 4},
     constants=STEP,
 )  # fmt: skip
-"""Permute-and-flip among 1, 2, 4 with 6, counts with 6."""
+"""Permute-and-flip among the bounds 1, 2 and 4 pays 6 units, counts pay 6."""
 
 ISOLATE = GraphConfig("degrees: node-isolate, counts", (), _counts(), 4, relation="node-isolate", tight=True)
 
@@ -143,7 +145,7 @@ EDGE = GraphConfig("degrees: edge", (), {}, 4, relation="edge", tight=True)
 CYCLE = GraphConfig(
     "degrees: node, RPS", (), _counts(mode="rps"), 15, preset="paper", constants={"PUBLISHED": _partition()}
 )
-"""Instance I13': a cut for 5 and leaves for 10, for up to 5 records."""
+"""Instance I13': the cut pays 5 units and the leaves 10, because one node can change up to 5 degrees."""
 
 DEGREE_CONFIGS: tuple[GraphConfig, ...] = (
     NODE,

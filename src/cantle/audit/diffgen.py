@@ -1,11 +1,11 @@
 """Exact audits of DiffGen: both presets, every score, tiny domains, through the shipped code.
 
-Every selection pays whole units for each point of its score's range (1 for the majority scores), so that exponents in
-base 2 are whole. The scores in steps of 1/1024 keep their code but not their step: `SCALE` is 2 here, so the range is 2
-for half Gini and 6 for information gain and purity; the proofs hold for any step. In the same way class weights go up
-to 2 instead of 1024, and the threshold of counts starts at a few cells instead of millions.
+Every selection pays a multiple of its score's range (1 for the majority scores) in whole units, so that exponents in
+base 2 are whole. The scores in steps of 1/1024 run the shipped code with another step: `SCALE` is 2 here, so the range
+is 2 for half Gini and 6 for information gain and purity. Their proofs hold for any step. In the same way class weights
+go up to 2 instead of 1024, and counts get a threshold above a few spurious cells instead of millions.
 
-The final counts of cells are not enumerated (`Audit.enumerate_leaves`): nothing depends on them.
+The final counts of cells are not enumerated (`Audit.enumerate_leaves`), because nothing depends on them.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ OWNERS: Mapping[str, ModuleType] = {
 
 @dataclass(frozen=True, eq=False)
 class DiffGenConfig(Config):
-    """DiffGen over numbers and categories; `trees` gives the taxonomy of each category, by attribute."""
+    """DiffGen over numeric and categorical columns."""
 
     classes: int = 2
     quick: int = 0
     trees: Mapping[int, object] = field(default_factory=dict)
+    """The taxonomy of each categorical column, by its number; all other columns are numeric."""
     constants: Mapping[str, int] = field(default_factory=dict)
-    """Constants of the code that are smaller here, see OWNERS."""
+    """Constants of the code that are smaller in this audit; `OWNERS` says which module holds each."""
 
     def domain(self) -> Domain:
         attributes = []
@@ -77,14 +78,17 @@ class DiffGenConfig(Config):
 
 
 def _counts_all_cells(lanes: Lanes) -> bool:
-    """The last question has one lane for all cells, and so have the one-way tables before it, whose answers no other
-    question depends on; other questions that draw counts have one lane per cell."""
+    """Whether a draw belongs to the last questions, on whose answers nothing depends: all cells and the one-way tables.
+
+    These use one lane for all their cells; other questions that draw counts use one lane per cell.
+    """
     return lanes.cells is None
 
 
 @contextmanager
 def answers_noted() -> Iterator[list[str]]:
-    """All noisy answers inside the block: a release shows only their result, but the promise covers each of them."""
+    """A list that collects all noisy answers inside the block, because the promise covers each of them and a release
+    shows only what follows from them."""
     answers: list[str] = []
 
     def noting(ask: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -92,7 +96,7 @@ def answers_noted() -> Iterator[list[str]]:
             answer = ask(self, *asked, **about)
             if isinstance(answer, Noisy):
                 answers.append(str(answer.value.tolist()))
-            elif not isinstance(answer, NoisyCells):  # the release itself shows these
+            elif not isinstance(answer, NoisyCells):  # `shown` adds these
                 answers.append(repr(answer))
             return answer
 
@@ -105,7 +109,8 @@ def answers_noted() -> Iterator[list[str]]:
 
 
 def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:
-    """More than a release contains: noisy answers, cuts, number of records, threshold, listed cells, receipt."""
+    """All that a release contains, and more: noisy answers, cuts, number of records, threshold, listed cells,
+    receipt."""
     noisy = method.noisy
     assert noisy is not None
     lines = [
@@ -123,7 +128,8 @@ def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Rece
 
 
 def _joint(**given: object) -> dict[str, object]:
-    """Declared records, no class totals, no one-way tables, one round, unless said otherwise."""
+    """Settings with a declared number of records, one round, no class totals and no one-way tables, overridden by those
+    given."""
     plain = {"records": 3, "count_share": 0, "rounds": 1, "cells": 100, "score": "majority", "structure_share": "1/2"}
     return plain | {"oneway_share": 0} | given
 
@@ -132,48 +138,49 @@ TREE = [{"left": ["p", "q"]}, "r"]
 """Three values, two of them in a group."""
 
 JOINT = DiffGenConfig("DiffGen: majority, a number of 4", (4,), _joint(), 2, tight=True)
-"""Specialise 1, cells 1."""
+"""The specialisation pays 1 unit, cells 1."""
 
 POINT = DiffGenConfig("DiffGen paper: one split point, a number of 4", (4,), {"rounds": 1}, 4, preset="paper")
-"""Split point 1, specialise 1 (a single candidate), cells 2."""
+"""The split point pays 1 unit, the specialisation 1 (with a single candidate), cells 2."""
 
 SPANS = DiffGenConfig("DiffGen paper: points of both children", (4,), {"rounds": 2}, 8, preset="paper", records=2)
-"""Four selections of 1, cells 4."""
+"""Four selections pay 1 unit each, cells 4."""
 
 MIXED = DiffGenConfig(
     "DiffGen paper: a category and a number", (3, 3), {"rounds": 2}, 8, preset="paper", records=1, trees={0: TREE}
 )
-"""Four selections of 1, of which categorical rounds leave some to the cells."""
+"""Four selections may pay 1 unit each; categorical rounds need fewer, and the cells get what is left."""
 
 WIDE = DiffGenConfig("DiffGen paper: a number of 11", (11,), {"rounds": 1}, 4, 1, preset="paper", records=1)
 """Instance I9: the domain [0, 10]."""
 
 TWO = DiffGenConfig("DiffGen paper: two numbers", (4, 4), {"rounds": 1}, 6, preset="paper", records=0)
-"""Two split points and a value at 1 each, cells 3."""
+"""Two split points and the choice of a value pay 1 unit each, cells 3."""
 
 CATEGORIES = DiffGenConfig(
     "DiffGen paper: categories only", (3, 2), {"rounds": 2}, 6, preset="paper", records=2,
     trees={0: TREE, 1: ["s", "t"]},
 )  # fmt: skip
-"""Two values at 1 each; the third selection, never made, leaves 1 to the cells: 4."""
+"""Two choices of a value pay 1 unit each. The third selection is never made and leaves its unit to the cells: 4."""
 
 AUTO = DiffGenConfig(
     "DiffGen: rounds and cells from the charged number of records", (4,),
     {"score": "majority", "count_share": "1/87", "structure_share": "3/43", "oneway_share": 0}, 87, records=1,
     tight=True,
 )  # fmt: skip
-"""Class totals 1, none to three specialisations for 6 in all, cells 80."""
+"""Class totals pay 1 unit, up to three specialisations 6 together, cells 80."""
 
 THRESHOLD = DiffGenConfig(
     "DiffGen: threshold of counts", (4,), _joint(rounds=2, structure_share="2/3"), 3,
     constants={"MOST_SPURIOUS": 2}, records=2, tight=True,
 )  # fmt: skip
-"""More empty cells than may show: two specialisations of 1, cells 1, counts from 2 on."""
+"""More empty cells than may be listed: two specialisations pay 1 unit each, cells 1, and counts are listed from 2
+on."""
 
 ONEWAY = DiffGenConfig(
     "DiffGen: one-way tables", (3, 2), _joint(rounds=0, oneway_share="2/3"), 3, records=1, tight=True
 )
-"""No specialisation: two tables for 2 in all, cells 1."""
+"""No specialisation: two tables pay 2 units together, cells 1."""
 
 TOP = DiffGenConfig("DiffGen: no round, cells only", (3,), _joint(rounds=0), 2, tight=True)
 

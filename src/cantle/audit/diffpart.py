@@ -1,7 +1,8 @@
-"""Exact audits of DiffPart: both presets and all sets at once, tiny universes, through the shipped code.
+"""Exact audits of DiffPart: both presets, and all sets counted at once, on tiny universes, through the shipped code.
 
-Every test pays whole units, so that exponents in base 2 are whole. Sub-partitions are shown if they reach their
-threshold (`window`); the counts of leaves are not enumerated (`Audit.enumerate_leaves`): nothing depends on them.
+Every test of sub-partitions pays whole units, so that exponents in base 2 are whole. Of sub-partitions the output shows
+which reach their threshold (and, with a wider `window`, by how much). The counts of leaves are not enumerated
+(`Audit.enumerate_leaves`), because nothing depends on them.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts
 
 Answer = Noisy | NoisyCells | Cuts | int
-"""What the verbs measure and choose give to methods for sets and graphs."""
+"""What `Curator.measure` and `Curator.choose` return to methods for sets and graphs."""
 
 LEAVES = ("leaf partitions", "item sets")
-"""The last questions of every path."""
+"""The purposes of the last questions on every path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,8 @@ class SetConfig(Config):
         items = range(self.sizes[0])
         return list(chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1)))
 
-    def schema_for(self, table: Table) -> SetSchema:  # noqa: ARG002 (what it must not depend on)
-        """The public schema of a table: it is the same for all."""
+    def schema_for(self, table: Table) -> SetSchema:  # noqa: ARG002 (a mutant lets the schema depend on the table)
+        """The public schema, which is the same for all tables."""
         return self.schema
 
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
@@ -71,8 +72,11 @@ class SetConfig(Config):
 
 @contextmanager
 def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]:
-    """All noisy answers inside the block, in order; for questions with a purpose in `final`, on which nothing depends,
-    the draws are recorded instead."""
+    """A list that collects all noisy answers inside the block, in order.
+
+    Questions whose purpose is in `final` are left out, because nothing depends on them: their draws are recorded
+    instead of enumerated.
+    """
     answers: list[str] = []
 
     def hearing(ask: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -82,7 +86,7 @@ def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]
             answer = ask(self, *what, **about)
             noise.closed = None
             if not closed:
-                answers.append(f"{about['why']}: {_words(answer)}")
+                answers.append(f"{about['why']}: {_as_text(answer)}")
             return answer
 
         return asked
@@ -93,7 +97,7 @@ def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]
         yield answers
 
 
-def _words(answer: Answer) -> str:
+def _as_text(answer: Answer) -> str:
     match answer:
         case Noisy():
             return str(answer.value.tolist())
@@ -105,7 +109,7 @@ def _words(answer: Answer) -> str:
 
 
 def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:
-    """More than a release contains: all noisy answers, partitions, leaves in their order, receipt."""
+    """All that a release contains, and more: all noisy answers, partitions, leaves in their order, receipt."""
     lines = [f"items {method.schema.universe.items}"]
     partitions = method.kept_partitions
     for nodes in partitions.rounds:
@@ -114,7 +118,7 @@ def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Rec
     kept, leaves = partitions.parts() if partitions.rounds else None, partitions.leaves()
     if kept is not None:
         lines.append(f"kept {kept.mask.tolist()} {kept.noisy.tolist()} at {kept.rate_num.tolist()}")
-    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any
+    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only mutants leak values
     rows = zip(leaves.parent.tolist(), leaves.mask.tolist(), leaves.noisy.tolist(), strict=True)
     return (*answers, *lines, f"receipt {receipt}"), tuple(chain.from_iterable(rows))
 
@@ -123,22 +127,23 @@ def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Rec
 
 
 def _tree(**given: object) -> dict[str, object]:
-    """Partitions of pairs of nodes, thresholds by the noise alone, unless said otherwise."""
+    """Settings of a tree whose inner nodes have two children, with thresholds that depend on the noise alone,
+    overridden by those given."""
     return {"fanout": 2, "cells": "tree", "m": "off", "eta": "off", "c1": 1, "c2": "1/2", "leaf_share": "1/2"} | given
 
 
 PAPER: dict[str, object] = {"fanout": 2, "c1": 1, "c2": 1}
 
 EXAMPLE = SetConfig("DiffPart paper: four items", (4,), PAPER, 6, preset="paper", records=0, tight=True)
-"""Example 4.2: tests of 1, or of 1 and 1; leaves 5, or 4."""
+"""Example 4.2: one test or two pay 1 unit each, leaves 5 or 4."""
 
 PAIR = SetConfig("DiffPart: two items, leaves only", (2,), _tree(), 1, records=3, tight=True)
 
 LISTED = SetConfig("DiffPart: three items, values shown", (3,), _tree(leaf_share="1/3"), 3, window=(0, 1), tight=True)
-"""Instance I12: a test of 1, leaves 2."""
+"""Instance I12: a test pays 1 unit, leaves 2."""
 
 TWICE = SetConfig("DiffPart paper: three items, a node with one child", (3,), PAPER, 4, preset="paper", tight=True)
-"""Tests of 1, or of 1 and 1; leaves 3, or 2."""
+"""One test or two pay 1 unit each, leaves 3 or 2."""
 
 CUT_TO_ONE = SetConfig("DiffPart: records cut to one of two items", (2,), _tree(m=1), 2, records=3, tight=True)
 
@@ -153,12 +158,12 @@ CAPPED = SetConfig(
     records=0,
     tight=True,
 )
-"""A test of 1, leaves 3: of two sub-partitions the one with the larger noisy count goes on."""
+"""A test pays 1 unit, leaves 3. Of two sub-partitions, the one with the larger noisy count is cut further."""
 
 CUT_BY_SIZE = SetConfig(
     "DiffPart: records cut to their median size", (3,), _tree(m="auto"), 25, window=(0, 1), records=0, tight=True
 )
-"""Sizes pay 1 unit, and settle whether records keep two or three items; tests pay 6 or 12 each, leaves the rest."""
+"""Sizes pay 1 unit and decide whether records keep two or three items; tests pay 6 or 12 each, leaves the rest."""
 
 ALL = SetConfig("DiffPart: all sets of three items at once", (3,), {"cells": "all"}, 2, records=2, tight=True)
 

@@ -1,6 +1,7 @@
-"""Noise by enumeration: the exact law of what a mechanism does, for audits on tiny data.
+"""A noise source that enumerates all outcomes: the exact output distribution of a mechanism, for audits on tiny data.
 
-The base of all laws is 2 instead of e, so that probabilities are rational; the proofs do not depend on it.
+A "law" is a probability distribution. The base of all laws is 2 instead of e, so that probabilities are rational; the
+proofs do not depend on the base.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ Closed = Callable[[Lanes], bool]
 
 
 class Enumerating(Noise):
-    """Follows one script of choices, keeping its exact probability and the choices that were open.
+    """A noise source that follows one script of outcomes (`choices`).
 
-    Noisy values are cut to the public window (low, high); sparse values to high - low above their threshold.
-    Calls that `closed` accepts are not enumerated: `laplace` returns the low value and `sparse` nothing,
-    and (exact counts, rates in units) goes to `recorded`; their loss is the sum of rate * |difference|.
+    It multiplies up the exact `probability` of the outcomes, and keeps which ones it took (`taken`) out of how many
+    (`options`). After the end of the script it takes the first outcome of every draw.
+
+    Noisy values are cut to the public window (low, high), sparse values to at most high - low above their threshold.
+    Calls that `closed` accepts are not enumerated: `laplace` returns low everywhere, `sparse` no cell, and (exact
+    counts, rates in units) is appended to `recorded`. The loss of such a call is the sum of rate * |difference|.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class Enumerating(Noise):
         for s in range(len(lanes)):
             inside = slice(int(starts[s]), int(starts[s + 1]))
             known = dict(zip(cells[inside].tolist(), counts[inside].tolist(), strict=True))
-            # A cell beyond the total is a flaw, and must show as one: the samplers draw whatever is listed.
+            # An occupied cell beyond the total is a flaw that the audit must catch: real samplers draw it too.
             dense += [(s, cell, known.get(cell, 0)) for cell in sorted({*range(int(total[s])), *known})]
         if self._record(lanes, [c for _, _, c in dense], [Fraction(*rate.exact(s)) for s, _, _ in dense]):
             dense = []
@@ -104,7 +108,7 @@ class Enumerating(Noise):
         return np.array([self._branch([Fraction(1, int(n))] * int(n)) for n in each], dtype=np.int64)
 
     def _level(self, first: int, last: int, count: int, rate: tuple[int, int]) -> int:
-        """How many of the thresholds first..last the noisy count reaches."""
+        """How many of the thresholds first, ..., last the noisy count reaches."""
         return self._branch(_level_law(first - count, last - count, rate))
 
     def _branch(self, law: Sequence[Fraction]) -> int:
@@ -125,7 +129,7 @@ class Enumerating(Noise):
 def law(
     run: Callable[[Enumerating], Output], *, window: tuple[int, int] = (0, 1), closed: Closed | None = None
 ) -> dict[Output, Fraction]:
-    """The exact probability of every output of `run`, by replaying it over every sequence of outcomes.
+    """The exact probability of every output of `run`, which is replayed for every sequence of outcomes of its noise.
 
     >>> toss = law(lambda noise: int(noise.coin(Lanes(0, np.arange(1)), 2)[0]))
     >>> toss == {0: Fraction(1, 2), 1: Fraction(1, 2)}
@@ -160,7 +164,7 @@ def _power(rate: tuple[int, int], times: int) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _level_law(first: int, last: int, rate: tuple[int, int]) -> list[Fraction]:
-    """Law of the number of thresholds first..last that discrete Laplace noise Z reaches."""
+    """The law of the number of thresholds first, ..., last that discrete Laplace noise Z reaches."""
     a = _power(rate, 1)
     tails = [a**k / (1 + a) if k >= 1 else 1 - a ** (1 - k) / (1 + a) for k in range(first, last + 1)]  # P[Z >= k]
     return [more - less for more, less in zip([Fraction(1), *tails], [*tails, Fraction(0)], strict=True)]
@@ -168,7 +172,8 @@ def _level_law(first: int, last: int, rate: tuple[int, int]) -> list[Fraction]:
 
 @lru_cache(maxsize=4096)
 def _permute_and_flip(powers: tuple[Fraction, ...]) -> list[Fraction]:
-    """P[i] = powers[i] * E[1 / (1 + number of other flags)]."""
+    """The law of permute-and-flip: candidate i gets a flag with probability powers[i], and one of the flagged
+    candidates is chosen, so P[i] = powers[i] * E[1 / (1 + number of other flags)]."""
     result = []
     for i, mine in enumerate(powers):
         number = [Fraction(1)]  # law of the number of other flags

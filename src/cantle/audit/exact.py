@@ -1,9 +1,10 @@
-"""The exact law of a run's output, for tiny tables, through the shipped curator, budget, engine and method.
+"""The exact audit: the output distribution ("law") of a run on tiny tables, through the shipped code.
 
-A run is replayed over every sequence of outcomes of its noise (`audit.enumerating`), in exact fractions and in
-base 2: a "unit" of epsilon is 10^9 nano-units and weighs 2 where production weighs e. The proofs do not depend on
-the base. The last draws of leaves are not enumerated: nothing depends on them, and their loss is the sum of rate *
-|difference| (`agrees` checks this against a full enumeration).
+A run of the shipped curator, budget, engine and method is replayed for every sequence of outcomes of its noise
+(`audit.enumerating`), in exact fractions and in base 2: one unit of epsilon (10^9 nano-units) is a factor of 2 where
+production has a factor of e. The proofs do not depend on the base. The last draws, of the leaves, are not enumerated:
+nothing depends on them, and their loss is the sum of rate * |difference| (`agrees` checks this against a full
+enumeration).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from cantle.trusted.noise import Lanes, Rate
 from cantle.trusted.stop_test import PrivTree
 
 Record = tuple[int, ...]
-"""Codes, then the class."""
+"""One code per column, then the class."""
 Table = tuple[Record, ...]
-"""A multiset of records, sorted."""
+"""Records in ascending order; the same record may occur several times."""
 Drawn = tuple[tuple[int, Fraction], ...]
 """Exact count and rate of every draw that was not enumerated."""
 Shown = tuple[tuple[str, ...], tuple[int, ...]]
@@ -44,7 +45,7 @@ Shown = tuple[tuple[str, ...], tuple[int, ...]]
 
 TOLERANCE = 1e-9
 TIGHT = 0.97
-"""A claim is tight when the worst loss reaches this part of it."""
+"""A claim counts as tight if the worst loss reaches this share of it."""
 
 
 Runner = Callable[[Enumerating], tuple[Shown, Drawn]]
@@ -55,7 +56,7 @@ Data = TypeVar("Data", bound=Hashable)
 
 @dataclass(frozen=True, eq=False)
 class Mechanism(ABC, Generic[Data]):
-    """One mechanism over one tiny domain, with a claim of `units`."""
+    """One mechanism with its settings on one tiny domain; the claim is that it loses at most `units`."""
 
     name: str
     sizes: tuple[int, ...]
@@ -65,26 +66,30 @@ class Mechanism(ABC, Generic[Data]):
     window: tuple[int, int] = (0, 1)
     preset: str = "default"
     unit: int = 1
-    """Records of one protected person."""
+    """The largest number of records of one protected person."""
     records: int = 3
     """Tables of up to this many records are audited, each with all its neighbours."""
     quick: int = 1
-    """Records of the tables of a quick audit."""
+    """The same for a quick audit."""
     tight: bool = False
     """Whether some pair of that size must use up the claim."""
 
     @abstractmethod
     def pairs(self, records: int | None = None) -> Iterator[tuple[Data, Data]]:
-        """All small inputs, each with all its neighbours."""
+        """All inputs of up to this many records (default: `self.records`), each paired with each of its neighbours."""
 
     @abstractmethod
     def runner(self, table: Data, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:
-        """One run on this input."""
+        """One run on this input, as a function of its noise.
+
+        `enumerate_leaves` enumerates the last draws too. `chunk_cells` bounds how many cells the engine handles at
+        once.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class Config(Mechanism[Table]):
-    """RPS over a table of a few numbers; other mechanisms over tables derive from it."""
+    """RPS on a table of a few numeric columns; the configurations of other mechanisms on tables derive from it."""
 
     def domain(self) -> Domain:
         fields: list[dict[str, object]] = [
@@ -108,7 +113,7 @@ class Config(Mechanism[Table]):
             yield from combinations_with_replacement(self.points(), n)
 
     def pairs(self, records: int | None = None) -> Iterator[tuple[Table, Table]]:
-        """All tables, each with all tables that it becomes when one unit is added."""
+        """All tables of up to this many records, each paired with every table that has one unit more."""
         most = self.records if records is None else records
         for table in self.tables(most):
             for joined in (n for k in range(1, self.unit + 1) for n in combinations_with_replacement(self.points(), k)):
@@ -135,7 +140,8 @@ class Config(Mechanism[Table]):
 
 
 def without_own_error(settings: Mapping[str, object]) -> dict[str, object]:
-    """The settings of an audit that does not reach the last question; audit/own_error.py has those that do."""
+    """The settings with no share for the last question, unless they name one; audit/own_error.py audits that
+    question."""
     return {"accuracy_share": 0, **settings}
 
 
@@ -148,7 +154,7 @@ def with_records(table: Table, *more: Record) -> Table:
 
 @contextmanager
 def replaced(owner: type | ModuleType, name: str, new: object) -> Iterator[None]:
-    """`owner.name` is `new` inside the block."""
+    """Sets `owner.name` to `new` inside the block, and restores it afterwards."""
     old = owner.__dict__[name]
     setattr(owner, name, new)
     try:
@@ -159,9 +165,10 @@ def replaced(owner: type | ModuleType, name: str, new: object) -> Iterator[None]
 
 @contextmanager
 def base_two() -> Iterator[None]:
-    """PrivTree's lifetime price, decay and choice of tests in base 2: the rest of the code names no base.
+    """Replaces the parts of PrivTree that depend on the base by their form in base 2; no other code depends on it.
 
-    The shipped bound L is used at epsilon ln 2, both ways rounded up; tests are the strongest in whole units.
+    These are the price of a path's tests, the decay and the choice of tests. The price is the shipped bound L,
+    converted to base e and back, rounded up both times. The tests chosen are the strongest in whole units.
     """
     natural = stop_test.lifetime_bound
 
@@ -183,7 +190,7 @@ def base_two() -> Iterator[None]:
 
 
 class Closing:
-    """The method, with the draws of `summarize` recorded instead of enumerated: nothing depends on them."""
+    """The method, with the draws of `summarize` recorded instead of enumerated, because nothing depends on them."""
 
     def __init__(self, method: RPS, *, enumerate_leaves: bool) -> None:
         self.method, self.domain = method, method.domain
@@ -223,7 +230,7 @@ def shown(method: RPS, noise: Enumerating, receipt: ReceiptFields, *, leaves: bo
         lines.append(f"leaves {nodes.ids.tolist()} at {rates} paths {path.tolist()}")
         if leaves and measured is not None:
             cells += measured.value.reshape(-1).tolist()
-    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only broken sources have any
+    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only mutants leak values
     return (*lines, f"receipt {receipt}"), tuple(cells)
 
 
@@ -234,7 +241,7 @@ def drawn_by(noise: Enumerating) -> Drawn:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The probability of what is shown, and the exact counts behind the draws that were not enumerated."""
+    """The probability of one output, and the exact counts behind its draws that were not enumerated."""
 
     probability: Fraction
     drawn: Drawn
@@ -249,19 +256,19 @@ Law = dict[Shown, Outcome]
 
 @dataclass(frozen=True)
 class Finding:
-    """The worst loss found, in units, and where: the pair and what was shown."""
+    """The worst loss found, in units, with the pair of inputs and the output (`event`) that show it."""
 
     loss: float
     before: Hashable
     after: Hashable
     event: Shown
     total: bool
-    """Whether all laws added up to one, exactly."""
+    """Whether the probabilities of every law add up to exactly one."""
 
 
 @dataclass(eq=False)
 class Audit(Generic[Data]):
-    """Laws of one configuration, kept by table, and their comparison."""
+    """The laws of one configuration, computed once per table, and their comparison."""
 
     config: Mechanism[Data]
     enumerate_leaves: bool = False
@@ -269,21 +276,21 @@ class Audit(Generic[Data]):
     laws: dict[Data, Law] = field(default_factory=dict)
 
     def law(self, table: Data) -> Law:
-        """The exact law of what is shown for this table."""
+        """The exact law of the output for this table."""
         if table not in self.laws:
             with base_two():
                 run = self.config.runner(table, enumerate_leaves=self.enumerate_leaves, chunk_cells=self.chunk_cells)
                 found = law(run, window=self.config.window)
             self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in found.items() if p}
-            # The counts behind a leaf belong to the table and to what was shown: they never split an event.
+            # The exact counts of leaves follow from the table and the output, so each output has one set of them.
             if len(self.laws[table]) != sum(1 for p in found.values() if p):
                 raise AssertionError("one transcript came with two sets of leaf counts")
         return self.laws[table]
 
     def compare(self, before: Data, after: Data, *, leaves: bool = True) -> Finding:
-        """The worst event of one pair; a transcript that only one of them can show loses infinitely.
+        """The worst event of one pair; the loss of an output that only one of the two can show is infinite.
 
-        `leaves` False leaves out the loss of the leaf draws that were not enumerated.
+        Unless `leaves` is true, the loss of the leaf draws that were not enumerated does not count.
         """
         one, two = self.law(before), self.law(after)
         total = sum(o.probability for o in one.values()) == 1 == sum(o.probability for o in two.values())
@@ -297,14 +304,14 @@ class Audit(Generic[Data]):
         return Finding(losses[event], before, after, event, total)
 
     def worst(self, pairs: Iterable[tuple[Data, Data]] | None = None) -> Finding:
-        """The worst over the pairs; without any, over all small tables and all their neighbours."""
+        """The worst event over the given pairs; by default over all small tables and all their neighbours."""
         found = [self.compare(*pair) for pair in (self.config.pairs() if pairs is None else pairs)]
         most = max(found, key=lambda finding: finding.loss)
         return Finding(most.loss, most.before, most.after, most.event, all(f.total for f in found))
 
 
 def undrawn(one: Outcome, two: Outcome) -> float:
-    """The loss of draws that were not enumerated: discrete Laplace reaches rate * |difference| in every cell."""
+    """The loss of draws that were not enumerated: discrete Laplace noise loses up to rate * |difference| per cell."""
     if [rate for _, rate in one.drawn] != [rate for _, rate in two.drawn]:
         return math.inf
     pairs = zip(one.drawn, two.drawn, strict=True)
@@ -312,7 +319,8 @@ def undrawn(one: Outcome, two: Outcome) -> float:
 
 
 def agrees(config: Mechanism[Data], table: Data) -> bool:
-    """Whether full enumeration gives P(transcript) * product of the leaf cells' own laws, for every outcome."""
+    """Whether a full enumeration gives every output the probability that the audit assumes: that of its lines without
+    the leaves, times the product of the probabilities of the leaf cells."""
     closed, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
     bodies = {body: outcome for (body, _), outcome in closed.items()}
     return len({body for body, _ in full}) == len(bodies) and all(
@@ -341,11 +349,11 @@ Patch = Callable[[], AbstractContextManager[None]]
 
 @dataclass(frozen=True, eq=False)
 class Flaw(ABC, Generic[Data]):
-    """A flaw, the pair that shows it, and the least loss it must show (in units)."""
+    """A deliberate flaw (`patch`), the pair of inputs that shows it, and the least loss it must show, in units."""
 
     name: str
     breaks: str
-    """Which claim or condition of docs/privacy.md it violates."""
+    """The claim or condition of docs/privacy.md that it violates."""
     config: Mechanism[Data]
     before: Data
     joins: Record
@@ -366,7 +374,7 @@ class Flaw(ABC, Generic[Data]):
 
 @dataclass(frozen=True, eq=False)
 class Breakage(Flaw[Table]):
-    """A flaw that shows on two tables: a record joins the first."""
+    """A flaw that shows on two tables: the second has the record `joins` in addition."""
 
     def neighbour(self) -> Table:
         return with_records(self.before, self.joins)

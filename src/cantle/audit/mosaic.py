@@ -1,10 +1,11 @@
-"""What the exact audit runs the questions of `mosaic` over: small scripts, asked through the shipped `Questions`.
+"""Exact audits of mosaic's questions: small scripts that ask them through the shipped `Questions`.
 
-The shares of a whole run of mosaic are no whole units, and its tables of records far from tiny. So a script asks each
-question as the method does, in the same order, one depending on the answers before, at prices in whole units; all
-answers are shown. The dependence on a hub is scored in halves instead of 1/1024 (`SCALE` is 2).
+A whole run of mosaic cannot be enumerated: its shares are not whole units, and it asks too much. Instead, each script
+asks a few questions as the method does, in the same order, later ones depending on earlier answers, at prices in whole
+units. All answers are part of the output. The dependence on a hub is scored in steps of 1/2 instead of 1/1024 (`SCALE`
+is 2).
 
-The noise of a script's last question is recorded, not enumerated: nothing depends on it.
+The noise of a script's last question is recorded instead of enumerated, because nothing depends on it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTre
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 Answers = list[object]
-"""What a script was answered, to be compared as text."""
+"""The answers that a script received; they are compared as text."""
 Script = Callable[[Questions, Callable[[], None]], Answers]
-"""Asks its questions and gives what it was answered; calls the function before the last question."""
+"""Asks its questions and returns the answers; it calls its second argument before the last question."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def _units(number: int) -> Fraction:
 
 
 def _table(*columns: int, groups: int = 2) -> CrossTable:
-    """A table of columns of so many cells, each a group of its own."""
+    """A cross table of these columns, each with `groups` cells that are a group each."""
     return CrossTable(columns, tuple(np.arange(groups, dtype=np.uint8) for _ in columns))
 
 
@@ -83,7 +84,10 @@ def _three_tables(questions: Questions, last: Callable[[], None]) -> Answers:
 
 
 def _choose_against_noisy_tables(share: Fraction, seed: int = 0) -> Script:
-    """Size 1, both one-way tables 2, one choice of a table 2 against the model they make, that table 1."""
+    """A script that chooses one of three tables by its distance from a model made of the noisy one-way tables.
+
+    The size pays 1 unit, both one-way tables 2 together, the choice 2, the chosen table 1.
+    """
 
     def script(questions: Questions, last: Callable[[], None]) -> Answers:
         questions.set_cells([HALVES] * 2)
@@ -100,7 +104,7 @@ def _choose_against_noisy_tables(share: Fraction, seed: int = 0) -> Script:
 
 
 def _grow(questions: Questions, last: Callable[[], None]) -> Answers:
-    """Trees over both columns, 6 at most; a table for all that is left."""
+    """Trees over both columns for at most 6 units, then a table for all that is left."""
     grown = questions.grow({0: np.array([0, 4]), 1: np.array([0, 2])}, 1, _units(6))
     questions.set_cells([np.array([0, 4]), np.array([0, 2])])
     last()

@@ -1,8 +1,9 @@
-"""What the exact audit runs a release's own error over: whole runs of rps and diffpart, through the shipped code.
+"""Exact audits of the measurement of a release's own error: whole runs of rps and diffpart, through the shipped code.
 
-All answers before the last are enumerated, records are drawn from them with a public seed, questions about them are
-drawn as in any release, and the noise of the last answer is recorded: nothing depends on it. A few public numbers are
-smaller than usual: two questions of each kind instead of 500, and the share is bought however few the records are.
+All answers before the last are enumerated. Records are drawn from them with a public seed, and questions about these
+records are drawn as in any release. The noise of the last answer is recorded instead of enumerated, because nothing
+depends on it. Two public rules differ from the shipped ones: there are two questions of each kind instead of 500, and
+the error is measured however few records there are.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.engines.sets import SetEngine
 
 SEED = 3
-"""Of the public dice."""
+"""The seed of the public dice."""
 
 
 @contextmanager
 def small_workload() -> Iterator[None]:
-    """Few questions, and a share that is always bought."""
+    """Inside the block, workloads have few questions and the error is always measured."""
     with ExitStack() as stack:
         stack.enter_context(replaced(table_workload, "QUESTIONS", 2))
         stack.enter_context(replaced(set_workload, "HALF", 2))
@@ -43,7 +44,7 @@ def small_workload() -> Iterator[None]:
 
 
 def measured(own: OwnAccuracy, curator: Curator, results: Results, noise: Enumerating) -> str:
-    """The last question, whose draws are recorded; what else it says."""
+    """Asks the last question, whose draws are recorded, and returns the rest of the answer as text."""
     noise.closed = lambda _lanes: True
     accuracy = own.measure(curator, results, SEED)
     assert accuracy is not None
@@ -52,7 +53,7 @@ def measured(own: OwnAccuracy, curator: Curator, results: Results, noise: Enumer
 
 @dataclass(frozen=True, eq=False)
 class OwnErrorConfig(Config):
-    """rps, its leaves counted and enumerated, then its own error."""
+    """A run of rps with its leaves enumerated, then the measurement of its own error."""
 
     quick: int = 0
 
@@ -78,7 +79,7 @@ class OwnErrorConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class OwnErrorOfSets(SetConfig):
-    """diffpart with all sets counted at once, then its own error."""
+    """A run of diffpart with all sets counted at once, then the measurement of its own error."""
 
     quick: int = 0
 
@@ -101,7 +102,8 @@ class OwnErrorOfSets(SetConfig):
 
 
 def _bare(**given: object) -> dict[str, object]:
-    """A tree of one cut in the middle, whose leaves get all but a quarter of the budget."""
+    """Settings of a tree of one cut in the middle, overridden by those given; the error gets a quarter of the budget
+    and the leaves the rest."""
     plain = {"attributes": "midpoint", "depth": 1, "oneway_share": 0, "count_share": 0, "records": 9}
     return plain | {"values": "low", "consistency": False, "accuracy_share": "1/4"} | given
 

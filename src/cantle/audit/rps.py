@@ -1,11 +1,11 @@
 """Exact audits of RPS: every setting, on a domain small enough to try all tables.
 
 Shares are chosen so that every enumerated charge is a whole number of units per point of score: splits on the
-class-aware score (range 3) pay multiples of 3, one-way tables of d attributes multiples of d. Leaves may get
-fractions: their draws are not enumerated.
+class-aware score (range 3) pay multiples of 3, and one-way tables of d attributes pay multiples of d. Leaves may pay
+fractions, because their draws are not enumerated.
 
-`tight` marks the claims that some pair of at most four records uses up. Elsewhere the bound is reached only in the
-limit: the exponential mechanism needs many records to (instance I8: 2.983 of 3), PrivTree many tests.
+`tight` marks the claims that some pair of at most four records uses up. Other claims are reached only in the limit: the
+exponential mechanism needs many records (instance I8 reaches 2.983 of 3), PrivTree many tests.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from cantle.audit.exact import Config
 
 
 def _rps(**given: object) -> dict[str, object]:
-    """Settings of a bare tree: no count, no one-way tables, no stop test unless given."""
+    """Settings of a bare tree (no count, no one-way tables, no stop test), overridden by those given."""
     plain = {"attributes": "all", "stop": "none", "oneway_share": 0, "count_share": 0, "leaf_share": "1/2"}
     return plain | {"values": "uniform", "consistency": False} | given
 
 
 CHOICE = Config("all cuts, balance, depth 1", (3,), _rps(depth=1, leaf_share="1/3"), 3)
-"""Split 2, leaf 1: instance I8."""
+"""Instance I8: the split pays 2 units, the leaf 1."""
 
 CLASSES = Config("all cuts, class-aware, 2 classes, two attributes", (2, 2), _rps(depth=1, leaf_share="1/4"), 4, 2)
-"""Split 3, leaf 1: instance I1 in units."""
+"""Instance I1 in units: the split pays 3, the leaf 1."""
 
 PICK = Config("random attribute, balance", (3, 2), _rps(attributes="random", depth=1, leaf_share="1/3"), 3, tight=True)
-"""Coin, then permute-and-flip."""
+"""A coin chooses the attribute, permute-and-flip the cut."""
 
 COUNTED = Config(
     "stop by noisy count, depth 2",
@@ -77,7 +77,7 @@ NARROW = Config(
 )
 
 LEAF = Config("one leaf, class histogram", (2,), _rps(depth=0), 2, 2, tight=True)
-"""Instance I5's sound form."""
+"""The sound form of instance I5."""
 
 CONFIGS: tuple[Config, ...] = (
     LEAF,

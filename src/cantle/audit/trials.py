@@ -1,7 +1,7 @@
-"""Trials of the black-box audit: every method and preset through `publish`.
+"""Trials of the black-box audit: every method and preset, run as `publish` runs it.
 
-Data sets are tiny, so that one unit weighs as much as it can. A run shows all noisy numbers of a release and its whole
-shape: records are drawn from these, and say no more.
+Data sets are tiny, so that one unit makes as much of a difference as it can. The outcome of a run is all noisy numbers
+of the release and its whole shape. Synthetic records are left out: they are drawn from these, and reveal no more.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from cantle.schema import Schema
 Observation = Callable[[Release], Outcome]
 Rows = Sequence[int | tuple[int | str, ...]]
 NUMBERS = {"noisy", "estimate", "count", "leaf", "parent", "path", "node"}
-"""Columns that name no region: noisy numbers, what is computed of them, and numbers of nodes."""
+"""Columns that do not describe a region: noisy numbers, what is computed from them, and node numbers."""
 
 
 # ---- what a release shows -------------------------------------------------------------------------------------------
 
 
 def by_region(release: Release) -> Outcome:
-    """A tree: its regions, cuts and rates are the shape."""
+    """The outcome of a release with a tree: regions, cuts and rates are the shape."""
     names, values = _numbered(release.groups)
     numbers = dict(zip(names, values, strict=True))
     if "marginals" in release.frames:
@@ -39,31 +39,31 @@ def by_region(release: Release) -> Outcome:
 
 
 def by_cell(release: Release) -> Outcome:
-    """Cells or sets that may be listed or not: only what is public about all of them is the shape."""
+    """The outcome of a release that lists some cells or sets: only what holds for all of them is the shape."""
     names, values = _numbered(release.groups)
     cuts = str(release.manifest.structure)
     return Outcome((cuts, *_stated(release)), dict(zip(names, values, strict=True)))
 
 
 def by_table(release: Release) -> Outcome:
-    """Noisy tables: which were asked, and at which rates, is the shape."""
+    """The outcome of a release of noisy tables: the shape is which tables were asked for, and at which rates."""
     names, values = _numbered(release.frames["tables"])
     return Outcome((names, str(release.manifest.structure)), dict(zip(names, values, strict=True)))
 
 
 def by_total(release: Release) -> Outcome:
-    """Only how many records there are."""
+    """The outcome that consists of the number of records alone."""
     return Outcome(None, {"records": release.manifest.summary["records"]})
 
 
 def _numbered(frame: pl.DataFrame) -> tuple[tuple[Hashable, ...], list[int]]:
-    """What every row is about, and its noisy number."""
+    """What each row describes, and its noisy number (0 if it has none)."""
     about = [tuple(map(str, row)) for row in frame.drop(NUMBERS & set(frame.columns)).rows()]
     return tuple(about), [value or 0 for value in frame["noisy"].to_list()]
 
 
 def _stated(release: Release) -> tuple[Hashable, ...]:
-    """The facts of a release that show how it was planned."""
+    """Facts of a release that show how it was planned."""
     return tuple(release.manifest.summary.get(fact) for fact in ("depth", "rounds", "theta", "at_least"))
 
 
@@ -80,7 +80,8 @@ def published(
     epsilon: float,
     patch: Patch | None = None,
 ) -> Draw:
-    """Runs of `publish` on two neighbours, with a flaw if one is given; options are method, preset and parameters."""
+    """Draws releases of two neighbours as outcomes; `options` are method, preset and parameters, and `patch` puts a
+    flaw into the code."""
     declared = Schema.from_dict(schema)
     method, preset = str(options.get("method", "auto")), str(options.get("preset", "default"))
     parameters = {name: value for name, value in options.items() if name not in ("method", "preset")}
@@ -98,13 +99,13 @@ def published(
 
 
 def table(rows: Rows, names: Sequence[str] = ("a",)) -> pl.DataFrame:
-    """A table of whole numbers, and of texts in a column y."""
+    """A frame of these rows; the column y holds texts, all others whole numbers."""
     kinds = {name: pl.String if name == "y" else pl.Int64 for name in names}
     return pl.DataFrame([row if isinstance(row, tuple) else (row,) for row in rows], schema=kinds, orient="row")
 
 
 def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict[str, object]:
-    """One numeric column with this many values, with two classes or with a column of persons."""
+    """The schema of one numeric column with `size` values; `classes` adds a target, `person` a column of persons."""
     fields: list[dict[str, object]] = [
         {"name": "a", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
     ]
@@ -119,19 +120,19 @@ GRAPH: dict[str, object] = {"kind": "graph", "unit": "node"}
 STAR = [(0, 1), (0, 2), (0, 3)]
 LABELLED, NAMED = ("a", "y"), ("who", "a")
 APART = [(1, "n"), (2, "p")]
-"""Classes separated at 2: another record at 0 raises only the scores of other points."""
+"""Classes that are separated at 2. A third record at 0 raises only the scores of other points."""
 LOW: dict[str, object] = {"fanout": 2, "c1": 0, "c2": 0}
 """Thresholds that tiny data can reach."""
 
 
 LOWER = ("rps", "rps, a person of two records", "diffgen", "mosaic", "baskets", "diffpart")
-"""Methods that are tried at epsilon 1; the others at 2."""
+"""The trials that run at epsilon 1; the others run at 2."""
 
 
 def methods() -> list[Trial]:
-    """Every method in both presets; what they claim is the epsilon they are given.
+    """Trials of every method in both presets; each claims the epsilon that it is given.
 
-    It is at most 2, so that a claim that is wrong by half can be seen in few runs.
+    Epsilon is at most 2, so that few runs can show that a claim is half as large as it should be.
     """
     one, two, classes = schema_of(3), schema_of(2), schema_of(4, classes=True)
     apart, stranger = table(APART, LABELLED), table([*APART, (0, "p")], LABELLED)
