@@ -1,4 +1,4 @@
-"""What the box for questions needs in the browser: released records in coarse groups, as compact as possible."""
+"""Data for the question box of the report: released records in coarse groups, packed small enough for one page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ CONFIDENCE = 0.95
 
 
 def ask_table(view: TableView, asker: Asker) -> dict[str, Any]:
-    """Columns in groups, and the group of each record: bytes by column, compressed, in base 64."""
+    """The groups of each column, and the group of each record: one byte per value, column by column, compressed, in
+    base 64. If that takes too much room, only every n-th record is kept."""
     groupings = view.groups(GROUPS)[:MOST_COLUMNS]
     columns = [grouping.of(codes).astype(np.uint8) for grouping, codes in zip(groupings, view.codes, strict=False)]
     step, packed = max(1, -(-view.records * len(columns) // MOST_UNPACKED)), b""
@@ -53,7 +54,7 @@ def ask_table(view: TableView, asker: Asker) -> dict[str, Any]:
 
 
 def ask_sets(view: SetView, asker: Asker) -> dict[str, Any]:
-    """How many sets hold which of the most frequent items; fewer items where there are too many patterns."""
+    """The number of sets with each pattern of the most frequent items; fewer items if there are too many patterns."""
     for most in (30, 24, 20, 16, 12, 8):
         top = view.top(most)
         masks, counts = view.patterns(top)

@@ -1,4 +1,4 @@
-"""Where epsilon went, as one bar, and what the data set has spent so far, as a stair up to its cap."""
+"""The section about the budget: a bar that shows where epsilon went, and a stair of what the data set has spent."""
 
 from __future__ import annotations
 

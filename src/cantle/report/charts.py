@@ -1,4 +1,4 @@
-"""Charts of distributions: bars with error bars, for numbers upright and for categories lying."""
+"""Charts of distributions: bars with error bars, vertical for numbers and horizontal for categories."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Bar:
 
 
 def upright(bars: Sequence[Bar], whole: float, label: str, height: int = 150) -> Svg:
-    """Bars side by side over an axis of values."""
+    """Vertical bars side by side over an axis of values."""
     left, right, top, bottom = 34.0, 6.0, 8.0, 22.0
     most = _most(bars)
     room, tall = WIDTH - left - right, height - top - bottom
@@ -74,7 +74,7 @@ def upright(bars: Sequence[Bar], whole: float, label: str, height: int = 150) ->
 
 
 def lying(bars: Sequence[Bar], whole: float, label: str) -> Svg:
-    """One row per category: its name, its bar, its share."""
+    """Horizontal bars, one row per category: its name, its bar, its share."""
     row, top = 17.0, 2.0
     names = min(152.0, max((len(shortened(bar.label, 22)) for bar in bars), default=0) * _LETTER + 8)
     left, right = names, 44.0
@@ -117,7 +117,7 @@ def lying(bars: Sequence[Bar], whole: float, label: str) -> Svg:
 
 
 def _most(bars: Sequence[Bar]) -> float:
-    """The value at the end of the scale."""
+    """The count at the end of the scale."""
     return max([1.0, *(max(bar.value, bar.high, bar.private or 0) for bar in bars)])
 
 

@@ -69,13 +69,13 @@ def bars_of(attribute: Attribute, grouping: Grouping, asker: Asker) -> tuple[lis
 
 
 def weakest(covers: Iterable[str]) -> str:
-    """Of several intervals, what the one covers that covers least."""
+    """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
     found = set(covers)
     return next(kind for kind in (NOISE_ONLY, MEASURED, NOISE) if kind in found)
 
 
 def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
-    """Unordered categories from the largest to the smallest; others and missing values stay last."""
+    """Sorts unordered categories from the largest to the smallest; "others" and missing values stay last."""
     if grouping.numeric or grouping.table is None:
         return bars
     fixed = 1 + grouping.nullable

@@ -1,4 +1,4 @@
-"""What a page consists of: sections of figures, each with a table for those who cannot see it."""
+"""The parts of a page: sections of figures, each with a table for people who cannot see the figure."""
 
 from __future__ import annotations
 

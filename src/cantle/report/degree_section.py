@@ -1,4 +1,4 @@
-"""The degrees of a graph: how many nodes have at least k neighbours, on logarithmic axes, with its band."""
+"""The degrees of a graph: how many nodes have at least k neighbours, on logarithmic axes, with an error band."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A column put into a few groups that people can read: round intervals, months or years, the largest categories.
+"""A few readable groups for the values of a column: round intervals, months or years, the largest categories.
 
-Which groups depends on the schema and on released values only. Codes are those of the schema's domain.
+The groups depend on the schema and on released values only. Codes are those of the schema's domain.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from cantle.schema.values import Codes
 Ints = NDArray[np.int64]
 
 _NICE = (1, 2, 5)
-_ENOUGH = 200  # more cuts are never shown
+_ENOUGH = 200  # lists of more cuts are not made: no chart has room for them
 _DAY = 86_400
 _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of a column's codes, one label each; null is a group of its own, the last.
+    """Groups of a column's codes, one label per group; null is a group of its own, the last.
 
-    `starts` are the first codes of groups that are intervals, and `table` gives the group of each code otherwise.
+    If groups are intervals, `starts` holds the first code of each; otherwise `table` holds the group of each code.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Grouping:
         return np.searchsorted(self.starts, codes.astype(np.int64), side="right") - 1
 
     def codes_of(self, place: int, size: int) -> Ints:
-        """The first code of each span of codes in a group, and the code behind the span, in turn."""
+        """The spans of codes in a group, as one array: first code of a span, code after its last, and so on."""
         if self.table is not None:
             return np.flatnonzero(np.diff(np.concatenate([[False], self.table == place, [False]])))
         assert self.starts is not None
@@ -63,7 +63,10 @@ class Grouping:
 
 
 def group(attribute: Attribute, codes: Codes, most: int) -> Grouping:
-    """At most `most` groups and null; `codes` are the released ones, by which large and small values are known."""
+    """Groups the values of a column into at most `most` groups, and null.
+
+    `codes` are the released values: they show which range and which categories are frequent.
+    """
     if isinstance(attribute.scale, Steps):
         return _intervals(attribute, codes, most)
     if attribute.bins <= most or attribute.scale.ordered:
@@ -76,7 +79,7 @@ def _with_null(attribute: Attribute, labels: list[str]) -> tuple[str, ...]:
 
 
 def _in_order(attribute: Attribute, most: int) -> Grouping:
-    """Each value by itself, or neighbours together if there are too many."""
+    """One group per value; neighbours share a group if there are too many values."""
     pieces = min(most, attribute.bins)
     edges = np.linspace(0, attribute.bins, pieces + 1).round().astype(np.int64)
     labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
@@ -112,7 +115,7 @@ def _by_starts(attribute: Attribute, edges: Ints, labels: list[str], ticks: list
 
 
 def _intervals(attribute: Attribute, codes: Codes, most: int) -> Grouping:
-    """Round intervals over the range in which all but a few released values lie, with an open one at each end."""
+    """Round intervals over the range of nearly all released values (98 %), with an open interval at each end."""
     scale, bins = attribute.scale, attribute.bins
     assert isinstance(scale, Steps)
     if bins <= most and attribute.width == 1:
@@ -135,7 +138,7 @@ def _intervals(attribute: Attribute, codes: Codes, most: int) -> Grouping:
 
 
 def _cuts(scale: Steps, low: int, high: int) -> Iterator[list[int]]:
-    """Places to cut between two codes, ever fewer."""
+    """Lists of places to cut between two codes, each list shorter than the one before."""
     if scale.type == "date":
         yield from _calendar(scale, low, high, 1)
     elif scale.type == "datetime":
@@ -215,7 +218,7 @@ def _whole_period(scale: Steps, lo: int, hi: int) -> str:
 
 
 def middle_of(attribute: Attribute) -> Callable[[Codes], float] | None:
-    """How to take the mean of a column of numbers; None for what has no mean."""
+    """A function that takes the mean of codes of a column of numbers; None for a column that has no mean."""
     scale = attribute.scale
     if isinstance(scale, Labels) or scale.type not in ("integer", "number"):
         return None

@@ -1,4 +1,4 @@
-"""The tree of regions as an icicle: each region a bar as wide as its count, its parts below it."""
+"""The tree of regions as an icicle chart: each region is a bar as wide as its count, with its parts below it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from cantle.report.svg import Svg, Value, picture, shortened, tag
 
 WIDTH, ROW = 1000.0, 26.0
 _LETTER = 6.2
-_THINNEST = 0.0015  # share of the whole that is still drawn
+_THINNEST = 0.0015  # the smallest share of the whole that is drawn
 MOST_NODES = 900
 
 
 @dataclass
 class Node:
-    """A region: what its last cut left, its count, and the regions that it was cut into."""
+    """A region: a label for the part that its last cut left, its count, and the regions that it was cut into."""
 
     label: str
     count: int
     children: list[Node] = field(default_factory=list)
 
     def walk(self, depth: int = 0, first: int = 0) -> Iterator[tuple[int, int, Node]]:
-        """(depth, count of what lies to the left, node), level by level from the left."""
+        """(depth, number of records to the left, node) for all nodes, level by level, each level from the left."""
         level = [(first, self)]
         while level:
             yield from ((depth, left, node) for left, node in level)
@@ -47,7 +47,7 @@ def icicle(root: Node, label: str) -> Svg:
 
 
 def _bar(depth: int, left: float, share: float, node: Node, whole: int) -> tuple[Svg, Svg]:
-    """A bar, and its label as an element of its own: a bar is a button whose name is its whole title."""
+    """A bar and its label, as two elements: the bar is a button, whose accessible name is its whole title."""
     letters, x, y = int((WIDTH * share - 8) / _LETTER), WIDTH * left, depth * ROW
     said = f"{node.label}: {node.count:,} ({100 * node.count / whole:.1f} %)"
     rect = tag("rect", x=x, y=y, width=max(0.5, WIDTH * share - 1), height=ROW - 1.5, rx=2, cls=f"d{depth % 3}")

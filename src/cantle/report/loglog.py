@@ -14,7 +14,10 @@ def degree_chart(
     degrees: Sequence[int], nodes: Sequence[float], low: Sequence[float], high: Sequence[float], label: str,
     private: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Svg:  # fmt: skip
-    """For each degree k from 1 the number of nodes of degree at least k, and its band."""
+    """The number of nodes of degree at least k for each degree k from 1, with its error band.
+
+    `private`, in an internal report, holds degrees and numbers of nodes of the private graph.
+    """
     most_x, most_y = max([10, *degrees]), max([10.0, *nodes, *high])
     wide, tall = _WIDTH - _LEFT - 14, _HEIGHT - _BOTTOM - 10
 

@@ -21,9 +21,10 @@ def heat_map(
     signed: bool = False,
     numbers: bool = True,
 ) -> Svg:
-    """One cell per pair of names; hatched where `firm` does not hold; `words` describes a pair.
+    """One cell per pair of names; `words` describes a pair, and pairs for which `firm` is false are hatched.
 
-    `scale` is the value of the darkest colour. With `signed`, values below 0 have another colour.
+    `scale` is the value of the darkest colour. With `signed`, values below 0 have another colour. With `numbers`, cells
+    show their values.
     """
     size = len(names)
     cell = max(15.0, min(40.0, 560.0 / max(1, size)))

@@ -1,4 +1,4 @@
-"""The whole page: sections put into the template, with a content-security policy that allows nothing but this file."""
+"""The whole page: sections in the template, under a content-security policy that allows nothing but this file."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def render(
 ) -> str:
     """The report of a release as one HTML file.
 
-    `account` is the ledger of the data set as it is now, if that is to be shown. `internal` are sections with private
-    facts, and `warning` says so on every page of such an edition.
+    `account` is what the ledger says about the data set now, if that is to be shown. `internal` are sections with
+    private facts, and `warning` is the text that marks an edition with such sections.
     """
     if not installed():
         raise MissingExtra(f"a report needs jinja2; install it with: {install_command('report')}")
@@ -88,7 +88,7 @@ def render(
 
 
 def _content(release: Release) -> tuple[list[Section], dict[str, Any] | None]:
-    """The sections of the kind of data, and what the box for questions needs."""
+    """The sections for the kind of data, and the data of the question box."""
     kind, sections = release.manifest.kind, []
     ask: dict[str, Any] | None = None
     if kind == "table":

@@ -59,7 +59,7 @@ def pair_section(release: Release, view: TableView) -> Section:
 
 
 def measured_pairs(release: Release) -> set[Pair]:
-    """The pairs of columns whose connection the noisy answers of a release speak of."""
+    """The pairs of columns that the noisy answers of a release measured together."""
     return set(_PAIRS[release.manifest.method](release))
 
 
@@ -76,7 +76,7 @@ def _mosaic(release: Release) -> Iterator[Pair]:
 
 
 def _rps(release: Release) -> Iterator[Pair]:
-    """Columns that are cut on the same path from the whole domain to a region; the target is counted in each."""
+    """Columns that are cut on the same path from the whole domain to a region; every leaf counts the target as well."""
     tree, domain = release.frames["tree"], table_schema_of(release.manifest).domain()
     parent, cut = tree["parent"].to_list(), tree["attribute"].to_list()
     above: list[frozenset[str]] = []

@@ -1,4 +1,4 @@
-"""What records were drawn from: the tree of regions as an icicle, or the list of noisy tables."""
+"""The section about what records were drawn from: the tree of regions as an icicle, or the list of noisy tables."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cantle.report.groupings import Ints
 from cantle.report.icicle import Node, icicle
 from cantle.report.set_view import SetView
 
-_LEVELS = 4  # columns of a grid of cells that are drawn below each other
+_LEVELS = 4  # columns of a grid that are shown, one level of the icicle each
 _LISTED = 40
 
 
 def region_section(release: Release) -> Section | None:
-    """The section of a method, if it has regions or tables to show."""
+    """The section for the method of a release; None if the method has no regions or tables to show."""
     made = _SECTIONS.get(release.manifest.method)
     return None if made is None else made(release)
 

@@ -11,7 +11,7 @@ _SIZE, _LEFT, _BOTTOM = 380.0, 66.0, 42.0
 
 
 def error_chart(points: Sequence[tuple[float, float, str, bool]], across: str, up: str, label: str) -> Svg:
-    """(x, y, words, whether it is as it should be) per point; values below 1 are drawn at 1."""
+    """A chart of points (x, y, description, whether the point is as expected); values below 1 are drawn at 1."""
     power = max(1, ceil(log10(max([10.0, *(max(x, y) for x, y, _, _ in points)]))))
     room = _SIZE - _LEFT - 12
 

@@ -1,4 +1,4 @@
-"""Sets of items: the most frequent items, pairs of them, and how large sets are."""
+"""The sections about sets of items: the most frequent items, pairs of them, and the sizes of sets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
 
 
 def has(code: int) -> Question:
-    """Sets that hold an item."""
+    """The question how many sets hold an item."""
     return OneColumn(int(code), CodeSet.span(1, 2, 2))
 
 

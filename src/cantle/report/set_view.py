@@ -20,7 +20,7 @@ MOST_ITEMS = 30
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetView:
-    """Sets: record i holds the items items[starts[i]:starts[i + 1]], none of them empty."""
+    """The released sets that are not empty: set i holds the items items[starts[i]:starts[i + 1]]."""
 
     starts: Ints
     items: Ints
@@ -59,7 +59,7 @@ class SetView:
         return str(self.universe.label(int(code)))
 
     def patterns(self, top: Ints) -> tuple[Ints, Ints]:
-        """Which of the top items sets hold, as numbers with bit i for item top[i], and how many sets each has."""
+        """The patterns of top items in sets (numbers with bit i for item top[i]), and how many sets have each."""
         if not self.records:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         bit = np.zeros(self.universe.size, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The statement of a release as blocks for a page: headings, paragraphs, lists and tables, nothing else of Markdown."""
+"""The statement of a release as blocks for a page: headings, paragraphs, lists, tables and quotes."""
 
 from __future__ import annotations
 

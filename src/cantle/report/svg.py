@@ -13,12 +13,12 @@ class Svg(str):
     __slots__ = ()
 
     def __html__(self) -> str:
-        """What the templates take unescaped."""
+        """The text itself: templates do not escape an object that has this method."""
         return str(self)
 
 
 def tag(name: str, *children: str, **attributes: Value) -> Svg:
-    """An element; texts among its children are escaped. `cls` is class, an underscore in a name is a hyphen.
+    """An element; plain texts among its children are escaped. `cls` means class; underscores in names become hyphens.
 
     >>> tag("text", "a < b", x=1.26, cls="label", text_anchor="end")
     '<text x="1.3" class="label" text-anchor="end">a &lt; b</text>'
@@ -40,7 +40,7 @@ def _text(value: Value) -> str:
 
 
 def picture(width: float, height: float, label: str, *children: str, cls: str = "chart", fixed: bool = False) -> Svg:
-    """A picture with a text for people who cannot see it; `fixed` keeps its size whatever room there is."""
+    """A picture with a text for people who cannot see it. With `fixed` its size does not depend on the page's width."""
     box = f"0 0 {_text(float(width))} {_text(float(height))}"
     size: dict[str, Value] = {"width": round(width), "height": round(height)} if fixed else {}
     return tag("svg", *children, view_box=box, role="img", aria_label=label, cls=cls, **size)
@@ -55,7 +55,7 @@ def line(x1: float, y1: float, x2: float, y2: float, cls: str) -> Svg:
 
 
 def shortened(words: str, most: int) -> str:
-    """At most so many letters.
+    """The text, cut to at most `most` letters.
 
     >>> shortened("United-States", 8)
     'United-…'

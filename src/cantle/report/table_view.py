@@ -26,7 +26,7 @@ class TableView:
 
     @staticmethod
     def of(release: Release) -> TableView | None:
-        """None if values are sets of values, which have no place on a scale (preset paper of rps)."""
+        """The view of a release; None if its values are sets of values (preset paper of rps), which have no codes."""
         if release.manifest.parameters.get("values") == "set":
             return None
         schema = release.schema

@@ -34,7 +34,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What stands at the top of the page."""
+    """The contents of the top of the page."""
 
     tiles: tuple[Tile, ...]
     good: tuple[str, ...]
