@@ -1,4 +1,4 @@
-"""What the ledger says about the data set of a project, in words for pages."""
+"""The account of a project's data set in its ledger, in words for pages."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cantle.trusted.ledger import Account, Ledger
 
 @dataclass(frozen=True)
 class Standing:
-    """The data set in its ledger, or why it cannot be seen there."""
+    """The account of the data set, or the reason why it cannot be shown."""
 
     account: Account | None = None
     problem: str = ""
     missing: bool = False
-    """Whether there is no ledger yet, or none that knows the data set."""
+    """Whether there is no ledger yet, or the ledger does not have the data set."""
 
     @property
     def spent(self) -> str:
@@ -40,7 +40,7 @@ class Standing:
 
 
 def standing(project: Project) -> Standing:
-    """The project's data set, as it is now."""
+    """The account of the project's data set, as it is now."""
     settings = project.settings
     if not settings.ledger or not settings.dataset:
         return Standing(missing=True)

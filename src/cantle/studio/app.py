@@ -1,4 +1,4 @@
-"""The pages by their addresses, behind the guard."""
+"""The web application: the address of each page, behind the guard."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LOOKING: tuple[tuple[str, str, Page], ...] = (
     ("POST", "/look/{name}/ask", look_page.ask),
     ("POST", "/look/{name}/sample", look_page.sample),
 )
-"""Pages that need a release only."""
+"""Pages that need only a release."""
 WORKING: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/data", data_page.show),
     ("POST", "/data/browse", data_page.browse),
@@ -83,7 +83,7 @@ WORKING: tuple[tuple[str, str, Page], ...] = (
 
 
 def make_app(studio: Studio, keys: Keys, port: int) -> ASGIApp:
-    """The studio as a server runs it."""
+    """The application that a server runs."""
     pages = LOOKING if studio.reads_only else LOOKING + WORKING
     routes = [
         Route(path, endpoint(studio, page), methods=[method]) for method, path, page in (("GET", "/", _first), *pages)
@@ -96,7 +96,7 @@ def make_app(studio: Studio, keys: Keys, port: int) -> ASGIApp:
 
 
 def _first(studio: Studio, _: Visit) -> Response:
-    """Where a person was, as far as the files say."""
+    """Sends a person to the step that the files of the project have reached."""
     if studio.reads_only:
         return go("/look")
     if not studio.schema.exists:

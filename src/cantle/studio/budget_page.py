@@ -1,4 +1,4 @@
-"""Step 4, Budget: epsilon with its odds in words and the error to expect, by `plan`. Nothing private is read."""
+"""Step 4, Budget: what an epsilon means in words, and the error that `plan` expects. Nothing private is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_PARTS = 7
 
 @dataclass(frozen=True)
 class Outlook:
-    """A plan for a page, or why there is none."""
+    """A plan for a page, or the reason why there is none."""
 
     plan: Plan | None = None
     problem: str = ""
@@ -39,7 +39,7 @@ class Outlook:
 
 
 def outlook(studio: Studio, epsilon: str, records: str) -> Outlook:
-    """What a release would be like, from the schema and public numbers alone."""
+    """The plan for a release, from the schema and public numbers alone."""
     try:
         number = _records(records)
         nano = nano_of(epsilon)

@@ -1,4 +1,4 @@
-"""One column as a form: what a schema says about it, as texts to fill in, and back. Keys without a box stay."""
+"""One column as a form: converts its schema entry to texts in boxes, and back. Keys without a box are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Texts = dict[str, str]
 
 
 def form_of(entry: Mapping[str, object]) -> Texts:
-    """The boxes for a column, filled in."""
+    """The texts in the boxes of a column."""
     bounds = entry.get("constraints")
     bounds = bounds if isinstance(bounds, Mapping) else {}
     listed, tree = entry.get("categories", bounds.get("enum")), entry.get("hierarchy")
@@ -44,7 +44,10 @@ def form_of(entry: Mapping[str, object]) -> Texts:
 
 
 def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
-    """The column as a form says; what the form left as it was is taken over exactly."""
+    """The schema entry that a form describes; values that the person did not change are kept exactly.
+
+    `before` is the entry that the form showed.
+    """
     kind, role = form.get("type", ""), form.get("role", "")
     shown = form_of(before)
     made: Entry = {key: value for key, value in before.items() if key not in _BOXES}
@@ -62,7 +65,7 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
     was = {**(old if isinstance(old, Mapping) else {}), **before}
 
     def value(key: str) -> object:
-        """What was typed; exactly what was there if it is the same text."""
+        """The typed value; if the text did not change, exactly the value that was there."""
         same = before.get("type") == kind and form.get(key) == shown[key] and key in was
         return was[key] if same else _scalar(form.get(key, ""), kind)
 
@@ -88,7 +91,7 @@ _CONSTRAINTS = {"minimum", "maximum", "required", "enum", "step"}
 
 
 def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Texts, kind: str) -> Entry:
-    """Categories, their order and hierarchy, and what becomes of others."""
+    """The keys about categories: their list, order and hierarchy, and what becomes of other values."""
     made: Entry = {}
     text = form.get("categories", "")
     if text == shown["categories"] and isinstance(before.get("categories"), list) and before.get("type") == kind:
@@ -112,7 +115,7 @@ def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Te
 
 
 def _ordered(entry: Entry) -> Entry:
-    """Keys in the order in which people read them."""
+    """The entry with its keys in the order in which people read them."""
     first = ["name", "type", "role", "step", "format", "constraints", "categories", "categoriesOrdered", "unknown"]
     return {key: entry[key] for key in [*first, *entry] if key in entry}
 
@@ -124,7 +127,7 @@ def _shown(value: object) -> str:
 
 
 def _scalar(text: str, kind: str) -> object:
-    """A number if it is one that JSON holds exactly, otherwise the text; a blank if there is none."""
+    """The number in a text if JSON holds it exactly, otherwise the text; BLANK if the text is empty."""
     text = text.strip()
     if not text:
         return BLANK

@@ -1,4 +1,4 @@
-"""Step 2, Columns: all columns in a list, and an editor for each, which checks what is typed as it is typed."""
+"""Step 2, Columns: a list of all columns, and an editor for each, which checks the input while a person types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cantle.studio.studio import Studio
 from cantle.studio.visits import Visit, go
 from cantle.studio.yaml_text import field_lines
 
-_LONGEST_YAML = 6000  # letters
+_LONGEST_YAML = 6000  # letters; a longer text is cut in the page
 
 
 def show(studio: Studio, visit: Visit, error: str = "") -> Response:
@@ -49,7 +49,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
 
 
 def _listed(values: object) -> str:
-    """The texts of a list, one per line; the empty one is understood."""
+    """The texts of a list, one per line, without the empty text (which always counts as missing)."""
     return "\n".join(str(one) for one in values if one != "") if isinstance(values, list) else ""
 
 
@@ -85,7 +85,7 @@ def save(studio: Studio, visit: Visit) -> Response:
 
 
 def check(studio: Studio, visit: Visit) -> Response:
-    """What is wrong with a column as it is typed, and its YAML. Nothing is written."""
+    """What is wrong with a column while a person types, and its YAML. Nothing is written."""
     schema, number = studio.schema, int(visit.place["number"])
     if not number < len(schema.columns):
         return refusal(404)

@@ -1,4 +1,4 @@
-"""The commands that do what the studio does: shown on every page, and run for whatever reads private records."""
+"""The commands behind the studio: each page shows those that do the same, and the studio runs those that read data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(data: str, schema: str) -> list[str]:
 
 
 def plan(schema: str, epsilon: str, records: int | None) -> list[str]:
-    """Say what a release would be like."""
+    """Describe what a release would be like."""
     return ["plan", "--schema", schema, "--records", str(records or "N"), "--epsilon", epsilon or "1"]
 
 
@@ -51,7 +51,7 @@ def cap(most: str, ledger: str, dataset: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a command: ours, with progress in lines."""
+    """The environment of a command: that of the studio, with progress reported in lines."""
     return {**os.environ, **PROGRESS}
 
 
@@ -63,9 +63,9 @@ class Runner:
         self._running: set[subprocess.Popen[str]] = set()
 
     def run(self, arguments: Sequence[str]) -> tuple[int, str, str]:
-        """The code of a command, what it printed, and its complaints.
+        """The exit code of a command, its output, and its error output.
 
-        What it printed may be private: it is passed through memory, and written nowhere.
+        The output may be private: it stays in memory, and is written nowhere.
         """
         process = subprocess.Popen(
             [*self._launch, *arguments],
@@ -87,7 +87,7 @@ class Runner:
         return process.returncode, printed, said
 
     def stop(self) -> None:
-        """Ends all commands, which have released nothing."""
+        """Ends all commands that still run; none of them makes a release."""
         for process in list(self._running):
             process.kill()
 

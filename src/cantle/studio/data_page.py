@@ -1,4 +1,4 @@
-"""Step 1, Data: a file on this machine, chosen by path, in a list of files, or uploaded. Its header alone is read."""
+"""Step 1, Data: a file on this machine, chosen by its path or from a list, or uploaded. Only its header is read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def show(studio: Studio, visit: Visit, error: str = "", folder: Path | None = No
 
 
 def _listed(folder: Path) -> tuple[list[str], list[str], int]:
-    """The folders and data files of a folder, by name, and how many more there are."""
+    """The folders and the data files in a folder, sorted by name, and how many more there are."""
     try:
         names = sorted(
             (one for one in os.scandir(folder) if not one.name.startswith(".")), key=lambda one: one.name.lower()

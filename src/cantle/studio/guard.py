@@ -1,8 +1,8 @@
-"""The guard in front of every page: who may ask, from where, how much, and what no answer may do.
+"""The guard in front of every page: it checks who sends a request, from where and how large, and sets safe headers.
 
 Other sites in the same browser must not reach the studio. A site that points its own name at 127.0.0.1 (DNS rebinding)
 is refused by `Host`; a page that sends forms here is refused by `Origin` and `Sec-Fetch-Site`; without the cookie,
-which only the one-time token gives, nothing is answered at all. Refusals are fixed words, whatever was asked.
+which only the one-time token gives, no page is shown at all. Refusals are fixed texts that quote nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _HEAD = '<meta charset="utf-8"><link rel="icon" href="data:,">'
 
 
 def refusal(status: int) -> HTMLResponse:
-    """A page of fixed words."""
+    """A page with the fixed text of a refusal."""
     title, words = REFUSALS[status]
     link = "" if status == 403 else '<p><a href="/">Back to the studio</a></p>'
     styles = "" if status == 403 else '<link rel="stylesheet" href="/static/studio.css">'
@@ -87,7 +87,7 @@ class Guard:
                 await refusal(500)(scope, receive, sending)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """What the guard answers itself; None lets the request through."""
+        """The guard's own answer to a request; None lets the request through."""
         headers = Headers(scope=scope)
         if headers.getlist("host") not in [[host] for host in self._hosts]:
             return refusal(403)
@@ -109,7 +109,7 @@ class Guard:
         return method in _SAFE or origin is not None
 
     def _welcome(self, token: str, admitted: bool) -> Response:
-        """Trades the token for the cookie. It answers with a page, not with a redirect: after a link from elsewhere, a
+        """Exchanges the token for the cookie. The answer is a page, not a redirect: after a link from elsewhere, a
         browser would follow a redirect without the cookie (SameSite=Strict)."""
         if not self._keys.redeem(token) and not admitted:
             return refusal(403)

@@ -1,4 +1,4 @@
-"""Pages that show private facts, in a red frame: what the schema does to the file, and the report beside the data."""
+"""Pages that show private facts, in a red frame: the check of a file, and the internal edition of a report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cantle.studio.visits import Visit, go
 
 
 def run_check(studio: Studio, _: Visit) -> Response:
-    """Reads the private file by `cantle check`, on demand only; the result stays in memory."""
+    """Runs `cantle check` on the private file, only when a person asks for it; the result stays in memory."""
     try:
         studio.require_data()
         text = studio.schema.text
@@ -47,7 +47,7 @@ def _parsed(printed: str) -> dict[str, object] | None:
 
 
 def show_check(studio: Studio, _: Visit) -> Response:
-    """What the last check found."""
+    """Shows what the last check found."""
     if studio.checked is None:
         return go("/columns")
     found = [commands.check(studio.data_shown, studio.settings.schema)]
@@ -56,7 +56,7 @@ def show_check(studio: Studio, _: Visit) -> Response:
 
 
 def forget_check(studio: Studio, _: Visit) -> Response:
-    """Drops the result."""
+    """Drops the result of the check."""
     studio.checked = None
     return go("/columns", "forgotten")
 
@@ -83,7 +83,7 @@ def make_report(studio: Studio, visit: Visit) -> Response:
 
 
 def show_report(studio: Studio, visit: Visit) -> Response:
-    """The internal edition, in its frame."""
+    """The page around the internal edition."""
     name = visit.place["name"]
     if name not in studio.internal_reports:
         return go("/look")
@@ -92,6 +92,6 @@ def show_report(studio: Studio, visit: Visit) -> Response:
 
 
 def report_document(studio: Studio, visit: Visit) -> Response:
-    """The document for that frame."""
+    """The internal edition itself, for a frame in that page."""
     place = studio.internal_reports.get(visit.place["name"])
     return refusal(404) if place is None else HTMLResponse(place.read_text(encoding="utf-8"), headers=DOCUMENT)

@@ -1,6 +1,6 @@
-"""A run of `cantle publish` in a process of its own: how far it is, how to stop it, and what became of it.
+"""A run of `cantle publish` in a process of its own: its progress, how to stop it, and its result.
 
-The command charges the ledger before it opens the data. So a studio that ends, or is killed, leaves the ledger right:
+The command charges the ledger before it opens the data. So the ledger is right even if the studio ends or is killed:
 the command goes on by itself, or its charge stands without a release, as after any other run that was stopped.
 """
 
@@ -20,7 +20,7 @@ PATIENCE = 20.0
 
 
 class Job:
-    """One run."""
+    """One run of the command."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Job:
         self.asked_to_stop = False
         self.out, self.charges_before = "", 0
         self._notes = notes
-        # Its own session: Ctrl-C in the studio's terminal ends the studio, which then ends the command in its way.
+        # A session of its own: Ctrl-C in the terminal must reach only the studio, which then stops the command itself.
         with notes.open("wb") as file:
             self._process = subprocess.Popen(
                 [*launch, *arguments],
@@ -65,12 +65,12 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """How long the run has taken so far, or took."""
         return (self.ended or time.monotonic()) - self.started
 
     @property
     def phase(self) -> str:
-        """What it is doing, in the words of the command."""
+        """What the command is doing, as it reports."""
         said = [line.removeprefix("progress: ") for line in self._lines() if line.startswith("progress: ")]
         return said[-1] if said else "starting"
 
@@ -91,7 +91,7 @@ class Job:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left by the plan; None without a plan, or when it was wrong."""
+        """Seconds left according to the plan; None without a plan, or if the run takes longer than planned."""
         if self.expected is None or self.seconds > self.expected:
             return None
         return self.expected - self.seconds
@@ -108,7 +108,7 @@ class Job:
 
 
 class Desk:
-    """The one job at a time that a studio runs; a form that was sent twice starts one job."""
+    """Runs one job at a time; a form that was sent twice starts only one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -121,7 +121,7 @@ class Desk:
         return self.job is not None and self.job.running
 
     def start(self, word: str, make: Callable[[], Job]) -> bool:
-        """Starts a job, unless one runs or the form with this word was used; says whether it did."""
+        """Starts a job, unless one is running or the form with this word was sent before; returns whether it did."""
         with self._lock:
             if not word or word in self._used or self.busy:
                 return False

@@ -1,6 +1,6 @@
-"""The secrets of one studio: the token in its address, which works once, and the value of the cookie it is traded for.
+"""The secrets of one studio: the token in its address, which works once, and the cookie that a browser gets for it.
 
-They admit a browser and touch no data, so they may come from the standard library's own source of randomness.
+They admit a browser and touch no data, so they are drawn by Python's module `secrets`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Keys:
     def __init__(self, port: int) -> None:
         self.token = secrets.token_urlsafe(32)
         self.cookie = secrets.token_urlsafe(32)
-        # Cookies do not know ports: two studios on one machine need two names.
+        # Browsers share cookies between ports: two studios on one machine need two names.
         self.cookie_name = f"cantle-studio-{port}"
         self._used = False
         self._lock = threading.Lock()
@@ -38,5 +38,5 @@ class Keys:
 
 
 def fresh_word() -> str:
-    """A word that nobody can guess, for a form that may be sent once."""
+    """A random word that nobody can guess, for a form that may be sent only once."""
     return secrets.token_urlsafe(16)

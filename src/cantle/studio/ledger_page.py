@@ -1,4 +1,4 @@
-"""Step 7, Ledger: what each data set has spent, charge by charge, up to its cap."""
+"""Step 7, Ledger: what each data set has spent, charge by charge, and its cap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 6, Look: the report of a release, questions to it, more records, and all of it as an archive."""
+"""Step 6, Look: the report of a release, a form for questions, more records, and the release as an archive."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from cantle.studio.visits import Visit, go
 
 MOST_RECORDS = 1_000_000
 _MOST_ROWS = 2000
-# The report brings its own policy, by the hashes of its style and script; here it gets an origin of its own as well, so
-# that nothing in it can ask the studio for anything.
+# The report has its own content-security policy, with the hashes of its style and script. The headers here also give it
+# an origin of its own, so that nothing in it can send requests to the studio.
 DOCUMENT = {
     "Content-Security-Policy": "sandbox allow-scripts; frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
@@ -34,7 +34,7 @@ DOCUMENT = {
 
 
 def newest(studio: Studio, visit: Visit) -> Response:
-    """On to the newest release."""
+    """Goes to the page of the newest release."""
     names = list(studio.releases())
     return go(f"/look/{quote(names[-1])}", visit.done) if names else page(studio, "nothing", "look")
 
@@ -102,7 +102,7 @@ def _query(path: str, visit: Visit) -> list[str]:
 
 
 def ask(studio: Studio, visit: Visit) -> Response:
-    """A question to the release: a count or a mean, or one per value of a column, with error bars."""
+    """Answers a question from the release: a count or a mean, or one per value of a column, with error bars."""
 
     def answered(one: Opened) -> Response:
         try:

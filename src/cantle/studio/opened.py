@@ -1,4 +1,4 @@
-"""Releases that are being looked at: loaded once, verified, with their report, and as an archive to take away."""
+"""Releases that a person looks at: loaded once and verified, with their report, and as an archive to download."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cantle.studio.project import MANIFESTS
 
 @dataclass(frozen=True)
 class Opened:
-    """A release folder, loaded; its report is made anew, because a page in the folder may be anybody's."""
+    """A loaded release folder. Its report is made anew, because anybody may have written the page in the folder."""
 
     folder: Path
     release: Release
 
     @cached_property
     def problems(self) -> list[str]:
-        """What `verify` finds."""
+        """The problems that `verify` finds."""
         return verify_folder(self.folder)
 
     @cached_property
@@ -49,7 +49,7 @@ class Opened:
         return [one for one in fields if isinstance(one, dict) and one.get("role") != "identifier"]
 
     def write_zip(self, place: Path) -> None:
-        """The files of the release, and its report, in a folder of its name."""
+        """Writes an archive with the files of the release and its report, in a folder of the release's name."""
         report = mark_of(self.release.manifest) + REPORT
         with zipfile.ZipFile(place, "x", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
             for file in sorted(self.folder.iterdir()):
@@ -59,7 +59,7 @@ class Opened:
 
 
 class Shelf:
-    """The release that was looked at last stays loaded; others are read again."""
+    """Keeps the release that was looked at last in memory; others are read again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""A hierarchy as people type it: one name per line, what belongs to a group is indented below it."""
+"""A hierarchy as people type it: one name per line, with the members of a group indented below its name."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ Node = tuple[str, list["Node"]]
 
 
 def tree_of(hierarchy: object, most: int = 400) -> list[Node]:
-    """Names and what is below them, for a drawing; at most so many nodes."""
+    """Names and what is below them, for a drawing; at most `most` nodes."""
     left = [most]
 
     def below(group: object) -> list[Node]:

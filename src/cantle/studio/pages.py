@@ -1,4 +1,4 @@
-"""Pages put into their templates. Everything that comes from a file is escaped there."""
+"""Pages made from templates, which escape everything that comes from a file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def page(
     yaml: str = "",
     **values: object,
 ) -> HTMLResponse:
-    """A whole page. `commands` and `yaml` are what does the same without the studio."""
+    """A whole page. `commands` and `yaml` show how to do the same without the studio."""
     text = (
         environment()
         .get_template(f"{template}.html.jinja")

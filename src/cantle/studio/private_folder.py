@@ -1,7 +1,7 @@
-"""The private temporary folder of a studio: uploads, and what commands write on the way. It is gone when it ends.
+"""The private temporary folder of a studio, for uploads and the files of commands. It is removed when the studio ends.
 
-A studio that is killed cannot clean up after itself. Its folder is locked as long as it, or a command that it started,
-runs; the next studio removes the folders that nobody holds.
+A studio that is killed cannot clean up after itself. Its folder is locked as long as the studio, or a command that it
+started, runs; the next studio removes the folders that no process locks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PrivateFolder:
         return "PrivateFolder()"
 
     def new(self, name: str) -> Path:
-        """A place for a new file, in a folder of its own."""
+        """The path for a new file, in a folder of its own."""
         return Path(tempfile.mkdtemp(dir=self.path)) / name
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class PrivateFolder:
 
 
 def _take(lock: int) -> bool:
-    """Locks a file until all processes that hold it end; False if somebody has."""
+    """Locks a file until all processes that hold it open end; False if another process has locked it."""
     if fcntl is None:
         return False
     try:

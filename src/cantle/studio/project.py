@@ -1,6 +1,7 @@
 """The folder of a project: a schema, cantle.toml, a ledger and releases, as the commands read and write them.
 
-All that a person decides in the studio is in these files, so a reload, the back button or a second tab lose nothing.
+Everything that a person decides in the studio is in these files, so a reload, the back button or a second tab lose
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ MANIFESTS = ("release.json", "NOT-PRIVATE.release.json")
 
 @dataclass(frozen=True)
 class Settings:
-    """What cantle.toml says, and studio.toml: data, kind and records, which the commands take as arguments only."""
+    """The settings of a project. cantle.toml holds those that commands read; studio.toml holds the rest (data, kind,
+    records), which commands take only as arguments."""
 
     schema: str = SCHEMA
     ledger: str = ""
@@ -87,16 +89,16 @@ class Project:
         return self.folder / self.settings.schema
 
     def path_of(self, name: str) -> Path:
-        """A file by its name as a command in the folder would take it."""
+        """The path of a file, given the name that a command in the folder would use."""
         return self.folder / name
 
     def name_of(self, path: Path) -> str:
-        """A file as a command in the folder would name it."""
+        """The name that a command in the folder would use for a file."""
         path = Path(os.path.abspath(path))
         if not path.is_relative_to(self.folder):
             return str(path)
         name = str(path.relative_to(self.folder))
-        return f"./{name}" if name.startswith("-") else name  # a command would take it for an option
+        return f"./{name}" if name.startswith("-") else name  # otherwise a command would take it for an option
 
     def ledger(self) -> str:
         """The ledger as `Ledger` takes it: a full path, or a URL; empty if there is none."""
@@ -123,7 +125,7 @@ def is_release(folder: Path) -> bool:
 
 
 def write(place: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file, completely or not at all."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
         try:

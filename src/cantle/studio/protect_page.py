@@ -1,4 +1,4 @@
-"""Step 3, Whom to protect: one record or one person, and the ledger that adds up what was spent on the data set."""
+"""Step 3, Whom to protect: one record or one person, and the ledger that adds up what the data set has spent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
 
 
 def save_unit(studio: Studio, visit: Visit) -> Response:
-    """Writes the unit into the schema. The column of persons becomes an identifier: it is read for this alone."""
+    """Writes the unit into the schema. The column of persons becomes an identifier, which serves no other purpose."""
     schema = studio.schema
     document = dict(schema.document)
     try:

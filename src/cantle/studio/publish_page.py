@@ -1,4 +1,4 @@
-"""Step 5, Publish: what is about to happen, the run with its time left, and what was charged if it is stopped."""
+"""Step 5, Publish: what is about to happen, the run with its time left, and what a stopped run has charged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cantle.trusted.budget import NANO, nano_of, words_of
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that must be right before a release."""
+    """One condition that must hold before a release."""
 
     name: str
     words: str
@@ -31,7 +31,7 @@ class Line:
 
 
 def _lines(studio: Studio, now: Standing) -> list[Line]:
-    """All that must be right, each with its step."""
+    """All conditions, each with the step in which a problem is fixed."""
     settings, schema = studio.settings, studio.schema
     try:
         studio.require_data()
@@ -101,7 +101,7 @@ def _arguments(studio: Studio, data: str, out: str) -> list[str]:
 
 
 def _shown(studio: Studio) -> str:
-    """A mark of all that the form shows: what was changed in another tab is not published by this one."""
+    """A hash of all that the form shows. If another tab changed something meanwhile, this form does not publish it."""
     return stamp([studio.schema.text, *_arguments(studio, studio.data, "")])
 
 
@@ -136,7 +136,7 @@ def _job(studio: Studio) -> Job:
 
 
 def _seconds(studio: Studio) -> float | None:
-    """How long the run takes, by the plan."""
+    """How long the run takes according to the plan."""
     settings = studio.settings
     if settings.records is None:
         return None
@@ -147,7 +147,7 @@ def _seconds(studio: Studio) -> float | None:
 
 
 def progress(studio: Studio, _: Visit) -> Response:
-    """How far the run is."""
+    """Shows how far the run is."""
     return part("progress", job=studio.desk.job, ended=_ended(studio))
 
 
@@ -160,7 +160,7 @@ def cancel(studio: Studio, _: Visit) -> Response:
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a run."""
+    """The result of a run."""
 
     state: str
     words: str

@@ -19,7 +19,7 @@ _OTHER = {"name": "another column of the table", "type": "boolean"}
 
 
 class SchemaFile:
-    """A schema as it is in its file now: its text, and its content as far as that can be read."""
+    """A schema as its file is now: its text, and its content if the text can be parsed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class SchemaFile:
 
     @property
     def has_names(self) -> bool:
-        """Whether the names of columns come from the file's header, and so must stay."""
+        """Whether the names of columns come from the file's header, so that they cannot be changed here."""
         dialect = self.document.get("dialect")
         return not (isinstance(dialect, Mapping) and dialect.get("header") is False)
 
@@ -109,5 +109,5 @@ class SchemaFile:
 
 
 def stamp(value: object) -> str:
-    """A short mark of what a form showed, by which a change in between is noticed."""
+    """A short hash of what a form showed; comparing it later shows whether the file was changed meanwhile."""
     return hashlib.sha256(flow(value).encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The server: a socket on 127.0.0.1 alone, no log of requests, and an address that the browser is sent to."""
+"""The server of the studio: it listens on 127.0.0.1 only, keeps no log of requests, and opens the browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ ADDRESS = "127.0.0.1"
 
 
 def serve(folder: Path, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
-    """Runs a studio until it is ended; `say` gets the address to open, and at the end what became of a stopped job."""
+    """Runs a studio until it is ended.
+
+    `say` is called with the address to open, and at the end with a sentence about a job that was stopped.
+    """
     with _bound(port) as listener:
         port = listener.getsockname()[1]
         keys, studio = Keys(port), Studio(folder, PrivateFolder())
@@ -39,7 +42,7 @@ def serve(folder: Path, port: int, *, browser: bool, say: Callable[[str], None])
 
 
 def _bound(port: int) -> socket.socket:
-    """A socket on this machine only; port 0 is any that is free."""
+    """A socket on 127.0.0.1; port 0 means any free port."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((ADDRESS, port))
@@ -66,7 +69,7 @@ def _config(app: object) -> uvicorn.Config:
 
 
 def _open(address: str, private: PrivateFolder) -> None:
-    """Sends the browser to the address by way of a private file: arguments of a process are seen by other users."""
+    """Opens the address in the browser through a private file: other users can see the arguments of a process."""
     way = private.new("open.html")
     target = html.escape(address, quote=True)
     way.write_text(

@@ -1,4 +1,4 @@
-"""All that one running studio knows: its folders, its keys, its job, and what the last check showed."""
+"""The state of one running studio: its folders, its job, and the result of the last check."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cantle.studio.project import Project, Settings, is_release
 from cantle.studio.schema_file import SchemaFile
 
 MOST_UPLOAD = 4 * 2**30
-"""Bytes of an upload; a larger file is chosen by its path."""
+"""Most bytes of an upload; a larger file is chosen by its path."""
 
 
 @dataclass(repr=False)
@@ -33,7 +33,7 @@ class Studio:
     checked: dict[str, object] | None = None
     """What `check` found: private, in memory only."""
     checked_schema: str = ""
-    """The schema as it was then, by its mark."""
+    """The hash of the schema at that time."""
     internal_reports: dict[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -57,11 +57,11 @@ class Studio:
 
     @property
     def data_shown(self) -> str:
-        """The data file in the commands that are shown: an upload has a place of its own that goes away."""
+        """The name of the data file in the commands that are shown: for an upload not its path, which is temporary."""
         return self.upload.name if self.upload is not None else self.settings.data or "DATA"
 
     def require_data(self) -> Path:
-        """The data file, if it is there."""
+        """The path of the data file; raises ParameterError if there is none."""
         if not self.data:
             raise ParameterError("no data file was chosen; go to step 1, Data")
         place = self.project.path_of(self.data)
@@ -74,13 +74,13 @@ class Studio:
         return {self.folder.name: self.folder} if self.reads_only else self.project.releases()
 
     def take(self, upload: Path | None) -> None:
-        """Works with another data file from now on; an upload before it is deleted, unless a job reads it."""
+        """Switches to another data file; an earlier upload is deleted, unless a job is reading it."""
         before, self.upload, self.checked = self.upload, upload, None
         if before is not None and not (self.desk.job is not None and self.desk.job.running):
             shutil.rmtree(before.parent, ignore_errors=True)
 
     def close(self) -> list[str]:
-        """Ends the job, if one runs, and removes the private folder; gives what there is to say about the job."""
+        """Ends the job, if one runs, and removes the private folder; returns what to report about the job."""
         words = []
         if (job := self.desk.job) is not None and job.running:
             job.stop()

@@ -1,4 +1,4 @@
-"""What concerns all columns of a table: a code book that fills them in, marks of missing values, and public rules."""
+"""Settings of a whole table: a code book that fills columns in, marks of missing values, and public rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cantle.studio.visits import Visit, go
 
 
 def fill_in(studio: Studio, visit: Visit) -> Response:
-    """Fills in the columns that are not complete from a code book; those that are stay."""
+    """Fills in the incomplete columns from a code book; complete columns stay as they are."""
     schema, path, pasted = studio.schema, visit.text("book"), visit.form.get("pasted", "")
     try:
         if not path and not pasted.strip():
@@ -63,6 +63,6 @@ def _lines(text: str) -> list[str]:
 
 
 def _new_problems(schema: SchemaFile, document: Mapping[str, object]) -> list[str]:
-    """What is wrong with a document and was not before: columns may still be blank."""
+    """The problems that a change brings; those that were there before, such as blank columns, do not prevent saving."""
     before = set(schema.problem_of(schema.document).splitlines())
     return [line.strip() for line in schema.problem_of(document).splitlines() if line not in before]

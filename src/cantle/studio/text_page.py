@@ -1,4 +1,4 @@
-"""The schema as text: for sets and graphs, for what the forms have no box for, and for those who like it better."""
+"""The schema as text: for sets and graphs, for keys that have no box, and for people who prefer text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
 
 
 def save(studio: Studio, visit: Visit) -> Response:
-    """Writes the text, also with blanks in it; unless the file was changed elsewhere meanwhile."""
+    """Writes the text, even if it has blanks, unless the file was changed elsewhere since it was shown."""
     schema, text = studio.schema, visit.form.get("text", "")
     if visit.text("seen") != stamp(schema.text):
         words = "the file was changed elsewhere since this form was shown; what you typed is below: save again to "
@@ -46,6 +46,6 @@ def save(studio: Studio, visit: Visit) -> Response:
 
 
 def check(studio: Studio, visit: Visit) -> Response:
-    """What is wrong with the text as it is typed."""
+    """What is wrong with the text while a person types."""
     problem = studio.schema.problem_of_text(visit.form.get("text", ""))
     return part("column_status", problem=problem, column_yaml="", tree=[], summary="")

@@ -1,4 +1,4 @@
-"""Edits of single keys in a TOML file; every other line, with its comments, stays as people wrote it."""
+"""Edits of single keys in a TOML file; all other lines, comments included, stay as they were."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Value = str | int
 
 
 def with_keys(text: str, values: dict[str, Value | None]) -> str:
-    """The text with these keys set, before its first table; None takes a key out.
+    """The text with these keys set, before its first table; None removes a key.
 
     >>> print(with_keys('# ours\\nepsilon = "1"  # yes\\n', {"epsilon": "2", "dataset": "people"}), end="")
     # ours
@@ -39,5 +39,5 @@ def _with_key(lines: list[str], key: str, value: Value | None) -> list[str]:
 
 
 def _written(value: Value) -> str:
-    """A value as TOML has it: JSON's escapes are TOML's, except that TOML escapes DEL as well."""
+    """A value in TOML. JSON's escapes are valid there, except that TOML requires DEL to be escaped as well."""
     return str(value) if isinstance(value, int) else json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Uploads: the bytes of a file, streamed into the private folder. They never lie in memory as a whole."""
+"""Uploads: files are streamed into the private folder, and never held in memory as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNSAFE = re.compile(r"[^\w.() -]+")
 
 
 def upload_endpoint(studio: Studio) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-    """Takes a file as the body of a request; its name is in a header, because addresses are kept in histories."""
+    """Receives a file as the body of a request. Its name comes in a header, because browsers keep addresses."""
 
     async def upload(request: Request) -> Response:
         length = request.headers.get("content-length", "")

@@ -1,4 +1,4 @@
-"""A request as the pages see it: the fields of its form, of bounded size, and how pages are answered."""
+"""Requests as the pages get them: the fields of a form, whose size is bounded; and the functions that call pages."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from cantle.studio.studio import Studio
 
 MOST_FORM = 32 * 2**20
-"""Bytes of a form: 10,000 categories with their hierarchy take less than 2 MB."""
+"""Most bytes of a form: 10,000 categories with their hierarchy take less than 2 MB."""
 _MOST_FIELDS = 1000
 
 
 @dataclass(frozen=True)
 class Visit:
-    """What a page needs to know of a request."""
+    """The parts of a request that a page needs."""
 
     place: dict[str, str] = field(default_factory=dict)
     """The variable parts of the path."""
     form: dict[str, str] = field(default_factory=dict)
     done: str = ""
-    """What the page before this one did, one word."""
+    """One word for what the page before this one did."""
     partial: bool = False
-    """Whether only a part of a page is asked for (by htmx)."""
+    """Whether htmx requests only a part of a page."""
 
     def text(self, name: str) -> str:
         """A field of the form without blanks around it; empty if it was not sent."""
@@ -44,11 +44,11 @@ Page = Callable[["Studio", Visit], Response]
 
 
 class TooLarge(Exception):
-    """A request that has more bytes than the page takes."""
+    """The request has more bytes than allowed."""
 
 
 def endpoint(studio: Studio, page: Page) -> Callable[[Request], object]:
-    """A page as the server calls it: pages run in a thread, so that a slow one does not stop the others."""
+    """The function that the server calls for a page; a slow page delays no other, because each runs in a thread."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -71,12 +71,12 @@ def endpoint(studio: Studio, page: Page) -> Callable[[Request], object]:
 def _answered(studio: Studio, page: Page, visit: Visit) -> Response:
     try:
         return page(studio, visit)
-    except CantleError as error:  # its words are public; a page that knows more to do catches it itself
+    except CantleError as error:  # its message is public; a page that can do more with the error catches it itself
         return whole_page(studio, "nothing", "", error=str(error))
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, each once."""
+    """The fields of a form; of a field that was sent twice, the last value."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         raise ValueError
     body = await bounded_body(request, MOST_FORM)
@@ -96,5 +96,5 @@ async def bounded_body(request: Request, most: int) -> bytes:
 
 
 def go(path: str, done: str = "") -> RedirectResponse:
-    """On to another page, by GET: reloading it sends nothing again."""
+    """Redirects to another page, which the browser loads by GET, so that reloading it sends no form again."""
     return RedirectResponse(f"{path}?done={done}" if done else path, status_code=303)

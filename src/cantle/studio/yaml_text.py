@@ -1,4 +1,4 @@
-"""Schemas as YAML that people like to read: one line per column, texts in quotes where a reader could misread them."""
+"""Schemas as readable YAML: one line per column, and quotes around texts that a parser could take for another type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 WIDTH = 118
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]*")
-_MISREAD = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}  # in one version of YAML or another
+_MISREAD = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}  # booleans and null in some version of YAML
 
 
 def schema_text(document: Mapping[str, object], intro: str = "") -> str:
