@@ -1,4 +1,4 @@
-"""`cantle check`: what a schema does to a file, before anything is spent. It reads what `publish` would read."""
+"""`cantle check`: what a schema does to a file, before any budget is spent. It reads the file as `publish` would."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from cantle.schema.sets import SetSchema
 from cantle.schema.table import TableSchema
 
 _MOST_NAMED = 10
-"""Problems that the conclusion names."""
+"""Most problems that the conclusion names."""
 
 
 def check(path: Path, schema: Schema, nodes: Path | None = None) -> Checked:
-    """What would happen to the records of a file."""
+    """What `publish` would do with the records of a file."""
     if nodes is not None and not isinstance(schema, GraphSchema):
         raise ParameterError("--nodes is for graphs; leave it out")
     if isinstance(schema, TableSchema):
@@ -32,7 +32,7 @@ def check(path: Path, schema: Schema, nodes: Path | None = None) -> Checked:
 
 
 def limit_of(text: str) -> float:
-    """A share, written in percent or as a number from 0 to 1.
+    """The share in a text, which is in percent or a number from 0 to 1.
 
     >>> limit_of("5%"), limit_of("0.02"), limit_of("12.5 %")
     (0.05, 0.02, 0.125)

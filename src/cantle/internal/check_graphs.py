@@ -1,4 +1,4 @@
-"""What a schema does to the edges of a graph: loops, repeats, unknown nodes; read as `publish` would."""
+"""What a schema does to the edges of a graph (loops, repeats, unknown nodes), read as `publish` would read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cantle.trusted.bounding.node_ids import Column, Ints, identifier
 
 
 def check_graph(path: Path, schema: GraphSchema, nodes: Path | None = None) -> Checked:
-    """What would happen to each pair of nodes in a file."""
+    """What `publish` would do with the pairs of nodes in a file."""
     graph = read_graph(path, schema, nodes)
     if isinstance(graph, Degrees):
         return Checked("graph", "degrees", graph.nodes, graph.nodes, (), _degree_facts(graph.values))
@@ -49,7 +49,7 @@ def _count_pairs(path: Path, schema: GraphSchema) -> tuple[int, int, int, int]:
         known = texts.may_occur(a, a_text, declared) & texts.may_occur(b, b_text, declared)
         titles = texts.are_titles(a, b, a_text & b_text)
         read, unknown = read + int((~titles).sum()), unknown + int((~known & ~titles).sum())
-        # texts get odd numbers and numbers even ones, so that a pair of both kinds is distinct from any other
+        # texts become odd numbers and numbers even ones, so that a text is never mistaken for a number
         ends = np.stack([2 * a + a_text, 2 * b + b_text], axis=1)[known & ~titles]
         same = ends[:, 0] == ends[:, 1]
         loops += int(same.sum())
@@ -58,7 +58,7 @@ def _count_pairs(path: Path, schema: GraphSchema) -> tuple[int, int, int, int]:
 
 
 class _Texts:
-    """The identifiers that are texts, numbered in the order in which they come."""
+    """Numbers for the identifiers that are texts, in the order in which they first occur."""
 
     def __init__(self) -> None:
         self._place: dict[bytes, int] = {}
@@ -67,7 +67,7 @@ class _Texts:
         return "Texts(private)"
 
     def numbers(self, column: Column) -> tuple[Ints, Bools]:
-        """Each identifier as a number, -1 for a text that is missing; and which are texts."""
+        """The number of each identifier, -1 for a missing text; and which identifiers are texts."""
         made, is_text = column.numbers.copy(), column.other.copy()
         for at, text in zip(np.flatnonzero(column.other).tolist(), column.texts, strict=True):
             known = identifier(text)
@@ -85,7 +85,7 @@ class _Texts:
         return np.where(is_text, good[np.where(is_text, numbers, -1)], declared.has_numbers(numbers))
 
     def are_titles(self, a: Ints, b: Ints, both: Bools) -> Bools:
-        """Which pairs are the usual titles of two columns, which are no record."""
+        """Which pairs are usual titles of two columns, that is a header and not an edge."""
         places: dict[bytes, list[int]] = {}
         for text, place in self._place.items():
             places.setdefault(text.lower(), []).append(place)

@@ -1,4 +1,4 @@
-"""What a schema does to sets of items: undeclared items, empty sets, sizes; read as `publish` would."""
+"""What a schema does to sets of items (undeclared items, empty sets, sizes), read as `publish` would read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from cantle.schema.values import text_of
 
 @dataclass(frozen=True, repr=False)
 class _Part:
-    """Some occurrences of items: their texts and codes (-1: not declared); records begun; rows without an id."""
+    """Occurrences of items in a part of the file: their texts and codes (-1: not declared), the number of records that
+    begin there, and the ids of the rows if the file has ids."""
 
     texts: pl.Series
     codes: Codes
@@ -29,7 +30,7 @@ class _Part:
 
 
 def check_sets(path: Path, schema: SetSchema) -> Checked:
-    """What would happen to each set."""
+    """What `publish` would do with each set."""
     baskets = read_baskets(path, schema)
     sizes = np.diff(baskets.starts)
     undeclared, occurrences, records, ids = Examples(), 0, 0, []
@@ -70,7 +71,7 @@ def _parts(path: Path, schema: SetSchema, form: str) -> Iterator[_Part]:
             yield _Part(texts, codes, len(np.unique(lines)))
     elif form == "list":
         series = set_column(path, schema)
-        assert series is not None  # as the form says
+        assert series is not None  # this form always has a series
         flat = series.filter(series.list.len().fill_null(0) > 0).explode()
         yield _Part(text_of(flat), schema.universe.encode(flat), len(series))
     else:

@@ -17,7 +17,7 @@ from cantle.schema.values import MIXED, Mask, text_of
 
 
 def check_table(path: Path, schema: TableSchema) -> Checked:
-    """What would happen to each record of a table."""
+    """What `publish` would do with each record of a table."""
     domain = schema.domain().with_target_as_column()
     tallies = [_Tally(attribute) for attribute in domain.attributes]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
@@ -48,7 +48,7 @@ def check_table(path: Path, schema: TableSchema) -> Checked:
 def _persons(
     schema: TableSchema, ids: list[pl.Series], fits: Mask
 ) -> tuple[list[Finding], int, dict[str, int | float]]:
-    """What the bound on records per person leaves out; the number of records used; records per person."""
+    """What the bound on records per person leaves out, the number of records used, and facts about the persons."""
     if schema.person is None:
         return [], int(fits.sum()), {}
     number, most = pl.concat(ids), schema.max_records
@@ -90,7 +90,7 @@ class _Tally:
     def _count(self, series: pl.Series) -> None:
         scale = self.attribute.scale
         if isinstance(scale, Labels):
-            # asked to drop what is not declared, the encoder shows which values these are
+            # an encoder that drops undeclared values shows which values these are
             found = replace(scale, unknown=DROP).locate(series)
             self.absent += int((found == MISSING).sum())
             self.undeclared.add(text_of(series.filter(pl.Series(found == DROP))))
@@ -123,7 +123,7 @@ class _Tally:
         return Section(attribute.name, tuple(findings), _declared(attribute))
 
     def _unknown(self, missing: str) -> str:
-        """What becomes of an undeclared category."""
+        """A sentence about what becomes of undeclared categories."""
         scale = self.attribute.scale
         if isinstance(scale, Labels) and isinstance(scale.unknown, tuple):
             return str(scale.unknown[1])
@@ -141,9 +141,9 @@ def _declared(attribute: Attribute) -> str:
 
 
 def _has_text(series: pl.Series, scale: Steps) -> Mask:
-    """Where something is written that is neither blank nor a mark of missing values."""
+    """Which values hold a text that is neither blank nor a mark of missing values."""
     if series.dtype.is_numeric() and scale.type in ("integer", "number"):
-        return np.zeros(len(series), dtype=bool)  # the encoder reads every number, unless it is a mark
+        return np.zeros(len(series), dtype=bool)  # the encoder reads every number that is not a mark of missing values
     text = text_of(series)
     blank = text.is_null() | text.is_in(list(scale.marks)) | text.str.strip_chars().is_in(["", *scale.marks])
     return ~blank.fill_null(True).to_numpy()

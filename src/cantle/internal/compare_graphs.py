@@ -1,4 +1,4 @@
-"""Released degrees beside the graph they are of."""
+"""Released degrees beside those of the private graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Released sets beside their data: sizes, items, pairs of items, and random questions."""
+"""Released sets beside the private data: sizes, items, pairs of items, and random questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cantle.schema.sets import SetSchema
 
 Patterns = tuple[Ints, Ints]
 SHOWN = 20
-"""Items and sizes shown one by one."""
+"""Most items, and most sizes, that are shown one by one."""
 
 
 def compare_sets(path: Path, release: Release) -> Comparison:
@@ -54,7 +54,7 @@ def _mean_size(view: SetView) -> float:
 
 
 def _sizes(private: Ints, released: Ints) -> Distribution:
-    """The first sizes from 1, and all larger ones together."""
+    """Numbers of sets of size 1, 2, … up to a limit, and of all larger sets together."""
     most = min(SHOWN, max(len(private), len(released)) - 1)
     labels = (*map(str, range(1, most + 1)), f"{most + 1} or more")
     padded = [np.pad(one, (0, max(0, most + 2 - len(one)))) for one in (private, released)]

@@ -1,4 +1,4 @@
-"""A released table beside its data: columns, pairs of columns, random questions, and a classifier."""
+"""A released table beside the private data: columns, pairs of columns, random questions, and a classifier."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cantle.schema.values import Codes
 from cantle.trusted.bounding.persons import person_numbers, within_bound
 
 MOST_COLUMNS = 40
-"""Columns of which all pairs are compared."""
+"""Most columns of which all pairs are compared."""
 
 
 def compare_table(path: Path, release: Release) -> Comparison:

@@ -1,4 +1,4 @@
-"""A release beside the data it was made from: results that hold private facts, as text and for machines."""
+"""The comparison of a release with its private data, as text and as values. It holds private facts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Number = int | float | None
 
 @dataclass(frozen=True)
 class Fact:
-    """A number in the data and in the release."""
+    """A number that is known both of the data and of the release."""
 
     name: str
     private: Number
@@ -103,7 +103,7 @@ class Comparison:
         }
 
     def lines(self) -> Iterator[str]:
-        """The comparison for people."""
+        """The comparison as text."""
         rows = [(fact.name, number(fact.private), number(fact.released)) for fact in self.facts]
         yield from (*_table(("", "private", "released"), rows), "")
         yield from _distance_lines(self.distributions)
@@ -119,7 +119,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ErrorRow:
-    """The errors of all questions about so many columns, in records: as they are, and as the release predicts them."""
+    """Errors of all questions about the same number of columns, in records: the true ones, and those predicted."""
 
     about: str
     questions: int
@@ -148,7 +148,7 @@ def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
 
 
 def number(value: Number) -> str:
-    """A number for people.
+    """A number as text.
 
     >>> number(1234), number(0.5), number(None), number(3.14159)
     ('1,234', '0.5', '-', '3.142')
@@ -206,7 +206,7 @@ def _trained_lines(trained: Trained) -> Iterator[str]:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns of text; the first is aligned to the left."""
+    """A table as lines of text; its first column is aligned to the left."""
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
     for row in (header, *rows):
         cells = [

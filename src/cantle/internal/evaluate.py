@@ -1,4 +1,4 @@
-"""`cantle evaluate`: a release beside the data it was made from. The result is private."""
+"""`cantle evaluate`: compares a release with the data it was made from. The result is private."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cantle.release import Release
 
 
 def evaluate(path: Path, release: Release, nodes: Path | None = None) -> Comparison:
-    """How far a release is from a file of the data."""
+    """Compares a release with the private file; `nodes` is the list of a graph's nodes, if there is one."""
     kind = release.manifest.kind
     if nodes is not None and kind != "graph":
         raise ParameterError("--nodes is for graphs; leave it out")

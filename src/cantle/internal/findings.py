@@ -1,4 +1,4 @@
-"""What a check found: numbers of values that a schema changes or loses, with examples, and whether that is too many."""
+"""Findings of a check: how many values a schema changes or loses, with examples, and whether these are too many."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import polars as pl
 
 MOST_EXAMPLES = 5
-_LONGEST = 40  # letters of an example
+_LONGEST = 40  # most letters of an example
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A number of records or values to which the same happens.
+    """A number of records or values that the schema treats in the same way.
 
-    A `problem` counts against the limit: what was written in the data is not what would be counted.
+    A `problem` counts against the limit: the data say one thing, and another (or nothing) would be counted.
     """
 
     what: str
@@ -43,7 +43,7 @@ class Finding:
         return made
 
     def lines(self) -> Iterator[str]:
-        """The finding as text, and what may help."""
+        """The finding as text, with a hint if there is one."""
         becomes = f" -> {self.becomes}" if self.becomes else ""
         yield f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
         if self.hint:
@@ -67,7 +67,7 @@ class Section:
 
     @property
     def only_null(self) -> Finding | None:
-        """The number of missing values, where nothing else happens in this column and they become null."""
+        """The finding about missing values that become null, if nothing else happens in this column."""
         found = [one for one in self.findings if one.count]
         return found[0] if len(found) == 1 and found[0].becomes == "null" and not found[0].problem else None
 
@@ -88,7 +88,7 @@ class Checked:
     facts: dict[str, int | float] = field(default_factory=dict)
 
     def worst(self) -> tuple[float, str]:
-        """The largest share of all problems, and where it is."""
+        """The largest share that a problem has, and where."""
         found = [
             (one.share, f"{part.title}: {one.what}") for part in self.sections for one in part.findings if one.problem
         ]
@@ -107,7 +107,7 @@ class Checked:
         return read | {"worst": {"share": share, "where": where}, "sections": parts}
 
     def lines(self) -> Iterator[str]:
-        """The result for people; columns in which nothing happens, or only nulls are, are named together at the end."""
+        """The result as text. Columns without findings, or with nulls only, are named together at the end."""
         yield f"{self.read:,} {self.noun} read, {self.used:,} would be used"
         for name, value in self.facts.items():
             yield f"  {name}: {value:,.1f}" if isinstance(value, float) else f"  {name}: {value:,}"
@@ -126,7 +126,7 @@ class Checked:
 
 
 class Examples:
-    """Counts texts over several batches, and gives the most frequent ones."""
+    """Counts texts over several batches, and returns the most frequent ones."""
 
     def __init__(self) -> None:
         self._parts: list[pl.DataFrame] = []
@@ -139,7 +139,7 @@ class Examples:
             self._parts.append(texts.cast(pl.String).alias("text").to_frame().group_by("text").len("count"))
 
     def found(self) -> tuple[int, int, tuple[tuple[str, int], ...]]:
-        """The number of texts, of distinct ones, and the most frequent with their counts."""
+        """The number of texts, the number of distinct texts, and the most frequent texts with their counts."""
         summed = self._summed()
         top = tuple((str(text), int(count)) for text, count in summed.head(MOST_EXAMPLES).rows())
         return int(summed["count"].sum()), len(summed), top

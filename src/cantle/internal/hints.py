@@ -1,4 +1,4 @@
-"""Hints for `cantle check`: the key of a schema that would read what cannot be read as declared.
+"""Hints for `cantle check`: keys of a schema that would make unreadable values readable.
 
 A hint names how values are written, never a bound or a category. It is made from the data, so it is as internal as the
 rest of the check.
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 MOST_TEXTS = 500
-"""Distinct texts that a hint is judged by, the most frequent ones."""
+"""Most texts that a hint is tried on: the most frequent distinct ones."""
 
 _ENOUGH = 0.9
-"""Share of the texts that a spelling must explain."""
+"""Share of the texts that a spelling must be able to read."""
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 _DATES = ("%Y-%m-%d", *_DAYS)
@@ -60,7 +60,7 @@ def _explains(pattern: str, texts: Sequence[str]) -> bool:
 
 
 def _format(texts: Sequence[str], formats: Sequence[str]) -> str:
-    """The formats that read the most texts; two if day and month cannot be distinguished."""
+    """The format that reads the most texts; two formats if day and month cannot be distinguished."""
     read = {form: sum(_is_date(text, form) for text in texts) for form in formats}
     most = max(read.values())
     if most < max(1.0, _ENOUGH * len(texts)):

@@ -22,7 +22,7 @@ _LEAST, _MOST = 0.02, 0.5  # shares of the released records
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, the true answer in records, and the 95 % interval that the release alone gives for it.
+    """A question, its true answer in records, and the release's own estimate with its 95 % interval.
 
     `covers` says what the interval covers (cantle.release.estimates).
     """
@@ -53,7 +53,7 @@ class Asked:
 
 
 def ask(view: TableView, raw: Sequence[Codes], asker: Asker, seed: int = 0) -> list[Asked]:
-    """Questions about one column, and as many about two or three; each about 2 % to 50 % of the released records."""
+    """Questions about one column, and as many about two or three; each holds for 2 to 50 % of the released records."""
     dice, made = public_dice(seed), []
     for number in range(QUESTIONS):
         width = 1 if number < QUESTIONS // 2 else 2 + number % 2
@@ -74,7 +74,7 @@ def answer(text: str, columns: int, true: int, question: Question, asker: Asker)
 
 
 Spans = dict[int, tuple[int, int]]
-"""For some columns, by their place, the first code and the code behind the last."""
+"""For some columns, by their position, the first code of a span and the code after its last."""
 
 
 def _draw(view: TableView, width: int, dice: Dice) -> Spans:
@@ -83,7 +83,7 @@ def _draw(view: TableView, width: int, dice: Dice) -> Spans:
 
 
 def _holding(codes: Sequence[Codes], spans: Spans) -> int:
-    """The number of records that are within all spans."""
+    """The number of records whose codes are within all spans."""
     inside = [(codes[place] >= lo) & (codes[place] < hi) for place, (lo, hi) in spans.items()]
     return int(np.logical_and.reduce(inside).sum())
 

@@ -18,7 +18,7 @@ _PARTS = {"table": "column", "sets": "item", "graph": "part"}
 
 
 def internal_sections(found: Comparison) -> list[Section]:
-    """All that a comparison found."""
+    """The sections for a comparison."""
     made = [_overview(found)]
     if found.distributions:
         legend = (("private", "private"), ("bar", "released"))
@@ -43,7 +43,7 @@ def _overview(found: Comparison) -> Section:
 
 
 def _card(one: Distribution) -> Figure:
-    """The released counts scaled to the private number of records, so that shapes can be compared."""
+    """A card for one distribution; released counts are scaled to the private number of records, to compare shapes."""
     whole = max(1, int(one.private.sum()))
     scale = whole / max(1, int(one.released.sum()))
     bars = [

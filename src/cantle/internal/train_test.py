@@ -22,7 +22,7 @@ _MOST_CLASSES = 20
 
 
 def train_and_test(schema: TableSchema, view: TableView, raw: Sequence[Codes]) -> tuple[Trained | None, str]:
-    """The result, or None and the reason why there is none."""
+    """The accuracies of the classifiers; or None, and the reason why there is no result."""
     target = schema.domain().target
     if target is None:
         return None, "No classifier: no column has role: target."
@@ -51,12 +51,12 @@ def _features(codes: Sequence[Codes], place: int) -> NDArray[np.float32]:
 
 
 def _correct(features: NDArray[np.float32], classes: Codes, others: NDArray[np.float32], truth: Codes) -> float:
-    """The share of other records that a classifier gets right."""
+    """The share of other records whose class is predicted correctly."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
     if len(np.unique(classes)) < 2:
         return float((truth == classes[0]).mean())
     model = HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0)
-    with threadpool_limits(1):  # several threads wait for each other: 17 s of CPU instead of 0.6 on two busy cores
+    with threadpool_limits(1):  # several threads wait for each other: 17 s of CPU instead of 0.6 s on two busy cores
         return float((model.fit(features, classes).predict(others) == truth).mean())
