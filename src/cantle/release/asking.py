@@ -23,7 +23,7 @@ from cantle.release.accuracy import DOUBT
 from cantle.release.data_file import as_polars
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import table_schema_of, universe_of
-from cantle.release.noise_behind import SetCodes, noise_behind
+from cantle.release.noise_behind import NoiseOfAnswer, SetCodes, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.sets import list_frame
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
@@ -92,6 +92,10 @@ class Asker:
     def _tables(self) -> Tables:
         return tables_of(self._release)
 
+    @cached_property
+    def _noise_behind(self) -> NoiseOfAnswer:
+        return noise_behind(self._release)
+
     def codes(self, key: Key) -> Codes:
         """The codes of the released records in one column."""
         if key not in self._kept:
@@ -143,7 +147,7 @@ class Asker:
             around = self.inside(join(True, (OneColumn(key, codes) for key, codes in box.items())))
             return float(mine.sum() / max(1, around.sum()))
 
-        return noise_behind(self._release, question, share).margin(confidence)
+        return self._noise_behind(question, share).margin(confidence)
 
     # ---- means --------------------------------------------------------------------------------------------
 

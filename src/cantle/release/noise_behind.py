@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 Share = Callable[[dict[Key, CodeSet]], float]
 """Which share of the released records in a box (codes per column) a question holds for."""
+NoiseOfAnswer = Callable[[Question, Share], Noise]
 
 
-def noise_behind(release: Release, question: Question, share: Share) -> Noise:
-    """The noise in an answer that is read off the released records."""
-    return _METHODS[release.manifest.method](release, question, share)
+def noise_behind(release: Release) -> NoiseOfAnswer:
+    """The noise in an answer that is read off the released records; counts are looked up once for all questions."""
+    return _METHODS[release.manifest.method](release)
 
 
 def sum_of(noises: Iterable[Noise]) -> Noise:
@@ -219,11 +220,15 @@ def _node_noise(release: Release) -> Noise:
     return Noise.of(float(_variances(rows)[0]))
 
 
-_METHODS: dict[str, Callable[[Release, Question, Share], Noise]] = {
-    "mosaic": lambda release, question, share: tables_of(release).noise_behind(question, share),
-    "rps": lambda release, question, _: _rps_regions(release).noise(question),
-    "diffgen": lambda release, question, _: _diffgen_regions(release).noise(question),
-    "diffpart": _diffpart,
-    "baskets": _baskets,
-    "degrees": _degrees,
+def _by_regions(regions: Regions) -> NoiseOfAnswer:
+    return lambda question, _: regions.noise(question)
+
+
+_METHODS: dict[str, Callable[[Release], NoiseOfAnswer]] = {
+    "mosaic": lambda release: tables_of(release).noise_behind,
+    "rps": lambda release: _by_regions(_rps_regions(release)),
+    "diffgen": lambda release: _by_regions(_diffgen_regions(release)),
+    "diffpart": lambda release: partial(_diffpart, release),
+    "baskets": lambda release: partial(_baskets, release),
+    "degrees": lambda release: partial(_degrees, release),
 }
