@@ -14,9 +14,10 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import cantle
 from cantle.errors import CantleError
@@ -24,6 +25,20 @@ from tests.fuzz.mutations import TOKENS, mutate, mutate_document
 
 WORD, NUMBER = b"CanaryQx7", b"7031931"
 CANARIES = (WORD, NUMBER)
+Part = TypeVar("Part")
+
+
+class WhenUsed(Sequence[Part]):
+    """A sequence that is made when it is first looked into, because some need a release: too long for an import."""
+
+    def __init__(self, make: Callable[[], tuple[Part, ...]]) -> None:
+        self._made = cache(make)
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._made()[place]
 
 
 @dataclass(frozen=True)
@@ -32,10 +47,10 @@ class Target:
 
     name: str
     file: str
-    seeds: tuple[bytes, ...]
+    seeds: Sequence[bytes]
     use: Callable[[Path, Random], None]
     tokens: Sequence[bytes] = TOKENS
-    documents: tuple[Any, ...] = ()
+    documents: Sequence[Any] = ()
     """What the seeds say, where they are documents: changed as such more often than as bytes."""
     pack: Callable[[bytes], bytes] | None = None
     """How a file is packed: changed before as often as after."""

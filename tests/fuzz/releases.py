@@ -20,6 +20,7 @@ import rfc8785
 import cantle
 from cantle.release import MARK, sha256
 from cantle.release.verify import verify_folder
+from tests.fuzz.case import WhenUsed
 from tests.release.people import SCHEMA, people
 
 KINDS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
@@ -49,12 +50,12 @@ def saved(method: str) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def part(method: str, name: str) -> bytes:
+def part(method: str, name: str) -> WhenUsed[bytes]:
     """One file of a release, as it was saved."""
-    return saved(method)[MARK + name]
+    return WhenUsed(lambda: (saved(method)[MARK + name],))
 
 
-MANIFESTS = tuple(json.loads(saved(method)[MANIFEST]) for method in KINDS)
+MANIFESTS = WhenUsed(lambda: tuple(json.loads(saved(method)[MANIFEST]) for method in KINDS))
 
 
 def use_part(method: str) -> Callable[[Path, Random], None]:

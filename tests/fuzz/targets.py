@@ -26,7 +26,7 @@ from cantle.errors import CantleError, SchemaError
 from cantle.schema import Schema
 from cantle.schema.code_books import read_code_book
 from cantle.schema.hierarchy_files import load_hierarchy
-from tests.fuzz.case import NUMBER, WORD, Target, published
+from tests.fuzz.case import NUMBER, WORD, Target, WhenUsed, published
 from tests.fuzz.mutations import TOKENS, YAML
 from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part
 from tests.release.people import SCHEMA, people
@@ -292,7 +292,7 @@ LISTED = b"0\n1\n2\nann\n" + "é\n3\n".encode()
 
 def all_targets() -> list[Target]:
     """Every reader, by the name of what it reads."""
-    sets, edges, manifests = _set_parquet_seeds(), _edge_seeds(), tuple(map(rfc8785.dumps, MANIFESTS))
+    sets, edges, manifests = _set_parquet_seeds(), _edge_seeds(), WhenUsed(lambda: tuple(map(rfc8785.dumps, MANIFESTS)))
     return [
         Target("csv", "data.csv", _csv_seeds(), _use_table),
         Target("csv by kernels", "data.csv", _csv_seeds(), _use_both_ways),
@@ -326,7 +326,7 @@ def all_targets() -> list[Target]:
         ),
         Target("hierarchy yaml", "job.yaml", (yaml.safe_dump(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         Target("hierarchy json", "job.json", (json.dumps(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
-        *(Target(f"release {kind} {name}", name, (part(kind, name),), use_part(kind)) for kind, name in PARTS),
+        *(Target(f"release {kind} {name}", name, part(kind, name), use_part(kind)) for kind, name in PARTS),
         Target("release manifest", "release.json", manifests, use_manifest, TOKENS, MANIFESTS),
     ]
 

@@ -26,9 +26,9 @@ import cantle
 from benchmarks import fuzz
 from cantle.errors import CantleError, DataError, SchemaError
 from cantle.release.verify import verify_folder
-from tests.effort import examples
+from tests.effort import EFFORT, examples
 from tests.fuzz import releases
-from tests.fuzz.case import CANARIES, NUMBER, WORD, Target, attempt
+from tests.fuzz.case import CANARIES, NUMBER, WORD, Target, attempt, empty
 from tests.fuzz.neighbours import NEIGHBOURS
 from tests.fuzz.targets import SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA
@@ -42,25 +42,21 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_file_does_worse_than_one_of_our_errors(name: str) -> None:
-    target = TARGETS[name]
+    try_some(TARGETS[name], 4 * EFFORT)
 
-    @given(st.randoms(use_true_random=False))
-    @examples(6)
-    def check(dice: Random) -> None:
-        with folder() as place:
-            assert attempt(target, target.case(dice), place, dice) is None
 
-    check()
+def try_some(target: Target, cases: int) -> None:
+    with folder() as place:
+        for case in range(cases):
+            dice = fuzz.dice_of(1, target.name, case)
+            assert attempt(target, target.case(dice), place, dice) is None, f"case {case}"
+            empty(place)
 
 
 @pytest.mark.parametrize("name", [name for name, target in NEIGHBOURS.items() if len(target.seeds) > 1])
 def test_hostile_files_one_line_apart_are_neighbours(name: str) -> None:
     """The other pairs of neighbours are tried by tests/neighbours."""
-    target = NEIGHBOURS[name]
-    for case in range(10):
-        with folder() as place:
-            dice = Random(f"{name} {case}")
-            assert attempt(target, target.case(dice), place, dice) is None
+    try_some(NEIGHBOURS[name], 5 * EFFORT)
 
 
 def test_neighbours_that_differ_by_more_are_unhandled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,16 +69,13 @@ def test_neighbours_that_differ_by_more_are_unhandled(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("tests.neighbours.sets.read_baskets", odd)
     target = NEIGHBOURS["neighbours, sets, Python lists (memory)"]
-    found = []
-    for case in range(100):
-        with folder() as place:
-            found.append(attempt(target, b"", place, Random(case)))
-    assert any("AssertionError" in str(one) for one in found)
+    with folder() as place:
+        assert any("AssertionError" in str(attempt(target, b"", place, Random(case))) for case in range(100))
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [name for name in TARGETS if not name.startswith("release ")])
 def test_valid_files_are_read(name: str) -> None:
-    """Otherwise the fuzzer would only ever see the door."""
+    """Otherwise the fuzzer would only ever see the door; the next test reads the releases."""
     target, readable = TARGETS[name], 0
     for number, seed in enumerate(target.seeds):
         with folder() as place:
@@ -244,7 +237,7 @@ def harmless(data: Any, schema: Any, **options: Any) -> None:
 
 
 @given(st.lists(VALUES, max_size=6))
-@examples(20)
+@examples(10)
 def test_objects_in_tables(values: list[Any]) -> None:
     values = opened(values)
     column = pd.Series(values, dtype=object)
@@ -256,7 +249,7 @@ def test_objects_in_tables(values: list[Any]) -> None:
 
 
 @given(st.lists(st.lists(VALUES, max_size=4) | VALUES, max_size=6))
-@examples(20)
+@examples(10)
 def test_objects_in_sets(records: list[Any]) -> None:
     records = opened(records)
     schema = {key: value for key, value in SETS_SCHEMA.items() if key != "missingValues"}
@@ -267,7 +260,7 @@ def test_objects_in_sets(records: list[Any]) -> None:
 
 
 @given(st.lists(st.tuples(VALUES, VALUES) | VALUES, max_size=6), st.lists(VALUES, max_size=4))
-@examples(20)
+@examples(10)
 def test_objects_in_graphs(edges: list[Any], nodes: list[Any]) -> None:
     edges, nodes = opened(edges), opened(nodes)
     harmless(edges, {"kind": "graph"}, nodes=nodes)
@@ -286,7 +279,7 @@ DOCUMENTS = st.recursive(
 
 
 @given(DOCUMENTS)
-@examples(20)
+@examples(10)
 def test_any_document_as_a_part_of_a_schema(thing: Any) -> None:
     if not isinstance(thing, str):
         with pytest.raises(SchemaError):
