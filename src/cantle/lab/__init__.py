@@ -1,1 +1,4 @@
-"""The papers' figures, baselines, benchmarks and deliberately broken variants; nothing that publishes uses it."""
+"""The lab: figures of the papers, baselines, benchmarks and deliberately broken variants.
+
+No code that publishes data imports it.
+"""

@@ -1,4 +1,4 @@
-"""A made-up population for `cantle demo`: mixed types, correlations, nulls; drawn with an ordinary seed."""
+"""A made-up population for `cantle demo`, with mixed types, correlations and nulls, drawn from an ordinary seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCHEMA: TableDocument = {
 
 
 def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
-    """The private table of the demo; the same people every time."""
+    """The table that the demo treats as private; the same seed gives the same people."""
     import polars as pl
 
     dice = np.random.default_rng(seed)
@@ -65,7 +65,10 @@ def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
 
 
 def comparison(truth: pl.DataFrame, released: pl.DataFrame) -> list[tuple[str, Number, Number]]:
-    """A few facts as (fact, private truth, release); only a demo may show the middle column."""
+    """A few facts as (name, value in the private table, value in the release).
+
+    Only a demo may show the second column.
+    """
     import polars as pl
 
     facts: list[tuple[str, pl.Expr]] = [
@@ -89,7 +92,7 @@ def comparison(truth: pl.DataFrame, released: pl.DataFrame) -> list[tuple[str, N
 
 
 def in_words(value: Number) -> str:
-    """A number for people: shares in percent."""
+    """A number as text for people: a float between 0 and 1 is a share, and is written in percent."""
     if value is None:
         return "-"
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""Schemas of tables as the lab writes them in Python: the keys of a Frictionless table schema that it uses."""
+"""Types of the table schemas that the lab writes in Python: those keys of a Frictionless table schema that it uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cantle.schema.canonical_json import JSON
 
 
 class Constraints(TypedDict, total=False):
-    """Bounds of a column, and whether records without a value are dropped."""
+    """The bounds of a column, and whether records without a value in it are dropped (`required`)."""
 
     required: bool
     minimum: float | str
@@ -18,7 +18,7 @@ class Constraints(TypedDict, total=False):
 
 
 class FieldDocument(TypedDict, total=False):
-    """One column."""
+    """The schema of one column."""
 
     name: Required[str]
     type: str
@@ -31,14 +31,14 @@ class FieldDocument(TypedDict, total=False):
 
 
 class TableDocument(TypedDict, total=False):
-    """A table."""
+    """The schema of a table."""
 
     fields: Required[list[FieldDocument]]
     missingValues: list[str]
 
 
 def bounds(field: FieldDocument) -> tuple[float, float]:
-    """The bounds of a column of numbers."""
+    """The minimum and maximum of a numeric column; raises a SchemaError if it does not declare them as numbers."""
     rules = field.get("constraints", {})
     if "minimum" not in rules or "maximum" not in rules:
         name = field["name"]

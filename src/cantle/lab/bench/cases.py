@@ -11,7 +11,7 @@ from cantle.errors import CantleError, ParameterError
 from cantle.methods import METHODS
 
 ATTRIBUTES, ITEMS = 14, 1_012
-"""Of Adult (beside its class), and of STM (DiffPart, table 2)."""
+"""The number of attributes of Adult without its class, and of items of STM (DiffPart, table 2)."""
 
 AXES = ("rows", "attributes", "universe")
 PRESETS = ("default", "paper")
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def across(self) -> int:
-        """What grows along the axis of this case."""
+        """The number that grows along the axis of this case: records, attributes or items."""
         return self.records if self.axis in ("size", "rows") else self.width or 0
 
     @property
@@ -51,7 +51,7 @@ class Case:
 
     @property
     def file(self) -> str:
-        """The name of its data, without an ending; cases of one name share the file."""
+        """The name of the data file without its ending; cases with the same name share the file."""
         return "-".join(str(part) for part in (self.kind, self.records, self.width) if part is not None)
 
     def __str__(self) -> str:
@@ -60,14 +60,14 @@ class Case:
 
 
 class Skipped(NamedTuple):
-    """What could not be measured, and why."""
+    """Something that could not be measured, and the reason."""
 
     what: str
     why: str
 
 
 def words_of(text: str, known: Sequence[str], option: str) -> list[str]:
-    """A list separated by commas, each of the known words."""
+    """The words of a list separated by commas; raises a ParameterError unless all of them are known."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     wrong = next((word for word in words if word not in known), None)
     if wrong is not None or not words:
@@ -88,19 +88,19 @@ def numbers_of(text: str, option: str) -> list[int]:
 
 
 def methods_of(text: str) -> list[tuple[str, str]]:
-    """Methods with their presets, as `rps` or `rps:paper`."""
+    """(method, preset) pairs from words such as `rps` or `rps:paper`."""
     known = [*METHODS, *(f"{method}:{preset}" for method in METHODS for preset in PRESETS)]
     pairs = [word.partition(":") for word in words_of(text, known, "--methods")]
     return [(method, preset or "default") for method, _, preset in pairs]
 
 
 def engines_of(text: str) -> list[str]:
-    """Engines, whether they can run here or not."""
+    """The engines that the option names, whether they can run here or not."""
     return words_of(text, EVERY_ENGINE, "--engines")
 
 
 def available(engines: Sequence[str]) -> tuple[list[str], list[Skipped]]:
-    """The engines that can run here, and what the others lack."""
+    """The engines that can run here, and for each other one the reason why it cannot."""
     able, skipped = [], []
     for engine in engines:
         try:
@@ -133,8 +133,11 @@ def sizes(
 
 
 def growth(axes: Sequence[str], methods: Sequence[tuple[str, str]], largest: int) -> Iterator[Case]:
-    """In memory, what grows along each axis: records up to the largest number; attributes (of tables) or items (of
-    sets) at a quarter of it."""
+    """Cases in memory whose size grows along each axis.
+
+    On `rows` the number of records grows up to `largest`. On `attributes` (tables) and `universe` (sets) the width
+    grows, with a quarter of `largest` records.
+    """
     for method, preset in methods:
         kind, case = KIND_OF[method], Case(method=method, preset=preset, records=max(16, largest // 4))
         for axis in axes:

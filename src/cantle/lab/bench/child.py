@@ -1,7 +1,7 @@
 """The worker process of the benchmark: python -m cantle.lab.bench.child TASK; task and answer are JSON objects.
 
-`make` writes a data set; `measure` runs one case on it; `add` times what a driver does with partial counts. A fresh
-interpreter makes peak memory honest and carries nothing over.
+The task `make` writes a data set, `measure` runs one case on it, and `add` times how a driver adds up partial counts.
+Each task runs in a fresh interpreter, so that neither peak memory nor caches are affected by an earlier one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ def make(kind: str, records: int, width: int | None, stem: str, data: str | None
 
 
 def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, float]:
-    """Core-seconds of publishing and saving by pass, without imports; the peak; then the cost of reading the file."""
+    """Publishes one data set, saves the release, and returns the costs as one row of the table of measurements.
+
+    Among them are core-seconds in all and per pass (imports excluded), wall time, peak memory, and the core-seconds of
+    reading the same file.
+    """
     from cantle import _publish
     from cantle._open import preflight
     from cantle.data.engine_choice import EngineChoice
@@ -33,7 +37,7 @@ def measure(table: str, schema: str, method: str, preset: str, engine: str, fold
     from cantle.lab.bench.usage import clock, peak
 
     spread = engine == "spark"  # the work is done by processes that Spark starts
-    EngineChoice.of(engine, None, None)  # imports are no part of the run
+    EngineChoice.of(engine, None, None)  # imports the engine, which is not part of the run
     now = clock(spread)
     watch, wall = Stopwatch(now), perf_counter()
     began = now()
@@ -47,7 +51,7 @@ def measure(table: str, schema: str, method: str, preset: str, engine: str, fold
     seconds = watch.seconds
     timed = sum(seconds[name] for name in ("open", "count", "move", "noise", "draw"))
     seconds["other"] = (watch.sealed - began) - timed
-    seconds["draw"] += published - watch.sealed  # records in the user's form
+    seconds["draw"] += published - watch.sealed  # converting records to the user's form counts as drawing them
     seconds["save"] = saved - published
     return {
         "core": saved - began,
@@ -63,7 +67,7 @@ def measure(table: str, schema: str, method: str, preset: str, engine: str, fold
 
 
 def reading(path: str) -> float:
-    """Core-seconds of `polars.read_csv(path)`, best of five; sets and edges are read as lines of text."""
+    """Core-seconds of `polars.read_csv(path)`, the best of five; files of sets and edges are read as lines of text."""
     import polars as pl
 
     plain = path.endswith(".csv")
@@ -76,7 +80,7 @@ def reading(path: str) -> float:
 
 
 def add() -> dict[str, float]:
-    """Core-seconds of adding one partial count to the sums, best of five."""
+    """Core-seconds of adding one partial count to the sums, the best of five."""
     import numpy as np
 
     counts, more = np.zeros(4 * ENTRIES, dtype=np.int64), np.ones(ENTRIES, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Generated data for benchmarks, made from seeds; nothing in it is private.
+"""Generated data for benchmarks, drawn from seeds; nothing in it is private.
 
-Tables have the public schema of Adult (its documentation, not its records) and made-up values: skewed categories and
-correlated numbers, and a class that depends on them. With a data folder they are Adult itself, enlarged as in DiffGen
-section 5. Sets are the stand-in for STM, graphs have degrees that follow a power law.
+Tables have the public schema of Adult (from its documentation, not its records) and made-up values: skewed categories,
+correlated numbers, and a class that depends on them. If a data folder is given, they are Adult itself, enlarged as in
+DiffGen section 5. Sets are the stand-in for STM. Graphs have degrees that follow a power law.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from cantle.lab.papers.sets import Town, stand_in
 SEED = 2026
 BLOCK = 1 << 18
 SKEW = 1.2
-"""Categories fall as 1 / rank ** SKEW."""
+"""The frequency of a category is proportional to 1 / rank ** SKEW."""
 
 POWERS = {"age": 1.5, "fnlwgt": 6.0, "education-num": 1.0, "capital-gain": 40.0, "capital-loss": 40.0}
-"""A number is low + (high - low) * q ** power, q between 0 and 1: the larger, the more of them are small."""
+"""A number is low + (high - low) * q ** power, with q between 0 and 1: the larger the power, the more small numbers."""
 
 TOGETHER = 0.4
-"""The chance that a value follows the record's standing, which the class depends on too."""
+"""The probability that a value follows the record's standing, on which the class depends too."""
 
 DEGREE, TAIL = 16, 0.6
-"""Mean degree of a graph; weights of its nodes fall as rank ** -TAIL."""
+"""The mean degree of a graph; the weight of a node is about rank ** -TAIL."""
 
 ENDINGS = {"table": ".csv", "sets": ".dat", "graph": ".txt"}
 
@@ -40,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def make(kind: str, records: int, width: int | None, stem: Path, data: Path | None = None) -> None:
-    """Writes a data set and its schema: `stem` with the ending of its kind, and with .json."""
+    """Writes a data set and its schema, to `stem` with the ending of its kind and to `stem`.json."""
     path = stem.with_name(stem.name + ENDINGS[kind])
     if kind == "sets":
         items = width or Town().items
@@ -61,7 +61,7 @@ def make(kind: str, records: int, width: int | None, stem: Path, data: Path | No
 
 
 def table_schema(attributes: int) -> TableDocument:
-    """This many attributes of Adult, repeated if it has fewer, and its class."""
+    """The schema of this many attributes of Adult, repeated if it has fewer, and of its class."""
     *fields, target = adult.schema("all")["fields"]
     made = []
     for i in range(attributes):
@@ -73,7 +73,7 @@ def table_schema(attributes: int) -> TableDocument:
 
 
 def write_table(schema: TableDocument, records: int, path: Path) -> None:
-    """A CSV of this many records, written in blocks."""
+    """Writes a CSV of this many records, in blocks."""
     rng = np.random.default_rng(SEED)
     with path.open("wb") as file:
         for start in range(0, records, BLOCK):
@@ -107,7 +107,10 @@ def _labels(field: FieldDocument, codes: npt.NDArray[np.int64]) -> pl.Series:
 
 
 def edges(number: int) -> pl.DataFrame:
-    """A simple graph of this many edges (`a`, `b`), drawn between nodes by their weights; repeats are drawn again."""
+    """A simple graph of this many edges, one per row (`a`, `b`).
+
+    The ends of an edge are drawn by the weights of the nodes; repeated edges are drawn again.
+    """
     rng = np.random.default_rng(SEED)
     nodes = max(64, 2 * number // DEGREE)
     share = np.cumsum(np.arange(10, nodes + 10) ** -TAIL)

@@ -1,4 +1,4 @@
-"""Growth of cost with the size of the data, as exponents; 1 is linear."""
+"""Growth of cost with the size of the data, as exponents; an exponent of 1 means linear growth."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LINES = {
     "method": pl.String,
     "from": pl.Int64,
     "to": pl.Int64,
-    "seconds": pl.Float64,  # exponent of core-seconds from the first to the last
-    "last": pl.Float64,  # the same over the last step alone, where fixed costs weigh less
-    "counting": pl.Float64,  # of counting and moving, over the last step
-    "memory": pl.Float64,  # of the peak, over the last step
+    "seconds": pl.Float64,  # exponent of core-seconds, from the smallest to the largest size
+    "last": pl.Float64,  # the same over the last step alone, where fixed costs matter less
+    "counting": pl.Float64,  # exponent of counting and moving, over the last step
+    "memory": pl.Float64,  # exponent of peak memory, over the last step
 }
 
 
@@ -37,7 +37,7 @@ def exponents(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def exponent(x0: float, x1: float, y0: float, y1: float) -> float | None:
-    """p of y = c x^p through two points; None where there is none.
+    """The exponent p of the curve y = c x^p through two points; None if no such curve exists.
 
     >>> exponent(10, 100, 3, 300)
     2.0

@@ -1,18 +1,18 @@
 """A model of the cost of 10^9 and 10^12 records on a cluster, from measured passes; it is not a measurement.
 
-Every pass is a line through two measured runs, fixed + rate * size (through one run and the origin, if there is only
-one or if noise made the line fall). With n records, w workers and n0 records in the larger run:
+The cost of every pass is a line through two measured runs, fixed + rate * size (or through one run and the origin, if
+there is only one, or if the measured line falls). With n records, w workers and n0 records in the larger run:
 
     levels    L = L0 + log2(n / n0) if the method deepens with the data, up to its public limit; otherwise L0
     cells     g = the factor by which cells of counts and draws grow: 2 ** (L - L0), or n / n0 up to a limit, or 1
     workers   n * open + L * n * (count and move, per level) core-seconds, shared evenly by w, plus fixed costs
     driver    g * cells * (noise and choices, per cell), in one process
     adding up (8 - 1) * E_j * add on each level j of a tree of workers, the driver last: log8(w) levels, one after the
-              other. E_j is the number of entries that one place sends in all: g * cells, but at most one per
-              attribute, level and record of the 8 ** j workers below
+              other. E_j is the number of entries that one node of that tree sends in all: g * cells, but at most one
+              per attribute, level and record of the 8 ** j workers below
     records   n * (draw and save), in one process
 
-A worker sends 16 bytes per entry (place and count). The model leaves out skew, stragglers, latency, spilling to disk,
+A worker sends 16 bytes per entry (cell and count). The model leaves out skew, stragglers, latency, spilling to disk,
 and the network, so its results are lower bounds.
 """
 
@@ -35,27 +35,28 @@ HOUR = 3600.0
 CORES = (1, 32, 1000)
 RECORDS = (10**9, 10**12)
 LEAST = FROM
-"""Runs of fewer records say little: other kernels count them, and most of what they cost is fixed."""
+"""The fewest records of a run that the model uses. Smaller runs use other kernels, and most of their cost is fixed."""
 
 
 Run = dict[str, Any]
-"""One row of the table of measurements: texts and numbers by the name of their column."""
+"""One row of the table of measurements, by the names of its columns."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How a method deepens: levels per doubling of the records, the most levels, and the most cells of a level, if
-    these grow with the records."""
+    """How a method's number of levels or cells grows with the number of records."""
 
     per_doubling: int = 0
+    """Further levels per doubling of the records."""
     most_levels: int = 0
     most_cells: int | None = None
+    """The largest number of cells on a level; None if it does not grow with the records."""
 
 
 RULES = {
-    "mosaic": Rule(),  # its tables are at most twice as many as its columns, however many records there are
+    "mosaic": Rule(),  # it has at most twice as many tables as columns, however many records there are
     "rps": Rule(1, DEEPEST),
-    "diffgen": Rule(1, MOST_ROUNDS + 1),  # the last placing is for the counts
+    "diffgen": Rule(1, MOST_ROUNDS + 1),  # after the last round, records are placed once more to be counted
     "diffpart": Rule(most_cells=read_settings(DiffPartSettings, "diffpart", PRESETS, "default", {}).max_cells),
     "baskets": Rule(),
     "degrees": Rule(),
@@ -71,7 +72,10 @@ class Line:
 
     @staticmethod
     def through(x: float, y: float, x0: float | None = None, y0: float = 0.0) -> Line:
-        """Through a point and an earlier one; through the origin if there is none, or if the line would fall.
+        """The line through (x, y) and a smaller run (x0, y0).
+
+        It goes through (x, y) and the origin if there is no smaller run, if the line would fall, or if it would start
+        below 0.
 
         >>> Line.through(3.0, 8.0, 1.0, 4.0), Line.through(4.0, 8.0)
         (Line(fixed=2.0, rate=2.0), Line(fixed=0.0, rate=2.0))
@@ -93,23 +97,23 @@ class Passes:
     attributes: int
     levels: int
     cells: int
-    """Of counts, over all levels."""
+    """Cells of counts over all levels."""
     deepest: int
-    """Of counts, on the level with most."""
+    """Cells of counts on the level with most of them."""
     opening: Line
-    """By records."""
+    """Reading and encoding, by the number of records."""
     level: Line
-    """Counting and moving: by records times levels."""
+    """Counting and moving, by records times levels."""
     deciding: Line
-    """Noise, choices and books: by cells."""
+    """Noise, choices and bookkeeping, by cells."""
     drawing: Line
-    """Drawing and writing released records: by records."""
+    """Drawing and writing released records, by their number."""
     add: float
     """Core-seconds of adding one entry."""
 
     @staticmethod
     def of(row: Run, smaller: Run | None, add: float) -> Passes:
-        """From one or two rows of the table of measurements; records of sets and graphs count as one attribute."""
+        """The passes from one or two rows of the table of measurements; sets and graphs count as one attribute."""
 
         def line(size: Callable[[Run], float], *passes: str) -> Line:
             total = sum(row[name] for name in passes)
@@ -149,7 +153,7 @@ class Forecast:
 
     @property
     def deciding(self) -> float:
-        """Core-seconds of noise, choices and books, in the driver."""
+        """Core-seconds of noise, choices and bookkeeping, in the driver."""
         return self.passes.deciding.at(self.passes.cells * self.growth)
 
     @property
@@ -159,16 +163,16 @@ class Forecast:
 
     @property
     def core_seconds(self) -> float:
-        """Of everything but adding up, which depends on the number of workers."""
+        """Core-seconds of everything except adding up, which depends on the number of workers."""
         return self.opening + self.counting + self.deciding + self.drawing
 
     def entries(self, workers: int) -> float:
-        """Partial counts that one of so many workers, or places of the tree, sends over all levels."""
+        """The number of partial counts that one of this many workers (or nodes of their tree) sends over all levels."""
         held = self.records / workers * self.passes.attributes * self.levels
         return min(self.passes.cells * self.growth, held)
 
     def adding(self, workers: int) -> float:
-        """Seconds in which partial counts are added up, on one level of the tree of workers after the other."""
+        """Seconds that adding up partial counts takes; the levels of the tree of workers do it one after the other."""
         seconds, left = 0.0, workers
         while left > 1:
             together = min(left, MOST)
@@ -177,12 +181,12 @@ class Forecast:
         return seconds
 
     def hours(self, workers: int) -> float:
-        """From the first byte to the noisy counts; drawing records is post-processing and comes after."""
+        """Hours from the first byte to the noisy counts; drawing records is post-processing and comes afterwards."""
         shared = (self.opening + self.counting) / workers
         return (shared + self.deciding + self.adding(workers)) / HOUR
 
     def bytes_per_level(self, workers: int) -> float:
-        """What one worker sends on the level with most cells."""
+        """The number of bytes that one worker sends on the level with most cells."""
         held = self.records / workers * self.passes.attributes
         return ENTRY * min(self.passes.deepest * self.growth, held)
 

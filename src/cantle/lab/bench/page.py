@@ -1,4 +1,4 @@
-"""Writes measurements to disk: a table, a CSV, a picture; and into a page, between its two marks."""
+"""Output of measurements: as files (text, CSV, JSON, picture), and inside a page, between its two markers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BEGIN, END = "<!-- numbers: begin -->", "<!-- numbers: end -->"
 
 
 def report(bench: Bench) -> str:
-    """All tables as text, what was skipped, and the machine."""
+    """The text report: all tables, what was skipped, and the machine."""
     blocks = [f"{title}\n{lines}" for title, lines in table.whole(bench)]
     blocks += ["\n".join(f"skipped: {what}: {why}" for what, why in bench.skipped)] if bench.skipped else []
     return "\n\n".join([*blocks, setting(bench)])
 
 
 def setting(bench: Bench) -> str:
-    """The machine, in one line."""
+    """One line about the machine, its software and the time it takes to start up."""
     facts, seconds = bench.facts, bench.seconds
     parts = [f"{name} {facts[name]}" for name in ("cantle", "python", "numpy", "polars", "numba", "duckdb", "pyspark")
              if facts[name]]  # fmt: skip
@@ -34,7 +34,7 @@ def setting(bench: Bench) -> str:
 
 
 def write(bench: Bench, folder: Path, note: Callable[[str], None]) -> list[Path]:
-    """bench.csv, bench.txt, bench.json and, where matplotlib is there, bench.png."""
+    """Writes bench.csv, bench.txt, bench.json and, if matplotlib is installed, bench.png; returns their paths."""
     paths = [folder / f"bench.{ending}" for ending in ("csv", "txt", "json", "png")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def write(bench: Bench, folder: Path, note: Callable[[str], None]) -> list[Path]
 
 
 def facts(bench: Bench) -> dict[str, object]:
-    """Everything as JSON."""
+    """All measurements in a form that JSON can hold."""
     skipped = [{"what": what, "why": why} for what, why in bench.skipped]
     return {
         "cases": bench.rows.to_dicts(),
@@ -62,7 +62,7 @@ def facts(bench: Bench) -> dict[str, object]:
 
 
 def check(page: Path | None) -> None:
-    """Refuses a page without its markers, before an hour of work and not after."""
+    """Refuses a page without markers before the benchmark starts, because it may run for an hour."""
     if page is not None:
         _parts(page)
 
@@ -89,7 +89,7 @@ def put(bench: Bench, page: Path, command: str) -> None:
 
 
 def numbers(bench: Bench, command: str) -> str:
-    """The part of a page that is made from measurements."""
+    """The text that goes between the markers of a page."""
     blocks = [f"Made by `{command}`: {setting(bench)}."]
     blocks += [f"### {title}\n\n{lines}" for title, lines in table.whole(bench, table.markdown)]
     if bench.skipped:

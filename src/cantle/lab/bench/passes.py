@@ -1,5 +1,8 @@
-"""A stopwatch for the passes of a run: opening, counting, moving, noise, drawing. It wraps the methods of an engine and
-a noise source, and records times and numbers of cells; benchmark data is made up."""
+"""A stopwatch for the passes of a run: opening, counting, moving, noise, drawing.
+
+It wraps the methods of an engine and a noise source, and records times and numbers of cells. Both depend on the
+records, which is harmless here because benchmark data is made up.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from cantle.trusted.engines.base import Engine
 from cantle.trusted.noise import Lanes, Noise
 
 PASSES = ("open", "count", "move", "noise", "other", "draw", "save")
-"""Read and encode; count; move records to children; random draws; choose and keep the books; draw records; write."""
+"""In this order: read and encode; count; move records to children; draw noise; choose, and keep the budget; draw
+records; write."""
 
 COUNTING = ("tally", "cut_scores", "occupied", "place", "dense", "touched", "kept", "as_table", "count_all")
 MOVING = ("split",)
@@ -32,7 +36,7 @@ LEVELS = ("split", "place")
 
 
 class Stopwatch:
-    """Seconds of each pass; levels; cells of counts by level; random draws."""
+    """Seconds of each pass, the number of levels, cells of counts by level, and the number of random draws."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -44,7 +48,7 @@ class Stopwatch:
 
     @contextmanager
     def lap(self, name: str) -> Iterator[bool]:
-        """Adds to a pass; inside another pass it does nothing and yields False."""
+        """Adds the time of the block to a pass and yields True; inside another pass it only yields False."""
         if self._running:
             yield False
             return
@@ -57,7 +61,7 @@ class Stopwatch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """From here on the publisher opens, runs, draws and seals under this watch."""
+        """Inside the block, the publisher opens data, runs methods and draws records under this watch."""
         really_run, really_noise = _publish._run_and_draw, _publish._noise
 
         def open_data(
@@ -107,7 +111,7 @@ class Stopwatch:
 
     def _counting(self, really: Callable[..., object], verb: str, engine: object) -> Callable[..., object]:
         name = "move" if verb in MOVING else "count"
-        # Scores of cuts come in place of the counts by class that workers would send.
+        # The engine returns scores of cuts; workers of a cluster would send the counts by class behind them.
         each = int(getattr(engine, "classes", 1)) if verb == "cut_scores" else 1
 
         def watched(*given: object, **options: object) -> object:
@@ -148,6 +152,6 @@ class Stopwatch:
 
 
 def _size(result: object) -> int:
-    """How many counts an engine gave: those of the last array, whatever stands beside it."""
+    """How many counts an engine returned: the size of the array, or of the last one of a tuple."""
     last = result[-1] if isinstance(result, tuple) else result
     return int(last.size) if isinstance(last, np.ndarray) else 0

@@ -1,4 +1,4 @@
-"""The picture of a bench: the share of each pass in a run, the ratios of whole runs, and growth."""
+"""The picture of a benchmark: the share of each pass in a run, the ratios of whole runs, and growth."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def draw(rows: pl.DataFrame, path: Path) -> None:
     axes = [axis for axis in ACROSS if axis in rows["axis"]]
     fixed = rows.filter(pl.col("axis") == "size")
     panels = (1 if len(fixed) else 0) + len(axes)
-    # the object interface draws with Agg and leaves the caller's pyplot state and backend alone
+    # The object interface draws with Agg and leaves the caller's pyplot state and backend unchanged.
     figure = need("matplotlib.figure").Figure(figsize=(7, 4.5 * max(1, panels)), layout="constrained")
     need("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     places = list(figure.subplots(max(1, panels), 1, squeeze=False).flat)
@@ -51,7 +51,7 @@ def _lines(place: Axes, rows: pl.DataFrame, across: str) -> None:
     for (method,), part in rows.group_by("method", maintain_order=True):
         part = part.sort(across)
         place.plot(part[across].to_list(), part["core"].to_list(), marker="o", label=str(method))
-    # linear axes from 0: what is linear looks so
+    # With linear axes from 0, linear growth looks linear.
     place.set_xlim(left=0)
     place.set_ylim(bottom=0)
     place.set_xlabel(across)

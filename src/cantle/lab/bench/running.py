@@ -1,4 +1,4 @@
-"""Runs cases, each in a fresh process, and takes the best of its repeats."""
+"""Running of benchmark cases: every repeat in a fresh process, of which the best counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = {
     "items": pl.Int64,  # null for tables and graphs
     "repeats": pl.Int64,
     "read": pl.Float64,  # core-seconds of polars for the same file
-    "core": pl.Float64,  # core-seconds of the whole run, of which:
+    "core": pl.Float64,  # core-seconds of the whole run, the sum of its passes
     **dict.fromkeys(PASSES, pl.Float64),
     "ratio": pl.Float64,  # core / read
     "records_per_second": pl.Float64,  # records / core
@@ -39,7 +39,7 @@ COLUMNS = {
     "wall": pl.Float64,
     "levels": pl.Int64,
     "cells": pl.Int64,  # counts that the engine gave, over all levels
-    "deepest": pl.Int64,  # on the level that had most
+    "deepest": pl.Int64,  # the same on the level with most of them
     "draws": pl.Int64,
 }
 
@@ -48,12 +48,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Bench:
-    """What was measured, what was skipped, and on what machine."""
+    """What was measured, what was skipped, and the machine."""
 
     rows: pl.DataFrame
     skipped: list[Skipped]
     facts: dict[str, str | float | None]
-    """What the figures depend on, besides the code."""
+    """The machine and versions on which the figures depend."""
     seconds: dict[str, float]
     """Core-seconds of starting up."""
     add: float
@@ -61,7 +61,7 @@ class Bench:
 
 
 def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Path | None, say: Say) -> Bench:
-    """Measures all cases. Data is made once per size and deleted with its folder at the end."""
+    """Measures all cases; cases that fail are listed as skipped. Data is made once per size and deleted at the end."""
     rows, failed, facts = [], list(skipped), machine()
     with tempfile.TemporaryDirectory(prefix="cantle-bench-") as scratch:
         add = float(ask(task="add")["add"])
@@ -81,7 +81,7 @@ def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[
     stem = scratch / case.file
     table, schema = (stem.with_name(stem.name + ending) for ending in (ENDINGS[case.kind], ".json"))
     if not schema.exists():
-        # Only tables of Adult's own width can be made of Adult.
+        # Only tables that have as many columns as Adult can be made from it.
         folder = data if case.kind == "table" and case.axis in ("size", "rows") else None
         made = None if folder is None else str(folder.resolve())
         ask(task="make", kind=case.kind, records=case.records, width=case.width, stem=str(stem), data=made)
@@ -94,7 +94,7 @@ def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[
 
 
 def summary(case: Case, runs: Sequence[dict[str, float]]) -> dict[str, JSON]:
-    """The best run with its passes; the ratio is its core-seconds over the best reading of the same processes."""
+    """The row of a case: its best run, and the ratio of its core-seconds to the best time of reading the file."""
     best = min(runs, key=lambda one: float(one["core"]))
     read = min(float(one["read"]) for one in runs)
     return {
@@ -113,7 +113,7 @@ def summary(case: Case, runs: Sequence[dict[str, float]]) -> dict[str, JSON]:
 
 
 def ask(**task: JSON) -> dict[str, float]:
-    """What a process of its own answers."""
+    """The answer of a fresh process to one task; raises an EngineError if it fails."""
     command = [sys.executable, "-m", "cantle.lab.bench.child", json.dumps(task)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -126,9 +126,9 @@ def ask(**task: JSON) -> dict[str, float]:
 
 
 def start_up() -> dict[str, float]:
-    """Core-seconds of `cantle --help`, of loading all that publishing needs, and of loading kernels too; best of three.
+    """Core-seconds of `cantle --help`, of importing all that publishing needs, and of importing kernels as well.
 
-    Kernels are loaded within a run, so their share of it can be subtracted.
+    Each is the best of three. Kernels are loaded within a run, so their share of it can be subtracted.
     """
     programs = {
         "help_seconds": "import sys; sys.argv = ['cantle', '--help']; from cantle.cli.app import main; main()",
@@ -146,7 +146,7 @@ def _core_seconds(program: str) -> float:
 
 
 def machine() -> dict[str, str | float | None]:
-    """What the figures depend on, besides the code."""
+    """The machine and versions on which the figures depend."""
     return {
         "cantle": version("cantle"),
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""The tables of a bench: as text for a terminal, and the same cells for a page."""
+"""The tables of a benchmark, as text for a terminal or as Markdown for a page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cantle.lab.bench.running import Bench
 
 Lines = list[list[str]]
 NAMES = ("method", "engine", "growing")
-"""Columns of words; all others are numbers."""
+"""Columns that hold words; all others hold numbers."""
 
 
 def measured(rows: pl.DataFrame) -> Lines:
-    """One line per case: size, core-seconds, ratio, records per second, peak, and the passes."""
+    """One line per case: size, core-seconds, ratio, records per second, peak memory, and the passes."""
     head = ["method", "engine", "records", "wide", "read s", "core s", "ratio", "records/s", "peak MB", *PASSES]
     lines = [head]
     for row in rows.iter_rows(named=True):
@@ -48,7 +48,8 @@ def grown(rows: pl.DataFrame) -> Lines:
 
 
 def modelled(bench: Bench) -> Lines:
-    """The model for large data from the two largest runs of each method and engine, if these were large enough."""
+    """The model's results for large data, from the two largest runs of each method and engine with at least LEAST
+    records."""
     head = ["method", "engine", "from", "records", "levels", "read+encode", "count+move", "noise+choose", "records out"]
     lines = [[*head, *(f"h on {cores:,}" for cores in CORES), "adding up s", f"sent per level, 1 of {CORES[-1]:,}"]]
     for row, smaller in largest(bench.rows.filter(pl.col("records") >= LEAST)):
@@ -72,7 +73,10 @@ def modelled(bench: Bench) -> Lines:
 
 
 def largest(rows: pl.DataFrame) -> list[tuple[Run, Run | None]]:
-    """For each method and engine, the run with most records and the next smaller one; other axes are ignored."""
+    """For each method and engine, the run with most records and the next smaller one, if there is one.
+
+    Runs along other axes than the number of records are ignored.
+    """
     able = (
         rows.filter(pl.col("axis").is_in(["size", "rows"]))
         .sort("core")
@@ -85,7 +89,7 @@ def largest(rows: pl.DataFrame) -> list[tuple[Run, Run | None]]:
 
 
 def _short(value: float) -> str:
-    """Three figures, no more.
+    """A number rounded to three significant figures.
 
     >>> _short(123456.0), _short(12.345), _short(0.01234)
     ('123,000', '12.3', '0.0123')
@@ -99,7 +103,7 @@ def _number(value: float | None, how: str) -> str:
 
 
 def text(lines: Lines) -> str:
-    """Aligned for a terminal."""
+    """The lines as columns aligned for a terminal."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     left = [word in NAMES for word in lines[0]]
     aligned = [
@@ -110,14 +114,14 @@ def text(lines: Lines) -> str:
 
 
 def markdown(lines: Lines) -> str:
-    """The same as a table of a page."""
+    """The lines as a Markdown table."""
     head, *rest = lines
     rule = ["---" if word in NAMES else "---:" for word in head]
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *rest))
 
 
 def whole(bench: Bench, as_text: Callable[[Lines], str] = text) -> list[tuple[str, str]]:
-    """All tables that there are, each with its title."""
+    """All tables that have lines, as (title, text)."""
     tables = [("Core-seconds, ratio to reading the same file, peak memory", measured(_axis(bench.rows, True)))]
     others = _axis(bench.rows, False)
     if len(others):

@@ -13,16 +13,17 @@ Clock = Callable[[], float]
 
 
 def clock(with_children: bool) -> Clock:
-    """User and system seconds so far; on Linux, of all processes below this one too."""
+    """A function that returns the user and system seconds so far; `with_children` adds, on Linux, those of all
+    processes below this one."""
     if not with_children or not Path("/proc/self/stat").exists():
         return process_time
     return lambda: process_time() + sum(map(_core_seconds, _descendants()))
 
 
 def peak(with_children: bool) -> float:
-    """The most memory that this process held, in MB; with children, of each of them that still lives as well.
+    """Peak memory of this process in MB; `with_children` adds the peaks of all processes below it that still run.
 
-    Linux counts in ru_maxrss what the parent held before it started this program, so its other figure is taken.
+    On Linux ru_maxrss includes what the parent held before it started this program, so VmHWM is used instead.
     """
     own = _high_water(os.getpid())
     if own is None:
@@ -41,7 +42,7 @@ def _high_water(process: int) -> float | None:
 
 
 def _descendants() -> list[int]:
-    """All living processes below this one."""
+    """The numbers of all running processes below this one."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and (fields := _stat(int(entry.name))):
@@ -55,13 +56,13 @@ def _descendants() -> list[int]:
 
 
 def _core_seconds(process: int) -> float:
-    """User and system time, with that of children that ended."""
+    """User and system time of a process, including that of its children that have ended."""
     fields = _stat(process)
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
 
 def _stat(process: int) -> list[str]:
-    """The fields of /proc/N/stat from the third on; the second, a name in brackets, may hold spaces."""
+    """The fields of /proc/N/stat from the third on; the second is a name in brackets, which may contain spaces."""
     with suppress(OSError):
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return []

@@ -1,7 +1,7 @@
 """NOT PRIVATE, on purpose: known ways to get the shipped code wrong, and instances with known numbers.
 
-The command line and the tests hand them to the audit, which must catch every one. A breakage changes shipped code
-inside a `with` block and undoes it at the end; nothing here can be reached from publishing.
+The command line and the tests pass them to the audit, which must catch every one. A breakage changes shipped code
+inside a `with` block and restores it at the end. No code that publishes data imports this package.
 """
 
 from cantle.audit.degrees import Drawing

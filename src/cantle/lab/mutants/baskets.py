@@ -21,7 +21,7 @@ from cantle.trusted.set_queries import SetApart
 
 
 def _cut_by_popularity(_original: object) -> Callable[..., Ints]:
-    """Long records count with the items that most records have, not with parts of all of theirs."""
+    """Long records count in full for their most popular items, instead of in parts for all their items."""
 
     def count_items(
         starts: Ints, items: Ints, universe: int, most: int, strata: bool, singles: bool, **_: object
@@ -44,7 +44,7 @@ def _whole_items(_original: object) -> Callable[..., Ints]:
 
 
 def _head_of_the_data(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
-    """The head is what the records hold most often, not what noisy supports say."""
+    """The head consists of the items that are in most records, instead of those with the largest noisy supports."""
 
     def head_patterns(self: CuratorAsker, items: Ints, price: int) -> Noisy:
         _, held = inside(self.curator, "engine")._rows
@@ -56,12 +56,12 @@ def _head_of_the_data(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
 
 
 def _whole_pairs(_original: object) -> Callable[..., Ints]:
-    """Every pair counts as often as its record has items: the cap is not kept."""
+    """Every pair counts `most` + 1 times, however many pairs its record has, so that the cap is exceeded."""
     return lambda top, most: np.where(top >= 2, set_parts.PARTS * (most + 1), 0)
 
 
 def _always_drawn_again(_original: object) -> Callable[..., NoisyCells]:
-    """Cells that are always given stay in the sparse draw as well."""
+    """Cells that are always given are drawn a second time, with the other cells in the sparse draw."""
 
     def cells_apart(
         self: Draws, exact_occupied: tuple[Ints, Ints, Ints], segments: Segments, apart: SetApart

@@ -35,7 +35,7 @@ class GraphBreakage(Flaw[Drawing]):
 
 
 def _one_record(original: Callable[..., Frontier]) -> Callable[..., Frontier]:
-    """After projection a node counts as one record, although it changes many."""
+    """After projection a node is charged as one record, although it changes the degrees of many."""
 
     def split(self: Curator, nodes: Frontier, rule: object) -> Frontier:
         children = original(self, nodes, rule)
@@ -54,11 +54,11 @@ def _one_end(_original: object) -> Callable[..., int]:
 
 
 def _edges_kept(_original: object) -> Callable[..., list[int]]:
-    """Bounds are scored by the edges they keep, in steps, and not by what a node can change of that."""
+    """Bounds are scored by the number of edges they keep, which is not divided by what one node can change."""
     return lambda _self, kept: [2 * edges for edges in kept]
 
 
-# ---- the graph where only public values may be ----------------------------------------------------------------------
+# ---- private values where only public ones are allowed --------------------------------------------------------------
 
 
 def _true_maximum(_original: object) -> Callable[..., int]:
@@ -69,7 +69,7 @@ def _true_maximum(_original: object) -> Callable[..., int]:
 
 
 def _pruned(_original: object) -> Callable[..., Ints]:
-    """Nodes of more than theta edges are taken out, with their edges, instead of edges."""
+    """Nodes with more than theta edges are removed, with all their edges, instead of single edges."""
 
     def degrees(self: GraphEngine, theta: int) -> Ints:
         graph = self._held()
@@ -82,7 +82,7 @@ def _pruned(_original: object) -> Callable[..., Ints]:
 
 
 def _low_degrees_first(_original: object) -> Callable[..., Ints]:
-    """Edges are scanned by the degrees of their ends, ties by their numbers."""
+    """Edges are scanned in the order of the sum of their ends' degrees, and only ties by node number."""
 
     def order(graph: Graph) -> Ints:
         together = graph.true_degrees()[graph.ends].sum(axis=1)
@@ -92,7 +92,7 @@ def _low_degrees_first(_original: object) -> Callable[..., Ints]:
 
 
 def _listed(_original: object) -> property:
-    """Says that nodes without edges are known where they are not."""
+    """The engine claims that nodes without edges are listed, although they are not."""
     return property(lambda _self: True)
 
 
@@ -102,7 +102,7 @@ RECORD, PRUNED = "degrees: a node as one record", "degrees: nodes of large degre
 
 
 def _star(leaves: int) -> Drawing:
-    """Node 0 joined to all others."""
+    """A star: node 0 joined to all others."""
     return tuple(range(leaves + 1)), tuple((0, leaf) for leaf in range(1, leaves + 1))
 
 
@@ -115,7 +115,8 @@ SQUARE: Drawing = (0, 1, 2, 3), ((0, 1), (0, 3), (1, 2), (2, 3))
 PATH: Drawing = (1, 2, 3), ((1, 2), (2, 3))
 THREE_EDGES: Drawing = (0, 1, 2, 3, 4, 5), ((0, 1), (2, 3), (4, 5))
 WITH_HUB: Drawing = (*THREE_EDGES[0], 6), (*THREE_EDGES[1], *((node, 6) for node in range(6)))
-# Two paths of four nodes, middle nodes first: end edges come first by degree, until a hub joins the ends.
+# Two paths of four nodes, whose middle nodes have the lowest numbers. In the order of degrees the end edges come first,
+# until a hub is joined to the ends.
 _PATHS: Drawing = tuple(range(8)), ((0, 1), (0, 2), (1, 3), (4, 5), (4, 6), (5, 7))
 _JOINED: Drawing = tuple(range(9)), tuple(sorted((*_PATHS[1], (2, 8), (3, 8), (6, 8), (7, 8))))
 _EIGHT = GraphConfig("degrees: bounds up to 8", (), configs.CHOICE.settings, 12, declared={"max_degree": 8},

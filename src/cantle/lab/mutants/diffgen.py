@@ -37,7 +37,7 @@ def _doubled(original: Callable[..., Ints]) -> Callable[..., Ints]:
 
 
 def occupied_only(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
-    """Empty groups are dropped before the noise."""
+    """Empty groups are dropped before noise is added."""
 
     def sparse(
         self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Ints
@@ -50,7 +50,7 @@ def occupied_only(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
 
 
 def _threshold_of_occupied(original: Callable[..., Measured]) -> Callable[..., Measured]:
-    """Counts are withheld below the number of occupied cells."""
+    """Counts are listed only from the number of occupied cells on."""
 
     def measure(self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int) -> Measured:
         if isinstance(query, Cells):
@@ -62,7 +62,7 @@ def _threshold_of_occupied(original: Callable[..., Measured]) -> Callable[..., M
 
 
 def _refund_twice(original: Callable[..., Measured]) -> Callable[..., Measured]:
-    """What the rounds left of the structure's half is added to what is left, where it already is."""
+    """What the rounds left of their half of the budget is given to the cells twice."""
 
     def measure(self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int) -> Measured:
         if isinstance(query, Cells):
@@ -79,7 +79,7 @@ def _refund_twice(original: Callable[..., Measured]) -> Callable[..., Measured]:
 
 
 def _no_end_runs(original: Callable[..., tuple[Ints, Ints, Ints]]) -> Callable[..., tuple[Ints, Ints, Ints]]:
-    """Only points between the smallest and the largest occupied code; all where there are none."""
+    """Only points between the smallest and the largest occupied code are candidates, or all if there are none."""
 
     def runs(code: Ints, span: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
         left, many, point = original(code, span)
@@ -91,7 +91,7 @@ def _no_end_runs(original: Callable[..., tuple[Ints, Ints, Ints]]) -> Callable[.
 
 @contextmanager
 def _four_for_one() -> Iterator[None]:
-    """Four times the same span in one question of split points, paid once; all four points are shown."""
+    """One question for split points asks for the same span four times and is paid once; all four points are shown."""
     ask: Callable[..., list[Pick]] = Curator.__dict__["choose"]
 
     def choose(self: Curator, root: Frontier, candidates: object, *rest: object, **about: str) -> list[Pick]:
@@ -108,7 +108,7 @@ def _four_for_one() -> Iterator[None]:
 
 
 def _observed_points(original: Callable[..., ScoredSplits]) -> Callable[..., ScoredSplits]:
-    """Numbers are split at codes that occur."""
+    """Only codes that occur in the data are candidates for a split of a number."""
 
     def score(self: JointSplits, look: ColumnEngine, quality: Quality) -> ScoredSplits:
         runs = original(self, look, quality)
@@ -121,7 +121,7 @@ def _observed_points(original: Callable[..., ScoredSplits]) -> Callable[..., Sco
 
 
 def _exact_records(original: Callable[..., list[int]]) -> Callable[..., list[int]]:
-    """Rounds and cells are planned from the exact number of records, after noisy ones were paid for."""
+    """Rounds and cells are planned from the exact number of records, although a noisy one was paid for."""
 
     def class_totals(self: DiffGen, root: Frontier, curator: Curator, total: int) -> list[int]:
         totals = original(self, root, curator, total)
@@ -132,7 +132,7 @@ def _exact_records(original: Callable[..., list[int]]) -> Callable[..., list[int
 
 
 def _uncharged(original: Callable[..., list[Pick]]) -> Callable[..., list[Pick]]:
-    """Selections after the first are noted but not taken, and their price is there for the cells again."""
+    """Selections after the first are in the receipt but not taken from the balance, so the cells spend it again."""
 
     def choose(self: Curator, *asked: object, **about: str) -> list[Pick]:
         budget = inside(self, "budget")
@@ -149,7 +149,7 @@ def _uncharged(original: Callable[..., list[Pick]]) -> Callable[..., list[Pick]]
 
 Patch = Callable[[], AbstractContextManager[None]]
 _APART: Table = ((1, 0),) * 4 + ((2, 1),) * 4
-"""Told apart at 2: a stranger at 0 lifts the scores of 1 and 3 only."""
+"""Classes that are separated at 2. A record of class 1 at 0 raises only the scores of the points 1 and 3."""
 _APART_TWICE: Table = ((1, 1, 0),) * 4 + ((2, 2, 1),) * 4
 _BY_GROUP: Table = ((0, 0, 0),) * 4 + ((0, 1, 1),) * 4
 NO_EMPTY, NO_ENDS = "DiffGen: empty groups dropped", "DiffGen: end runs missing"

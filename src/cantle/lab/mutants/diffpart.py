@@ -31,12 +31,12 @@ from cantle.trusted.noise import Lanes, Rate
 from cantle.trusted.queries import ChildSets, Query
 
 BASE = Fraction(11, 10)
-"""Of the flaw that costs less than a factor of 2: there a unit is ln 1.1."""
+"""The base of `FineBreakage`, whose flaw costs less than a factor of 2: there a unit is ln 1.1."""
 
 
 @contextmanager
 def base(new: Fraction) -> Iterator[None]:
-    """All laws of enumerated draws in another base than 2."""
+    """Inside the block, the laws of all enumerated draws use this base instead of 2."""
 
     def power(rate: tuple[int, int], times: int) -> Fraction:
         units, rest = divmod(rate[0] * times, rate[1])
@@ -54,7 +54,7 @@ def base(new: Fraction) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class FineBreakage(Breakage):
-    """A flaw seen at a small epsilon: a unit is ln 1.1, and everything is enumerated."""
+    """A flaw that shows only at a small epsilon: a unit is ln 1.1, and all draws are enumerated."""
 
     enumerate_leaves: bool = True
 
@@ -68,8 +68,10 @@ class FineBreakage(Breakage):
 
 
 def _one_draw_more(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
-    """Procedure 1 as printed: 2^l - |S| draws for empty sub-partitions, one more than there are; what it finds is put
-    on an empty one that is not listed yet."""
+    """Procedure 1 as printed: 2^l - |S| draws for empty sub-partitions, one more than there are.
+
+    If the additional draw reaches the threshold, an empty sub-partition that is not listed yet gets its value.
+    """
 
     def sparse(
         self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Ints
@@ -102,7 +104,7 @@ def _occupied_first(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
 
 
 def _thresholds_of_occupied(original: Callable[..., Measured]) -> Callable[..., Measured]:
-    """Counts are withheld below the number of sets of children that occur."""
+    """Counts are listed only from the number of occupied sets of children on."""
 
     def measure(
         self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
@@ -120,11 +122,11 @@ def _thresholds_of_occupied(original: Callable[..., Measured]) -> Callable[..., 
 
 
 def _leaves_tested(original: Callable[..., None]) -> Callable[..., None]:
-    """Leaves are tested with all that is left of the tests' half, as Algorithm 1 does, and counted with what Example
-    4.2 gives them, as if the test had cost nothing."""
+    """Leaves are tested with all that is left of the tests' half of the budget, as Algorithm 1 does, and then counted
+    with the budget of Example 4.2, as if the test had cost nothing."""
 
     def count_leaves(self: DiffPart, nodes: Partitions, curator: Curator) -> None:
-        if len(nodes):  # one leaf is enough to show it
+        if len(nodes):  # one tested leaf is enough to show the flaw
             first = nodes.take([0])
             positions = np.searchsorted(inside(curator, "frontier").ids, first.ids)
             _, exact_masks, exact_counts = inside(curator, "engine").touched(positions)
@@ -139,7 +141,7 @@ def _leaves_tested(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _free_tests(original: Callable[..., Measured]) -> Callable[..., Measured]:
-    """Tests are asked and never taken from the balance."""
+    """Tests are made, but never taken from the balance."""
 
     def measure(
         self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
@@ -159,7 +161,7 @@ def _free_tests(original: Callable[..., Measured]) -> Callable[..., Measured]:
 
 @contextmanager
 def _kept_twice() -> Iterator[None]:
-    """Every sub-partition that goes on is listed twice, and its records are in both."""
+    """Every sub-partition that is kept is listed twice, and its records are in both copies."""
 
     def kept_twice(original: Callable[..., Partitions]) -> Callable[..., Partitions]:
         def split(self: Curator, nodes: Partitions, kept: Kept) -> Partitions:
@@ -192,12 +194,12 @@ def _kept_twice() -> Iterator[None]:
 
 
 def _not_cut(_original: object) -> Callable[..., tuple[Ints, Ints]]:
-    """Records keep all their items, whatever the sets of children are numbered for."""
+    """Records keep all their items, although the sets of children are numbered for cut records."""
     return lambda starts, items, *_public: (starts, items)
 
 
 def _cut_by_popularity(_original: object) -> Callable[..., tuple[Ints, Ints]]:
-    """Records keep the items that are in the fewest other records: the choice depends on other records."""
+    """Records keep their rarest items, so that what one record keeps depends on other records."""
 
     def cut(starts: Ints, items: Ints, most: int, *_public: int) -> tuple[Ints, Ints]:
         often = np.bincount(items, minlength=64)
@@ -210,7 +212,7 @@ def _cut_by_popularity(_original: object) -> Callable[..., tuple[Ints, Ints]]:
 
 
 def _seen_items(original: Callable[..., SetSchema]) -> Callable[..., SetSchema]:
-    """The universe is what occurs."""
+    """The universe consists of the items that occur in the data."""
 
     def schema_for(self: SetConfig, table: Table) -> SetSchema:
         seen = sorted({item for record in table for item in record})
@@ -222,7 +224,8 @@ def _seen_items(original: Callable[..., SetSchema]) -> Callable[..., SetSchema]:
 
 
 def _largest_by_records(original: Callable[..., Partitions]) -> Callable[..., Partitions]:
-    """Too many sub-partitions: those with the most records go on, not those with the largest noisy counts."""
+    """If there are too many sub-partitions, those with the most records are kept, instead of those with the largest
+    noisy counts."""
 
     def expand(self: DiffPart, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
         positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)

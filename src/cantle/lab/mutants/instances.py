@@ -1,7 +1,7 @@
 """Known flaws, most of them from the papers, on one pair of inputs each, with their exact numbers.
 
-I1, I2, I10, I11, I13 and I14 are closed forms with a real epsilon. Everything else runs through the shipped code in
-units of ln 2, sound and broken.
+I1, I2, I10, I11, I13 and I14 are closed forms in natural units of epsilon. All others, and a part of I11, run the
+shipped code, sound and broken, in units of ln 2.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def _flaw(name: str, what: str, loss: float, within: float = 1e-9) -> Number:
 
 
 def _exponential(scores: Sequence[int], rate: float) -> float:
-    """Probability of the first candidate."""
+    """The probability that the exponential mechanism chooses the first candidate."""
     weights = [math.exp(rate * (score - max(scores))) for score in scores]
     return weights[0] / sum(weights)
 
 
 def _flip_of_two(scores: Sequence[int], rate: float) -> float:
-    """Probability of the first of two candidates, the lower one, by permute-and-flip."""
+    """The probability that permute-and-flip chooses the first of two candidates, which has the lower score."""
     return math.exp(-rate * (scores[1] - scores[0])) / 2
 
 
@@ -67,7 +67,10 @@ def _loss(choose: Callable[[Sequence[int], float], float], scores: Sequence[Sequ
 
 
 def _two_cuts(quality: Mix, records: int) -> list[list[int]]:
-    """Scores of the cuts A and B for records of (A=1, B=0, +) and (A=1, B=1, -), and after (A=0, B=1, +) joins."""
+    """The scores of cuts by A and by B, before and after a record (A=0, B=1, +) is added.
+
+    Before, there are `records` records of each of (A=1, B=0, +) and (A=1, B=1, -).
+    """
     result = []
     for more in (0, 1):
         cut_a = np.array([more, 0]), np.array([records, records])
@@ -77,7 +80,7 @@ def _two_cuts(quality: Mix, records: int) -> list[list[int]]:
 
 
 def i1() -> tuple[Number, ...]:
-    """RPS eq. (3) at the published weight exp(epsilon q), scores 2q."""
+    """RPS eq. (3) with the published weight exp(epsilon q); the scores here are 2q."""
     three, ten = _two_cuts(CLASS_AWARE, 3), _two_cuts(CLASS_AWARE, 10)
     return (
         Number("score of cut A before", 3, three[0][0]),
@@ -92,7 +95,7 @@ def i1() -> tuple[Number, ...]:
 
 
 def i2() -> tuple[Number, ...]:
-    """RPS eq. (2): the published weight spends half, ours all, twice ours too much."""
+    """RPS eq. (2): the published weight uses half of epsilon, ours all of it, and twice ours uses too much."""
     scores = _two_cuts(BALANCE, 5)
     return (
         Number("loss, exp(epsilon min), ours", 0.9885654, _loss(_exponential, scores, 1 / BALANCE.range)),
@@ -105,7 +108,7 @@ def i2() -> tuple[Number, ...]:
 
 
 def i3() -> tuple[Number, ...]:
-    """Permute-and-flip, range 1: scores (2, 0, 2, 2) to (3, 0, 3, 3), the second candidate."""
+    """Permute-and-flip, range 1: the second candidate is chosen when scores (2, 0, 2, 2) become (3, 0, 3, 3)."""
     lanes, starts = Lanes(0, np.arange(1)), np.array([0, 4])
     before, after = (
         law(lambda noise, s=s: int(noise.select(lanes, np.array(s), starts, Rate(1, 1))[0]))[1]  # type: ignore[misc]
@@ -119,12 +122,12 @@ def i3() -> tuple[Number, ...]:
 
 
 def i4() -> tuple[Number, ...]:
-    """The exact number of records in N / 2^d."""
+    """Leaf sizes N / 2^d that reveal the exact number of records N."""
     return (_flaw("exact number of records released", "loss, exact N", math.inf),)
 
 
 def i5() -> tuple[Number, ...]:
-    """A leaf's count at 2 units and an unpaid vote at 1, claimed 2; the class histogram instead."""
+    """A leaf's count at 2 units and an unpaid vote at 1, with a claim of 2; the sound form is a class histogram."""
     flaw = _breakage("unpaid majority vote")
     with flaw.patch():
         audit = Audit(flaw.config, enumerate_leaves=True)
@@ -140,17 +143,17 @@ def i5() -> tuple[Number, ...]:
 
 
 def i6() -> tuple[Number, ...]:
-    """Narrow judged on the data."""
+    """A region is called narrow by its records instead of by its public width."""
     return (_flaw("narrow judged on the data", "loss of a split", math.inf),)
 
 
 def i7() -> tuple[Number, ...]:
-    """Candidates from the data."""
+    """The candidates for a cut are taken from the data."""
     return (_flaw("cuts from observed values", "loss of cut = 7", math.inf),)
 
 
 def i8() -> tuple[Number, ...]:
-    """The split weight doubled inside a tree: split 2 units, leaf 1, claimed 3."""
+    """The weight of a split is doubled inside a tree: the split pays 2 units and the leaf 1, with a claim of 3."""
     flaw = _breakage("selection weight doubled")
     after = with_records(flaw.before, flaw.joins)
     clamped = Audit(rps.CHOICE, enumerate_leaves=True).compare(flaw.before, after)
@@ -162,13 +165,17 @@ def i8() -> tuple[Number, ...]:
 
 
 def _share(flaw: Breakage, table: Table, event: Callable[[Shown], bool]) -> float:
-    """The probability of an event."""
+    """The probability that the output for this table satisfies `event`."""
     found = Audit(flaw.config, flaw.enumerate_leaves).law(table)
     return float(sum((outcome.probability for shown, outcome in found.items() if event(shown)), Fraction(0)))
 
 
 def i9() -> tuple[Number, ...]:
-    """DiffGen on D = {}, D' = {a}: group a listed (cells at 2 units); on [0, 10] with 3, 5 and then 9: split past 5."""
+    """DiffGen without empty groups, and without end intervals.
+
+    For D = {} and D' = {a}, with cells at 2 units, the event is that group a is listed. On [0, 10], with records at 3
+    and 5 and then also at 9, the event is a split above 5.
+    """
     groups, ends = _breakage(NO_EMPTY), _breakage(NO_ENDS)
     after = with_records(ends.before, ends.joins)
 
@@ -205,11 +212,15 @@ def _reaches(threshold: float, count: int, rate: float) -> float:
 
 
 def i10() -> tuple[Number, ...]:
-    """Procedure 1 on two items, C1 = C2 = 1, B = 0.1: what passes a test at B/2 is counted at B/2, and both must reach
-    sqrt(2) noise scales. D = {}, D' = {{1}}; {2} and {1, 2} are released and {1} is not."""
+    """Procedure 1 on two items with C1 = C2 = 1 and B = 0.1.
+
+    A set that passes a test at B/2 is counted at B/2, and both noisy values must reach sqrt(2) noise scales. For D = {}
+    and D' = {{1}}, the event is that {2} and {1, 2} are released and {1} is not.
+    """
     rate = 0.05
     p, q = (_reaches(math.sqrt(2) / rate, count, rate) for count in (0, 1))
-    # Published: four draws for three empty sets, three for two; a draw that finds no empty set left is lost.
+    # The published form makes four draws for three empty sets, and three for two. A draw for which no empty set is left
+    # has no effect.
     two, three, four = 6 * p**2 * (1 - p) ** 2 / 3, 4 * p**3 * (1 - p), p**4
     before = p**2 * (two + (three + four) * (1 - p))
     after = p**2 * (3 * p**2 * (1 - p) + p**3) * (1 - q**2)
@@ -223,10 +234,13 @@ def i10() -> tuple[Number, ...]:
 
 
 def i11() -> tuple[Number, ...]:
-    """Items 1 to 4, B = 1, C = 1, D = {}, D' = {{1}}: {1} is released. Tested at B/6 and B/3, then counted at 5B/6."""
+    """Items 1 to 4 with B = 1 and C = 1: {1} is tested at B/6 and B/3, then counted at 5B/6.
+
+    For D = {} and D' = {{1}}, the event is that {1} is released.
+    """
 
     def loss(*passed: tuple[float, float]) -> float:
-        """Of reaching so many noise scales at each rate."""
+        """The loss of the event that the noisy value at each rate reaches so many noise scales."""
         chances = [[_reaches(scales / rate, count, rate) for scales, rate in passed] for count in (0, 1)]
         return math.log(math.prod(chances[1]) / math.prod(chances[0]))
 
@@ -245,7 +259,7 @@ def i11() -> tuple[Number, ...]:
 
 
 def i12() -> tuple[Number, ...]:
-    """Three items, total 3 units, test 1, counts from 2 on; D = {}, D' = {{2}}."""
+    """Three items: 3 units in all, a test at 1, counts from 2 on; D = {} and D' = {{2}}."""
     sound = Audit(diffpart.LISTED).compare((), ((1,),))
     return (
         _flaw(ORDER, "loss, sets that occur listed first", math.inf),
@@ -255,7 +269,10 @@ def i12() -> tuple[Number, ...]:
 
 
 def i13() -> tuple[Number, ...]:
-    """A wheel of 4 spokes loses its hub, Laplace(5 / epsilon) in every bin of one degree; in units of epsilon."""
+    """A wheel of 4 spokes loses its hub, with Laplace(5 / epsilon) noise in every bin of one degree.
+
+    Losses are in units of epsilon.
+    """
     before, after = np.bincount([4, 3, 3, 3, 3]), np.bincount([2, 2, 2, 2], minlength=5)
     moved = np.abs(before - after) / 5
     return (
@@ -265,8 +282,11 @@ def i13() -> tuple[Number, ...]:
 
 
 def _near(degrees: Ints, leaves: Ints, beta: float) -> Floats:
-    """S of each leaf, one degree d: the largest e^(-beta j) (#{u: |deg - d| <= j + 1} + j + 1) over j."""
-    far = math.ceil((2 * math.log(len(degrees)) + 1) / beta)  # e^(-beta j) (n + j + 1) is below 1 here and falls
+    """The smooth sensitivity S of each leaf, which is a single degree d.
+
+    It is the maximum over j of e^(-beta j) (#{u: |deg(u) - d| <= j + 1} + j + 1).
+    """
+    far = math.ceil((2 * math.log(len(degrees)) + 1) / beta)  # from here on e^(-beta j) (n + j + 1) is below 1
     j, below = np.arange(far), np.concatenate([[0], np.cumsum(np.bincount(degrees))])
     upper = np.minimum(leaves[:, None] + j + 2, len(below) - 1)
     within = below[upper] - below[np.clip(leaves[:, None] - j - 1, 0, len(below) - 1)]
@@ -274,9 +294,11 @@ def _near(degrees: Ints, leaves: Ints, beta: float) -> Floats:
 
 
 def _hub(epsilon: float, joined: int, base: int) -> float:
-    """The loss of all leaves, Cauchy noise of scale 6 S / (epsilon / 2), when a node goes: `joined` neighbours have the
-    degrees base + 2, base + 4, ..., the rest of their neighbours has one edge. Leaves: degrees base + 1 to base + 2
-    joined."""
+    """The loss over all leaves with Cauchy noise of scale 6 S / (epsilon / 2), when a node is removed.
+
+    Its `joined` neighbours have the degrees base + 2, base + 4, ...; all other neighbours of these have one edge each.
+    The leaves are the degrees from base + 1 to base + 2 * joined.
+    """
     ends, leaves = base + 2 * np.arange(1, joined + 1), np.arange(base + 1, base + 2 * joined + 1)
     pendant = np.ones(int((ends - 1).sum()), dtype=np.int64)
     laws = []
@@ -284,12 +306,14 @@ def _hub(epsilon: float, joined: int, base: int) -> float:
         scale = 12 * _near(graph, leaves, epsilon / 12) / epsilon
         laws.append((np.bincount(graph, minlength=int(leaves[-1]) + 1)[leaves], scale))
     (one, scale), (two, other) = laws
-    apart = np.hypot(one - two, scale - other)  # the largest log ratio is the hyperbolic distance of (place, scale)
+    # The largest log ratio of two Cauchy densities is the hyperbolic distance of their (location, scale).
+    apart = np.hypot(one - two, scale - other)
     return float((2 * np.arcsinh(apart / np.sqrt(scale * other) / 2)).sum())
 
 
 def i14() -> tuple[Number, ...]:
-    """Smooth sensitivity in each leaf: a node whose neighbours lie in different leaves goes."""
+    """Smooth sensitivity applied to each leaf separately: a node is removed whose neighbours are in different
+    leaves."""
     stated = ((12, 20, 60, 22.635), (2, 60, 300, 3.948), (1, 130, 700, 2.618))
     return tuple(
         Number(f"loss, {joined} neighbours (claims {epsilon})", loss, _hub(epsilon, joined, base), 5.1e-4)
@@ -298,8 +322,11 @@ def i14() -> tuple[Number, ...]:
 
 
 def i13_records() -> tuple[Number, ...]:
-    """RPS on projected degrees, bound 2, a cut for 1 unit and leaves for 2, as if a node were one record: a 4-cycle
-    loses a node, (2, 2, 2, 2) becomes (1, 1, 2). Cut at 2, counts cut to {0, 1} are 1 and 0."""
+    """RPS on projected degrees with bound 2, charged as if a node were one record: a cut at 1 unit, leaves at 2.
+
+    A 4-cycle loses a node, so degrees (2, 2, 2, 2) become (1, 1, 2). The event is a cut at 2, and counts of 1 and 0
+    after they are cut to {0, 1}.
+    """
     flaw, config = _graph_breakage(RECORD), degrees.CYCLE
     small = degrees.GraphConfig("record budget", (), config.settings, 3, preset="paper", constants=config.constants)
     with flaw.patch():
@@ -313,7 +340,7 @@ def i13_records() -> tuple[Number, ...]:
 
 
 def i16() -> tuple[Number, ...]:
-    """Three disjoint edges, and a node joined to all six ends; bound 1."""
+    """Three disjoint edges, to which a node is added that is joined to all six ends; the bound is 1."""
     flaw, config = _graph_breakage(PRUNED), degrees.STAR
     assert isinstance(flaw, GraphBreakage)
 
@@ -332,7 +359,7 @@ def i16() -> tuple[Number, ...]:
 
 
 def i17() -> tuple[Number, ...]:
-    """PrivTree with a = 1/2, decay 1, threshold 1, three tests on a path: answers alone, and with noisy values."""
+    """PrivTree with a = 1/2, decay 1, threshold 1 and three tests on a path: yes or no alone, and with noisy values."""
     flaw = _breakage("PrivTree's noisy values released")
     after = with_records(flaw.before, flaw.joins)
     with base_two():
@@ -348,7 +375,7 @@ def i17() -> tuple[Number, ...]:
 
 
 def i18() -> tuple[Number, ...]:
-    """Information gain is not monotone: a record lifts it by a whole bit, and lowers it."""
+    """Information gain is not monotone: one record may raise it by a whole bit, and the next may lower it."""
 
     def gain(*children: Sequence[int]) -> float:
         return int(InfoGain().scores([np.array(child) for child in children])) / SCALE

@@ -26,14 +26,14 @@ from cantle.trusted.value_trees import ValueTrees
 
 
 def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Ints]:
-    """The exact counts of the candidates, past the curator."""
+    """The exact counts of the candidates, read without the curator."""
     engine = inside(questions._curator, "engine")
     exact_counts, starts = counted(engine, TableCounts(questions.within, candidates.tables))
     return np.split(exact_counts, starts[1:])
 
 
 def _model_of_the_data(original: Callable[..., int]) -> Callable[..., int]:
-    """The model of the first table is made from the exact counts, for a draft of eight times as many records."""
+    """The model of the first table is eight times its exact counts."""
 
     def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
         models = (8 * _exact_tables(self, candidates)[0], *candidates.models[1:])
@@ -43,7 +43,7 @@ def _model_of_the_data(original: Callable[..., int]) -> Callable[..., int]:
 
 
 def _pruned(original: Callable[..., int]) -> Callable[..., int]:
-    """Tables whose exact counts are all below 2 do not compete."""
+    """Tables whose exact counts are all below 2 are no candidates."""
 
     def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
         large = np.array([counts.max() >= 2 for counts in _exact_tables(self, candidates)])[surviving]
@@ -57,7 +57,7 @@ def _one_left_out(original: Callable[..., int]) -> Callable[..., int]:
 
 
 def _charged_once(original: Callable[..., tuple[Ints, ...]]) -> Callable[..., tuple[Ints, ...]]:
-    """All trees are grown, one is paid for."""
+    """All trees are grown, but only one is paid for."""
 
     def grow(self: Curator, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str) -> tuple[Ints, ...]:
         budget = inside(self, "budget")
@@ -70,7 +70,7 @@ def _charged_once(original: Callable[..., tuple[Ints, ...]]) -> Callable[..., tu
 
 
 def _observed_values(original: Callable[..., Iterator[_ScoredValues]]) -> Callable[..., Iterator[_ScoredValues]]:
-    """Only values that occur compete, and "none"."""
+    """Only "none" and the values that occur in the data are candidates."""
 
     def exact_scores(self: HeavyValues, *asked: object) -> Iterator[_ScoredValues]:
         for found in original(self, *asked):
@@ -83,7 +83,7 @@ def _observed_values(original: Callable[..., Iterator[_ScoredValues]]) -> Callab
 
 @contextmanager
 def _by_position() -> Iterator[None]:
-    """Whether a record takes part depends on its place in the input."""
+    """Whether a record takes part depends on its position in the input."""
 
     def places(words: npt.NDArray[np.uint64]) -> Ints:
         return np.arange(words.shape[1])
@@ -101,7 +101,7 @@ def _by_position() -> Iterator[None]:
 
 _TWICE: Table = ((0, 0, 0),) * 2
 _SHIFTED: Table = (*((0, 0, 0),) * 4, (0, 1, 0), (1, 0, 0))
-"""Another record before them moves every later one to the other coin."""
+"""A record that is added before the others changes whether each later one takes part."""
 
 MOSAIC_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("mosaic: one table left out of the sensitivity", "Claim 41", configs.THREE, (), (0, 0, 0),

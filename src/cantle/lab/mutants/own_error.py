@@ -19,7 +19,7 @@ from cantle.trusted.own_error import OwnError, quantile_error
 
 
 def _chosen_from_the_data(_original: object) -> Callable[..., Ints]:
-    """Only questions to which some private record answers yes are compared."""
+    """Only questions with an exact count above 0 are compared."""
 
     def exact_numbers(self: OwnError, engine: TableEngine) -> Ints:
         assert isinstance(self.workload, TableWorkload)
@@ -31,7 +31,7 @@ def _chosen_from_the_data(_original: object) -> Callable[..., Ints]:
 
 
 def _charged_at_one_over_q(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
-    """The quantile is taken for a mean of Q questions: the noise is Q times smaller."""
+    """The quantile is treated like a mean of Q questions, so that its noise is Q times too small."""
 
     def own_error(self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
         run_of(self).reserved = inside(self, "reserved") * len(workload.one_column)
@@ -42,7 +42,7 @@ def _charged_at_one_over_q(original: Callable[..., Noisy]) -> Callable[..., Nois
 
 
 def _one_charge_for_all(_original: object) -> Callable[..., int]:
-    """The noise of one number on each of several."""
+    """Each of several numbers gets the noise that one number alone would need."""
 
     def sensitivity(_self: OwnError, unit: Unit) -> int:
         return unit.max_records
@@ -51,7 +51,7 @@ def _one_charge_for_all(_original: object) -> Callable[..., int]:
 
 
 def _never_charged(_original: object) -> Callable[..., None]:
-    """The price is set apart, but no path pays it."""
+    """The price is reserved, but no path pays it."""
 
     def reserve(self: Curator, root: Frontier, epsilon: int, *, why: str) -> None:  # noqa: ARG001
         inside(self, "engine").keep_all()

@@ -1,4 +1,4 @@
-"""NOT PRIVATE, on purpose: how deliberate flaws reach inside the shipped code."""
+"""NOT PRIVATE, on purpose: helpers with which deliberate flaws reach inside the shipped code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Original = TypeVar("Original")
 
 
 def run_of(curator: Curator) -> OpenRun:
-    """What the curator holds."""
+    """The private state of a curator."""
     run: OpenRun = curator._Curator__run  # type: ignore[attr-defined]
     return run
 
@@ -30,16 +30,16 @@ def inside(curator: Curator, name: str) -> Any:  # engine, draws, budget, unit o
 
 
 def exact_of(curator: Curator, nodes: Frontier, key: Key) -> Ints:
-    """Exact counts of open regions, past the curator."""
+    """The exact counts of open regions, read without the curator."""
     positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
     return np.concatenate([part for _, _, part in inside(curator, "engine").tally(positions, key)])
 
 
 def instead(owner: type | ModuleType, name: str, make: Callable[[Original], object]) -> Patch:
-    """A patch that puts make(original) in place of owner.name."""
+    """A patch that replaces `owner.name` by `make(original)`."""
     return lambda: replaced(owner, name, make(owner.__dict__[name]))
 
 
 def leak(noise: Noise, values: list[int]) -> None:
-    """Values that the run shows although no question gave them away."""
+    """Adds values to the output of the run, although no answer of the curator contains them."""
     noise.leaked = [*getattr(noise, "leaked", ()), *values]  # type: ignore[attr-defined]

@@ -79,7 +79,7 @@ def _one_table_only(_original: object) -> Callable[..., int]:
 
 
 def _free(why: str) -> Callable[[Callable[..., Ints]], Callable[..., Ints]]:
-    """Charges for this purpose are noted but not taken."""
+    """Charges for this purpose are in the receipt, but not taken from the balance."""
 
     def make(original: Callable[..., Ints]) -> Callable[..., Ints]:
         def charge(self: Budget, ids: Ints, epsilon_nano: Price, **about: str | int) -> Ints:
@@ -115,7 +115,8 @@ def _moved(original: Callable[..., Ints]) -> Callable[..., Ints]:
 
 
 def _parent_again() -> AbstractContextManager[None]:
-    """Every parent keeps what it handed on, and spends it on its own size after the split."""
+    """Every parent keeps the budget that it passed on to its children, and spends it on its own size after the
+    split."""
     split = Curator.__dict__["split"]
 
     def split_and_ask(self: Curator, nodes: Frontier, cuts: Cuts) -> Frontier:
@@ -131,7 +132,7 @@ def _parent_again() -> AbstractContextManager[None]:
     return replaced(Curator, "split", split_and_ask)
 
 
-# ---- the data where only public values may be ---------------------------------------------------------------------
+# ---- private values where only public ones are allowed --------------------------------------------------------------
 
 
 def _observed_cuts(_original: object) -> Callable[..., Cuts]:
@@ -186,7 +187,7 @@ def _occupied_leaves_only(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _unpaid_vote(_original: object) -> Callable[..., None]:
-    """The paper's leaf: a count with all that is left, and a majority vote at one unit that nobody pays."""
+    """Leaves as in the paper: a count with all that is left, and a majority vote at one unit that is not charged."""
 
     def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
         counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
@@ -219,7 +220,7 @@ def _in_both_children(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _values_shown(_original: object) -> Callable[..., Bools]:
-    """The noisy count behind each yes or no is released too, cut to what is around the threshold."""
+    """The noisy count behind each yes or no is released too, cut to a window at the threshold."""
 
     def above(self: Enumerating, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
         public, self.window = self.window, (int(thresholds[0]), int(thresholds[0]) + 3)
@@ -236,7 +237,7 @@ def _no_decay(_original: object) -> Callable[..., Ints]:
 
 
 def _at_most(paid: int) -> Callable[[object], Callable[..., Ints]]:
-    """A lifetime price of so many tests."""
+    """All tests of a path together cost no more than this many of them."""
     return lambda _original: lambda self, tests, _records: np.minimum(tests, paid) * self.epsilon_nano
 
 

@@ -1,4 +1,4 @@
-"""NOT PRIVATE, on purpose: the publisher with known flaws, for the black-box audit to catch; and all its trials."""
+"""NOT PRIVATE, on purpose: trials of the publisher with known flaws, which the black-box audit must catch."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Options = dict[str, object]
 
 
 def _flaw(name: str) -> tuple[str, Patch]:
-    """The rule that a known flaw breaks, and how it is put into the shipped code."""
+    """The rule that a known flaw breaks, and the patch that puts it into the shipped code."""
     flaw = next(one for one in BREAKAGES if one.name == name)
     return flaw.breaks, flaw.patch
 
 
 def broken_methods() -> list[Trial]:
-    """The same publisher with flaws of the exact audit put into it, and flaws of the samplers, which only this audit
-    can see."""
+    """Trials of the publisher with flaws from the exact audit, and with flaws of the samplers, which only the black-box
+    audit can see."""
     one, ten, classes = schema_of(3), schema_of(10), schema_of(4, classes=True)
     plain = {"method": "rps", "attributes": "all", "depth": 1, "count_share": 0}
     leaf = plain | {"depth": 0}
@@ -82,5 +82,5 @@ def broken_methods() -> list[Trial]:
 
 
 def all_trials() -> list[Trial]:
-    """Instances, methods, and what is broken on purpose."""
+    """All trials of the black-box audit: known instances, every method, and methods with deliberate flaws."""
     return [*sampled_instances(), *methods(), *broken_methods()]

@@ -1,1 +1,1 @@
-"""Evaluation of releases against raw data. It sees records; nothing on the publishing side imports it."""
+"""Evaluation of releases against raw data. It reads private records, so no code that publishes data imports it."""

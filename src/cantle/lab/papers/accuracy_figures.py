@@ -1,4 +1,4 @@
-"""The accuracy that releases measure privately, beside the truth. Not private: it looks at the raw records."""
+"""The accuracy that releases measure privately, compared with the truth. Not private: it reads the raw records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SERIES: Mapping[str, Options] = {
 
 
 def accuracy(setting: Setting) -> Iterator[Row]:
-    """How far released records are off, in records: as measured privately by the release, and in truth."""
+    """How far released records are off, in records: as the release measured it privately, and in truth."""
     for table in table_sets.present(setting.data_dir, FIGURE, setting.echo):
         for name, options in setting.pick(list(SERIES.items()), list(SERIES.items())[:1]):
             for epsilon in setting.pick((1, 3), (1,)):
@@ -39,7 +39,7 @@ def accuracy(setting: Setting) -> Iterator[Row]:
 
 
 def beside_the_truth(release: Any, table: TableSet, name: str, epsilon: float, repeat: int) -> Iterator[Row]:
-    """Two rows per number, if the release measured itself."""
+    """Two rows per number (measured and true), if the release measured its accuracy."""
     measured = release.accuracy
     if measured is None or not measured.bought:
         return
@@ -60,7 +60,7 @@ def true_numbers(release: Any, table: TableSet) -> list[int]:
         return count_table(workload, [*columns, classes][: len(columns_of(domain))])
 
     class Raw:
-        """Stands for an engine that holds the records."""
+        """Takes the place of an engine that holds the records."""
 
         def count_all(self, _workload: object) -> Any:
             return counts(table.frame)

@@ -1,8 +1,8 @@
 """The Adult census table (UCI, Kohavi and Becker 1996): its reader and its public schema.
 
 The files are not part of the package: `load` takes the folder that contains `adult/adult.data` and
-`adult/adult.test`, `trees` the one that contains `adult_hierarchies/`. Bounds and category lists below are the
-documentation of the data set (adult.names), not something read off the records.
+`adult/adult.test`, `trees` the one that contains `adult_hierarchies/`. Bounds and category lists below come from the
+documentation of the data set (adult.names), not from its records.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ PAPER = (
 
 
 def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> TableDocument:
-    """The public schema (Frictionless fields) of the table `load` gives for the same `rows`.
+    """The public schema (Frictionless fields) of the table that `load` returns for the same `rows`.
 
-    `hierarchies` is the data folder: with it every category has its tree from `trees`, its values are listed
-    in tree order, and none is ordered.
+    `hierarchies` is the data folder. If it is given, every categorical column has its tree from `trees`, its values are
+    listed in tree order, and no column is ordered.
 
     >>> [field["name"] for field in schema("paper")["fields"]][-2:]
     ['native-country', 'salary']
@@ -109,7 +109,8 @@ def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> Table
 
 
 def trees(data_dir: str | Path) -> dict[str, Taxonomy]:
-    """The taxonomy trees of the 8 categories, as Fung, Wang and Yu (TKDE 2007) and the DiffGen paper use them."""
+    """The taxonomy trees of the 8 categorical columns, which Fung, Wang and Yu (TKDE 2007) and the DiffGen paper
+    use."""
     try:
         text = (Path(data_dir) / "adult_hierarchies" / "fung_adultHierarchy.txt").read_text(encoding="ascii")
     except OSError:
@@ -128,9 +129,9 @@ def trees(data_dir: str | Path) -> dict[str, Taxonomy]:
 
 
 def load(data_dir: str | Path, rows: Rows = "paper") -> pl.DataFrame:
-    """The complete records as a frame in schema order, integers as integers.
+    """All records without a missing value, as a frame with the columns in schema order.
 
-    `paper`: adult.data, 10 attributes and `salary` (30,162 records, RPS section 4.2). `all`: adult.data and
+    `paper` takes adult.data, 10 attributes and `salary` (30,162 records, RPS section 4.2). `all` takes adult.data and
     adult.test, 14 attributes and `class` (45,222 records).
     """
     names = _names(rows)

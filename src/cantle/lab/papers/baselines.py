@@ -1,4 +1,4 @@
-"""Publishers to compare with. Mondrian is k-anonymous, which is weaker than differential privacy."""
+"""A publisher to compare with: Mondrian. It is k-anonymous, which is weaker than differential privacy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from cantle.lab.papers.coding import Coded, Coder, Ints
 
 @dataclass(frozen=True)
 class Anonymised:
-    """A generalised table: `group` of each record, `low` and `high` (inclusive codes) of each group."""
+    """A generalised table: the `group` and class (`labels`) of each record, and `low` and `high` (inclusive codes) of
+    each group."""
 
     group: Ints
     low: Ints
@@ -21,11 +22,11 @@ class Anonymised:
     labels: Ints
 
     def records(self, coder: Coder, rng: np.random.Generator) -> pl.DataFrame:
-        """Records for classifiers: each value drawn uniformly from the range its group publishes.
+        """Records for classifiers: each value is drawn uniformly from the range that its group publishes.
 
-        The class is kept as it is: it is the sensitive attribute, which k-anonymity leaves alone. RPS section
-        4.2 does not say how Mondrian's ranges were fed to the classifiers; drawing is how section 3.2 fills
-        the regions of RPS, so both are treated alike.
+        The class is not changed: it is the sensitive attribute, which k-anonymity does not touch. RPS section 4.2 does
+        not say how classifiers were given Mondrian's ranges. Section 3.2 fills the regions of RPS by drawing, so both
+        are treated alike.
         """
         codes = rng.integers(self.low[self.group], self.high[self.group], endpoint=True)
         return coder.decode(Coded(codes.astype(np.int64), self.labels))
@@ -34,9 +35,9 @@ class Anonymised:
 def mondrian(table: Coded, *, k: int) -> Anonymised:
     """Strict Mondrian: groups of at least k records that cannot be cut further (LeFevre et al. 2006).
 
-    Each group is cut at the attribute with the widest range, normalised by that of the table, as near its
-    median as the values allow, while both sides keep k records; if the widest cannot be cut, the next is
-    tried. Categories are cut along their listed order. The published range is that of the records present.
+    Each group is cut at the attribute whose range is widest relative to that of the table, as near to the median as the
+    values allow, as long as both sides keep k records. If that attribute cannot be cut, the next one is tried.
+    Categories are cut in their listed order. The published range is that of the records present.
     """
     if not 1 <= k <= len(table):
         raise ParameterError(f"k is {k}; it must be between 1 and the number of records")
@@ -55,7 +56,7 @@ def mondrian(table: Coded, *, k: int) -> Anonymised:
 
 
 def _cut_level(codes: Ints, group: Ints, rows: Ints, full: Ints, k: int) -> Ints:
-    """Cuts every open group once, in place in `group`; gives the records of the groups that were cut."""
+    """Cuts every open group once, changing `group` in place; returns the records of the groups that were cut."""
     names, node = np.unique(group[rows], return_inverse=True)
     sides = [_balanced_cut(node, codes[rows, i]) for i in range(codes.shape[1])]
     spread = np.column_stack([range_ for range_, _, _ in sides]) / full
@@ -72,14 +73,14 @@ def _cut_level(codes: Ints, group: Ints, rows: Ints, full: Ints, k: int) -> Ints
 
 
 def _balanced_cut(node: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
-    """For each node: range, size of the smaller side of the most even cut, its last value on the left."""
+    """For each node: its range, the size of the smaller side of the most even cut, and the last value on the left."""
     order = np.argsort(node * (values.max() + 1) + values, kind="stable")
     sorted_node, sorted_values = node[order], values[order]
     starts = _starts(sorted_node)
     sizes = np.diff(np.append(starts, len(node)))
     left = np.arange(len(node)) - starts[sorted_node] + 1
     fewest = np.minimum(left, sizes[sorted_node] - left)
-    # a cut lies only after the last of a run of equal values (strict: equal values stay together)
+    # Equal values stay together (this is what "strict" means), so a cut lies only after the last of equal values.
     inside = np.append((np.diff(sorted_node) == 0) & (np.diff(sorted_values) == 0), False)
     fewest[inside] = 0
     ends = starts + sizes - 1
@@ -88,5 +89,5 @@ def _balanced_cut(node: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _starts(sorted_ids: Ints) -> Ints:
-    """Where each run of equal ids begins."""
+    """The positions at which runs of equal ids begin."""
     return np.flatnonzero(np.r_[True, np.diff(sorted_ids) != 0]).astype(np.int64)

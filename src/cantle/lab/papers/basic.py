@@ -1,6 +1,6 @@
 """Basic, the baseline of the DiffPart paper: Laplace noise on the count of every itemset (section 4.1).
 
-The noise is floating-point noise from numpy: good enough to measure errors, not to publish. Nothing here ever
+The noise is floating-point noise from numpy, which is good enough to measure errors but not to publish. Nothing here
 makes a release.
 """
 
@@ -14,9 +14,9 @@ from cantle.lab.papers.sets import Sets
 
 
 def basic(data: Sets, epsilon: float, rng: np.random.Generator) -> Cells:
-    """Noisy counts of all 2^|I| - 1 non-empty sets, as they come: fractions and negative counts kept.
+    """Noisy counts of all 2^|I| - 1 non-empty sets, which may be fractions and negative.
 
-    A record is equal to one set, so each count gets Laplace noise of scale 1 / epsilon.
+    A record counts for one set, so each count gets Laplace noise of scale 1 / epsilon.
     """
     if data.size > FEW_ITEMS:
         raise ParameterError(f"Basic lists 2^{data.size} itemsets; it is for {FEW_ITEMS} items at most")
@@ -27,5 +27,5 @@ def basic(data: Sets, epsilon: float, rng: np.random.Generator) -> Cells:
 
 
 def clipped(noisy: Cells) -> Cells:
-    """The same made into records: counts below 0 become 0, the others are rounded."""
+    """The counts as numbers of records: those below 0 become 0, the others are rounded."""
     return Cells(np.rint(np.maximum(noisy.cells, 0.0)))

@@ -1,4 +1,7 @@
-"""Baskets beside diffpart, Basic and the empty release: items, pairs, rules, sizes, whole sets, cost of publishing."""
+"""Comparison of baskets with diffpart, Basic and the empty release.
+
+It covers items, pairs, rules, sizes, whole sets, and the cost of publishing.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +42,16 @@ BUDGETS = (0.1, 0.5, 1.0)
 METHODS: dict[str, Options] = {"diffpart": DEFAULT, "baskets": BASKETS}
 TOPS = (20, 100, 500)
 UTILITY = 100
-"""Most frequent itemsets of the paper's utility (appendix E)."""
+"""The number of most frequent itemsets of which the paper's utility (appendix E) is computed."""
 
 PAIRS = 100
-"""True pairs, the most frequent ones, whose lift and confidence are compared."""
+"""The number of most frequent true pairs whose lift and confidence are compared."""
 
-_PAIRED = 3000  # items among which these are looked for
+_PAIRED = 3000  # these pairs are searched among this many most frequent items
 
 
 def compare(setting: Setting) -> Iterator[Row]:
-    """Baskets beside diffpart, Basic (up to 20 items) and the empty release on every data set, at three budgets."""
+    """Baskets, diffpart, Basic (up to 20 items) and the empty release on every data set, at three budgets."""
     for name, data in _data(setting):
         about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
         setting.echo(f"{FIGURE}: {name}, {about}")
@@ -90,13 +93,20 @@ def _data(setting: Setting) -> Iterator[tuple[str, Sets]]:
 
 @dataclass(frozen=True)
 class Yardstick:
-    """A data set, what is asked of its releases, and the true answers.
+    """A data set with the queries on which its releases are measured, and their true answers.
 
-    supL1: sum of the errors of all items' supports over the sum of supports. rec1 to rec3: error of queries for one to
-    three items of a random record; err20: of the paper's queries of up to 20 % of the longest record. p20, p100, p500:
-    share of the most frequent itemsets that are such in the release; u100: the paper's utility of the first 100; se100,
-    se500: mean relative error of their supports. lift: |ln(released lift / true lift)|, and conf: |confidence error|,
-    of the most frequent true pairs. sizeTV: total variation of the sizes. true mass: records in common, set by set.
+    The measures are:
+
+    * supL1: the sum of the errors of all items' supports, divided by the sum of supports
+    * rec1 to rec3: the relative error of queries for one to three items of a random record
+    * err20: the same for the paper's queries, which have up to 20 % of the items of the longest record
+    * p20, p100, p500: the share of the most frequent itemsets that are among the most frequent of the release
+    * u100: the paper's utility of the first 100 itemsets
+    * se100, se500: the mean relative error of the supports of the first 100 and 500 itemsets
+    * lift and conf: |ln(released lift / true lift)| and |error of the confidence| of the most frequent true pairs, each
+      as mean and median
+    * sizeTV: the total variation distance of the sizes
+    * true mass: the share of the true records that the release has in common with the data, set by set
     """
 
     data: Sets
@@ -118,7 +128,7 @@ class Yardstick:
         self.cells.extend([exact] if isinstance(exact, Cells) else [])
 
     def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
-        """Every measure of one release that it has."""
+        """All measures of one release that apply to it."""
         supports = self.data.supports()
         made = {"supL1": float(np.abs(answers.supports() - supports).sum() / max(1, supports.sum()))}
         for name, queries in self.asked.items():
@@ -152,7 +162,11 @@ class Yardstick:
 
 @dataclass(frozen=True)
 class Rules:
-    """Lift and confidence of pairs: how much more often items go together than alone, and given one of them."""
+    """Lift and confidence of pairs of items.
+
+    Lift is how much more often two items occur together than they would if they were independent. Confidence is the
+    share of the records with one item that have the other too; there is one for each item of a pair.
+    """
 
     pairs: Queries
     lift: Floats
@@ -160,13 +174,13 @@ class Rules:
 
     @staticmethod
     def of(answers: Answers, pairs: Queries) -> Rules:
-        """The rules of these pairs; a pair that never occurs counts as half a record, so that logarithms exist."""
+        """The rules of these pairs; a pair that never occurs counts as half a record, so that the logarithm exists."""
         together, support = answers.count(pairs), np.maximum(answers.supports()[pairs], 1.0)
         lift = np.maximum(together, 0.5) * max(1.0, answers.records) / support.prod(axis=1)
         return Rules(pairs, lift, together[:, None] / support)
 
     def errors(self, answers: Answers) -> dict[str, float]:
-        """Mean and median errors of the lift and of the confidence of a release."""
+        """Mean and median errors of the lift and confidence in a release."""
         released = Rules.of(answers, self.pairs)
         if not len(self.pairs):
             return {}
@@ -177,13 +191,13 @@ class Rules:
 
 
 def as_queries(itemsets: list[Itemset]) -> Queries:
-    """Itemsets of any size as rows of a matrix, filled up on the right with -1."""
+    """Itemsets of any size as rows of a matrix, padded on the right with -1."""
     widest = max((len(one) for one in itemsets), default=1)
     return np.array([[*one, *[-1] * (widest - len(one))] for one in itemsets], np.int32).reshape(-1, widest)
 
 
 def frequent_pairs(data: Sets) -> Queries:
-    """The most frequent pairs of items."""
+    """The PAIRS most frequent pairs of items."""
     items = np.sort(np.argsort(-data.supports(), kind="stable")[:_PAIRED])
     if len(items) < 2:
         return np.zeros((0, 2), np.int32)

@@ -1,7 +1,7 @@
-"""The frozen evaluator: Naive Bayes, C4.5*, their scores and cross-validation of a publisher.
+"""The fixed evaluator: Naive Bayes, C4.5*, their scores and cross-validation of a publisher.
 
-Two evaluators can differ by five points on one release, so this one is fixed: a constant changed here changes
-every published figure. `gate` shows that it still reads what it read when the figures were made.
+Two evaluators can differ by five points on one release, so this one must not change: another constant here would
+change every published figure. `gate` checks that it still measures what it did when the figures were made.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ Design = NDArray[np.float32]
 
 
 class Classifier(Protocol):
-    """What the evaluator asks of a classifier."""
+    """What the evaluator needs of a classifier."""
 
     def fit(self, table: Coded) -> None:
         """Learns from the records."""
 
     def proba(self, codes: Ints) -> Floats:
-        """One row of class probabilities for each record."""
+        """Class probabilities, one row per record."""
 
 
 class NaiveBayes:
-    """Naive Bayes as Weka's: Laplace-smoothed counts for categories, one Gaussian per class for numbers.
+    """Naive Bayes as in Weka: Laplace-smoothed counts for categories, one Gaussian per class for numbers.
 
-    A Gaussian's deviation is at least a sixth of the grid step, so that a constant column stays finite.
+    The standard deviation of a Gaussian is at least a sixth of the grid step, so that densities of a constant column
+    are finite.
     """
 
     def __init__(self, coder: Coder) -> None:
@@ -58,7 +59,7 @@ class NaiveBayes:
         self._terms = [self._learn(i, table) for i in range(len(self.coder.attributes))]
 
     def proba(self, codes: Ints) -> Floats:
-        """Posterior probabilities, one row for each record."""
+        """Posterior probabilities, one row per record."""
         logs = np.tile(self._prior, (len(codes), 1))
         for i, term in enumerate(self._terms):
             logs += term[codes[:, i]]
@@ -66,7 +67,7 @@ class NaiveBayes:
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
     def _learn(self, i: int, table: Coded) -> Floats:
-        """Log-likelihood of each code of attribute i (rows) in each class (columns)."""
+        """The log-likelihood of each code of attribute i (rows) in each class (columns)."""
         grid = self.coder.attributes[i]
         cells = np.bincount(
             table.codes[:, i] * self.coder.classes + table.labels, minlength=grid.size * self.coder.classes
@@ -78,7 +79,7 @@ class NaiveBayes:
 
 
 def _gaussian(cells: Ints) -> Floats:
-    """Log density at each code, from counts of code by class; flat for a class without records."""
+    """The log density at each code, from counts by code and class; it is constant for a class without records."""
     value = np.arange(len(cells), dtype=np.float64)[:, None]
     total = cells.sum(axis=0)
     mean = (cells * value).sum(axis=0) / np.maximum(total, 1)
@@ -91,8 +92,8 @@ def _gaussian(cells: Ints) -> Floats:
 class C45:
     """ "C4.5*": scikit-learn's entropy tree, at least 2 records in a leaf, pruned as C4.5 does (CF 0.25).
 
-    Numbers and ordered categories are one ordinal column, other categories one column for each value; splits
-    are binary. It reads about a point below Weka's J48 on Adult: do not mix the scales.
+    Numbers and ordered categories become one ordinal column, other categories one column per value; splits are binary.
+    Its accuracy on Adult is about a point below that of Weka's J48, so figures of the two must not be mixed.
     """
 
     confidence = 0.25
@@ -101,14 +102,15 @@ class C45:
         self.coder = coder
 
     def fit(self, table: Coded, weights: Ints | None = None) -> None:
-        """Grows and prunes the tree; a whole `weights[i]` counts record i that many times, exactly."""
+        """Grows and prunes the tree; `weights[i]`, a whole number, counts record i exactly that many times."""
         if weights is not None:
             table, weights = table.take(np.flatnonzero(weights > 0)), weights[weights > 0]
         size = len(table) if weights is None else int(weights.sum())
-        if size < 4:  # too few for two leaves; an empty release is one leaf that knows nothing
+        if size < 4:  # too few for two leaves; an empty release becomes one leaf without counts
             self._tree = Tree.leaf(np.bincount(table.labels, weights, self.coder.classes).astype(np.float64))
             return
-        # for whole weights, at least 2 in a leaf (and 4 to split) is at least 1.9, whatever the fraction's rounding
+        # A leaf needs a weight of 2. Weights are whole, so 1.9 means the same and is safe against rounding of the
+        # share.
         rules = {"min_samples_leaf": 2} if weights is None else {"min_weight_fraction_leaf": 1.9 / size}
         grown = need("sklearn.tree").DecisionTreeClassifier(criterion="entropy", random_state=0, **rules)
         grown.fit(self._design(table.codes), table.labels, sample_weight=weights)
@@ -116,13 +118,13 @@ class C45:
         self._tree.prune(self.confidence)
 
     def proba(self, codes: Ints) -> Floats:
-        """Class shares in the leaf of each record, Laplace-corrected so that pure leaves can be ranked."""
+        """Class shares in the leaf of each record, with Laplace correction, so that pure leaves can be ranked."""
         counts = self._tree.counts[self._tree.apply(self._design(codes))] + 1.0
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     @property
     def leaves(self) -> int:
-        """Leaves left after pruning."""
+        """The number of leaves after pruning."""
         return self._tree.leaves
 
     def _design(self, codes: Ints) -> Design:
@@ -155,7 +157,7 @@ class Tree:
     def read(cls, grown: DecisionTreeClassifier, classes: int) -> Tree:
         """The arrays of a fitted scikit-learn tree, with counts for all public classes."""
         tree = grown.tree_
-        shares = tree.value[:, 0, :]  # shares or counts, by scikit-learn's version
+        shares = tree.value[:, 0, :]  # shares or counts, depending on the version of scikit-learn
         shares = shares / shares.sum(axis=1, keepdims=True)
         counts = np.zeros((len(shares), classes))
         counts[:, grown.classes_] = np.rint(shares * tree.weighted_n_node_samples[:, None])
@@ -164,7 +166,7 @@ class Tree:
 
     @property
     def leaves(self) -> int:
-        """Leaves reached from the root."""
+        """The number of leaves that can be reached from the root."""
         stack, leaves = [0], 0
         while stack:
             node = stack.pop()
@@ -177,8 +179,8 @@ class Tree:
     def prune(self, confidence: float) -> None:
         """C4.5's error-based pruning by subtree replacement (Quinlan 1993, chapter 4).
 
-        A subtree becomes a leaf when the leaf's pessimistic errors do not exceed the subtree's by more than
-        0.1, the slack of Quinlan's program.
+        A subtree becomes a leaf if the pessimistic errors of the leaf exceed those of the subtree by at most 0.1, the
+        tolerance of Quinlan's program.
         """
         size = self.counts.sum(axis=1)
         as_leaf = size * upper_error(size - self.counts.max(axis=1), size, confidence)
@@ -212,8 +214,8 @@ _DEVIATES = (100, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
 def upper_error(errors: Floats, size: Floats, confidence: float = 0.25) -> Floats:
     """Quinlan's U_CF(E, N): an upper bound, at confidence CF, of the error rate after E errors in N.
 
-    Without errors it is exact, the p with (1 - p)^N = CF; otherwise C4.5's normal approximation to the
-    binomial, which is what the figures printed in the book come from.
+    Without errors it is exact: the p with (1 - p)^N = CF. Otherwise it is C4.5's normal approximation to the binomial,
+    from which the figures in the book come.
 
     >>> upper_error(np.array([0, 1]), np.array([6, 16])).round(3).tolist()
     [0.206, 0.157]
@@ -231,18 +233,21 @@ CLASSIFIERS: Mapping[str, Callable[[Coder], Classifier]] = {"NB": NaiveBayes, "C
 
 
 def accuracy(labels: Ints, proba: Floats) -> float:
-    """Share of records whose most probable class is the true one."""
+    """The share of records whose most probable class is the true one."""
     return float((proba.argmax(axis=1) == labels).mean())
 
 
 def balanced_accuracy(labels: Ints, proba: Floats) -> float:
-    """Mean over the classes present of the share of their records found."""
+    """The share of a class's records that are classified correctly, averaged over the classes present."""
     right = proba.argmax(axis=1) == labels
     return float(np.mean([right[labels == c].mean() for c in np.unique(labels)]))
 
 
 def auc(labels: Ints, proba: Floats) -> float:
-    """Area under the ROC curve, ties count half; mean of one class against the rest; 0.5 with one class."""
+    """The area under the ROC curve, where ties count half: the mean over classes, each against the rest.
+
+    It is 0.5 if there is only one class.
+    """
     present = np.unique(labels)
     if len(present) < 2:
         return 0.5
@@ -265,7 +270,7 @@ SCORES: Mapping[str, Callable[[Ints, Floats], float]] = {
 
 
 def score(coder: Coder, train: Coded, test: Coded) -> Iterator[dict[str, str | float]]:
-    """One row for each classifier: its scores on `test` after learning from `train`."""
+    """One row per classifier: its scores on `test` after learning from `train`."""
     for name, build in CLASSIFIERS.items():
         model = build(coder)
         model.fit(train)
@@ -281,11 +286,13 @@ def cross_validate(
     folds: int = 5,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Scores of a publisher: trained on what it makes of the other folds, tested on the raw held-out fold.
+    """Scores of a publisher: classifiers learn from what it publishes of the other folds, and are tested on the raw
+    held-out fold.
 
-    The publisher gets the training records and gives a frame with the same columns; None trains on the raw
-    records. `seed` fixes the folds only. Columns: fold, classifier, accuracy, balanced accuracy, AUC, and
-    TVD1, the mean one-way distance of the published from the training records (attributes only).
+    The publisher is given the training records and returns a frame with the same columns; if it is None, classifiers
+    learn from the raw records. `seed` determines the folds only. The columns of the result are fold, classifier,
+    accuracy, balanced accuracy, AUC, and TVD1: the mean one-way distance of the published from the training records
+    (attributes only).
     """
     if not 2 <= folds <= table.height:
         raise ParameterError(f"folds is {folds}; it must be between 2 and the number of records")
@@ -304,7 +311,7 @@ def cross_validate(
 
 @dataclass(frozen=True)
 class Gate:
-    """The evaluator's reading of raw Adult, beside what it must read."""
+    """The accuracies that the evaluator measures on raw Adult; their mean must be near GATE_ACCURACY."""
 
     accuracies: tuple[float, ...]
     majority: float
@@ -312,7 +319,7 @@ class Gate:
 
     @property
     def mean(self) -> float:
-        """Mean accuracy over the splits."""
+        """The mean accuracy over the splits."""
         return float(np.mean(self.accuracies))
 
     @property
@@ -330,7 +337,7 @@ class Gate:
 
 
 def gate(data_dir: str | Path, splits: int = 3) -> Gate:
-    """C4.5* on the raw 45,222 Adult records, 2/3 to learn and 1/3 to test, seeds 0, 1, 2."""
+    """C4.5* on the 45,222 raw records of Adult, with 2/3 to learn from and 1/3 to test on, for seeds 0, 1, 2."""
     coder = Coder(adult.schema("all"))
     table = coder.encode(adult.load(data_dir, "all"))
     readings = []

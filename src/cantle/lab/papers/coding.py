@@ -1,4 +1,4 @@
-"""Conversion of frames into small integer codes by a public schema, shared by all evaluations."""
+"""Conversion of frames into small integer codes by a public schema, which all evaluations share."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Coded:
-    """A table in codes: `codes` one column per attribute, `labels` the target (zeros without a target)."""
+    """A table as codes: `codes` has one column per attribute, `labels` is the target (zeros without a target)."""
 
     codes: Ints
     labels: Ints
@@ -79,14 +79,14 @@ class Coder:
         return self.target.size if self.target else 1
 
     def encode(self, frame: pl.DataFrame) -> Coded:
-        """The frame in codes, columns in schema order."""
+        """The frame as codes, with columns in schema order."""
         columns = [grid.encode(frame[grid.name]) for grid in self.attributes]
         codes = np.column_stack(columns) if columns else np.zeros((frame.height, 0), dtype=np.int64)
         labels = self.target.encode(frame[self.target.name]) if self.target else np.zeros(len(codes), np.int64)
         return Coded(codes, labels)
 
     def decode(self, table: Coded) -> pl.DataFrame:
-        """The frame behind the codes, columns in schema order."""
+        """The frame that the codes stand for, with columns in schema order."""
         columns = [grid.decode(table.codes[:, i]) for i, grid in enumerate(self.attributes)]
         if self.target:
             columns.append(self.target.decode(table.labels))

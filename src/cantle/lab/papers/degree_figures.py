@@ -1,10 +1,10 @@
 """Table 1 and figures 4 and 5 of the RPS paper (section 5.2): degree sequences of four graphs.
 
-Panels of a figure, for each graph: (a) maximum degree known, (b) maximum degree n - 1, as in the paper, and `edge`,
-which protects less and is not to be compared with the others at the same epsilon. Our release chooses its own bound
-on the degrees and pays for it, so it is the same in (a) and (b). It stands there four times: for one node with the
-list of all nodes beside the edges, for one node from the edges alone, for all edges of one node, and RPS made sound:
-on projected degrees, for one node with the list of all nodes.
+Each graph has three panels: (a) with known maximum degree and (b) with maximum degree n - 1, as in the paper, and
+`edge`, which protects less and must not be compared with the others at the same epsilon. Our release chooses its own
+bound on the degrees and pays for it, so it is the same in (a) and (b). It appears four times: unit node with a list of
+all nodes, unit node with the edges alone, unit node-isolate, and the sound form of RPS (on projected degrees, unit node
+with a list of all nodes).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KNOWN, LARGEST, EDGE = "a: maximum degree known", "b: maximum degree n - 1", "ed
 SHORT = {"EMD (root mean square)": "EMD rms"}
 
 _MOVED: list[tuple[Setting, list[Row]]] = []
-"""What figure 5 says of the releases of figure 4, until it is asked: the paper measures the same releases twice."""
+"""Rows of figure 5 that were computed with figure 4, because the paper measures the same releases in both."""
 
 
 def publish_degrees(
@@ -46,9 +46,9 @@ def publish_degrees(
 ) -> Ints:
     """Our release of the degrees of a graph, ascending.
 
-    Under `node` the number of nodes is private; `listed` gives the private list of all nodes beside the edges, which
-    alone do not know the nodes without one. Under the other units the number is public. With a seed, every point and
-    series has noise of its own, so that luck with one says nothing of another.
+    With unit `node` the number of nodes is private; `listed` gives the publisher a private list of all nodes, because
+    the edges alone do not contain nodes without any. With the other units the number is public. If there is a seed,
+    every point and series still has noise of its own, so that their errors are independent.
     """
     schema = {"kind": "graph", "unit": unit} | ({} if unit == "node" else {"nodes": graph.nodes})
     nodes = {"nodes": np.arange(graph.nodes)} if unit == "node" and listed else {}
@@ -61,7 +61,7 @@ def publish_degrees(
 
 
 def fig4(setting: Setting) -> Iterator[Row]:
-    """KS distance of the released degrees to the true ones, by epsilon."""
+    """The KS distance of the released degrees from the true ones, by epsilon."""
     found = graphs.present(setting.data_dir, "rps-fig4", setting.echo)
     for graph in found:
         loss = rps_degrees.worst_removal(graph, 1.0, *setting.pick((), (3,)))
@@ -79,7 +79,7 @@ def fig4(setting: Setting) -> Iterator[Row]:
 
 
 def fig5(setting: Setting) -> Iterator[Row]:
-    """Earth mover's distance, by root mean square as in the paper and in its usual form, by epsilon."""
+    """The earth mover's distance by epsilon, as a root mean square (as in the paper) and in its usual form."""
     found = graphs.present(setting.data_dir, "rps-fig5", setting.echo)
     same, kept = _MOVED.pop() if _MOVED else (None, [])
     if same == replace(setting, echo=print):
@@ -89,7 +89,7 @@ def fig5(setting: Setting) -> Iterator[Row]:
 
 
 def few(setting: Setting) -> Iterator[Row]:
-    """Both distances at three epsilons, for a look that takes a third of the time of the figures."""
+    """Both distances at three epsilons, in a third of the time that the figures take."""
     found = graphs.present(setting.data_dir, "rps-degrees", setting.echo)
     yield from _rows(setting, "rps-degrees", found, (degree_metrics.ks, *degree_metrics.MOVED), FEW)
 
@@ -116,7 +116,7 @@ def _rows(
 def releases(
     setting: Setting, graph: Graph, epsilon: float, repeat: int, rng: np.random.Generator
 ) -> dict[str, dict[str, Ints]]:
-    """Panel -> series -> one release of each publisher."""
+    """One release of each publisher, by panel and series."""
     degrees = graph.degrees
     ours = {
         OURS: publish_degrees(setting, graph, "node", epsilon, repeat),
@@ -139,7 +139,7 @@ def releases(
 
 
 def table(summary: pl.DataFrame) -> str:
-    """The panels as text, then in how many points (graph and epsilon) the means of one series lie below another's."""
+    """The panels as text, then at how many points (graph and epsilon) the mean of one series is below another's."""
     lines = [report.table(summary), ""]
     for panel in (KNOWN, LARGEST):
         here = summary.filter(pl.col("panel").str.contains(panel, literal=True))
@@ -156,12 +156,12 @@ def _won(part: pl.DataFrame, one: str, other: str) -> str:
 
 
 def files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """The files of one figure as `report.write` names them; in the picture of figure 5 distances are on a log scale."""
+    """Writes the files of one figure, named as by `report.write`; earth mover's distances are on a log scale."""
     return report.write(rows, summary, text, out, _picture)
 
 
 def _picture(summary: pl.DataFrame, path: Path) -> None:
-    """A row for each panel of the paper (and metric), a column for each graph."""
+    """Draws one row per panel of the paper and metric, and one column per graph."""
     split = pl.col("panel").str.splitn(", ", 2).struct
     named = summary.with_columns(graph=split.field("field_0"), kind=split.field("field_1"))
     across, down = (named[key].unique(maintain_order=True).to_list() for key in ("graph", "kind"))
@@ -192,14 +192,14 @@ def _panel(axes: Axes, part: pl.DataFrame) -> None:
 
 
 def table1(setting: Setting) -> Iterator[Row]:
-    """The statistics of the graphs; a panel is a graph, a series a column of the table."""
+    """The statistics of the graphs: each panel is a graph, each series a column of the table."""
     for graph in graphs.present(setting.data_dir, "rps-table1", setting.echo):
         for name, value in zip(Statistics._fields, graphs.statistics(graph), strict=True):
             yield Row("rps-table1", graph.name, name, None, 0, float(value))
 
 
 def statistics_table(summary: pl.DataFrame) -> str:
-    """A line for each graph, each value with the published one after it."""
+    """One line per graph, in which each value is followed by the published one."""
     lines = [f"{'rps-table1':12}" + "".join(f"{name + ' (paper)':>24}" for name in Statistics._fields)]
     for (graph,), part in summary.group_by("panel", maintain_order=True):
         measured = dict(zip(part["series"], part["mean"], strict=True))
@@ -214,7 +214,7 @@ def _number(name: str, value: float) -> str:
 
 
 def statistics_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """The values as CSV and the printed text; a table has no picture."""
+    """Writes the values as CSV and the printed text; a table has no picture."""
     out.mkdir(parents=True, exist_ok=True)
     paths = [out / "rps-table1.csv", out / "rps-table1-summary.csv", out / "rps-table1.txt"]
     rows.write_csv(paths[0])

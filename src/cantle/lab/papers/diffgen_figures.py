@@ -1,7 +1,7 @@
-"""Figures 3, 4 and 5 of the DiffGen paper (section 5), with a publisher given from outside.
+"""Figures 3, 4 and 5 of the DiffGen paper (section 5), for the publisher that the setting provides.
 
-The figures of the paper have the number of specialisations h on the axis; here epsilon is on the axis, as in all
-our tables, and every h is a series. Splits are seeded by the repeat, and the same for every series.
+The paper plots scores by the number of specialisations h. Here epsilon is on the axis, as in all our tables, and every
+h is a series. Splits are seeded by the repeat and the same for every series.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ Scores = Mapping[str, float]
 
 ROUNDS = (4, 7, 10, 13, 16)
 STAGES = ("reading", "anonymisation", "writing", "total")
-REPLACED = 0.3  # "replacing some of the attribute values randomly": the paper does not say how many
+REPLACED = 0.3  # the paper says "replacing some of the attribute values randomly", and not how many
 
 
 def paper(rounds: int, score: str = "max") -> Options:
-    """Options of the published algorithm."""
+    """The options of the published algorithm."""
     return {"method": "diffgen", "preset": "paper", "rounds": rounds, "score": score}
 
 
 def default(objective: str) -> Options:
-    """Options of our own setting."""
+    """The options of our own preset."""
     return {"method": "diffgen", "preset": "default", "objective": objective}
 
 
@@ -49,7 +49,7 @@ OURS = {"default, accuracy": default("accuracy"), "default, auto": default("auto
 
 
 def fig3(setting: Setting) -> Iterator[Row]:
-    """Scores after 2/3-1/3 splits by epsilon: Max (a) and InfoGain (b) for each h, and our preset (c)."""
+    """Scores on 2/3-1/3 splits by epsilon: Max (a) and InfoGain (b) for each h, and our preset (c)."""
     table, schema, raw_schema = _open(setting, "diffgen-fig3")
     _say(setting, "diffgen-fig3", table.height)
     rounds = setting.pick(ROUNDS, (10,))
@@ -80,7 +80,7 @@ def fig3(setting: Setting) -> Iterator[Row]:
 
 
 def fig4(setting: Setting) -> Iterator[Row]:
-    """Scores by 10-fold cross-validation at h = 15, beside DiffP-C4.5, TDS (k = 5) and the raw records."""
+    """Scores by 10-fold cross-validation at h = 15, compared with DiffP-C4.5, TDS (k = 5) and the raw records."""
     table, schema, raw_schema = _open(setting, "diffgen-fig4")
     _say(setting, "diffgen-fig4", table.height)
     levels: dict[str, Callable[[pl.DataFrame, pl.DataFrame], Scores]] = {
@@ -148,9 +148,9 @@ def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[R
 
 
 def stages(setting: Setting, data: Path, schema: TableDocument, options: Options, salt: int) -> dict[str, float]:
-    """Seconds of each stage of what `cantle publish` does: `publish` of a file, then `save`.
+    """Seconds of each stage of `cantle publish`: `publish` for a file, then `save`.
 
-    Reading is timed on its own, once more, and taken from the time of publishing; the rest is anonymisation.
+    Reading is timed separately and subtracted from the time of `publish`; the rest is anonymisation.
     """
     started = perf_counter()
     read_columns(data, TableSchema.from_dict(dict(schema)))
@@ -168,10 +168,10 @@ def stages(setting: Setting, data: Path, schema: TableDocument, options: Options
 
 
 def blow_up(table: pl.DataFrame, schema: TableDocument, records: int, path: Path, rng: np.random.Generator) -> None:
-    """Writes a CSV of this many records: the table, then varied copies of it, one after the other.
+    """Writes a CSV of this many records: the table, then randomly changed copies of it, one after the other.
 
-    In a copy each value of an attribute is replaced, with probability 0.3, by one drawn from its public
-    domain; the class stays (DiffGen section 5, Scalability).
+    In a copy each value of an attribute is replaced, with probability 0.3, by one drawn from its public domain. The
+    class does not change (DiffGen section 5, Scalability).
     """
     coder = Coder(schema)
     raw = coder.encode(table)
@@ -187,7 +187,7 @@ def blow_up(table: pl.DataFrame, schema: TableDocument, records: int, path: Path
 
 
 def runtime_table(summary: pl.DataFrame) -> str:
-    """One text block for each panel: a line for each number of records, a column for each stage."""
+    """One text block per panel, with one line per number of records and one column per stage."""
     blocks = []
     for (figure, panel), part in summary.group_by("figure", "panel", maintain_order=True):
         lines = [f"{figure} {panel}", f"{'records':>12}" + "".join(f"{stage:>15}" for stage in STAGES)]
@@ -199,12 +199,12 @@ def runtime_table(summary: pl.DataFrame) -> str:
 
 
 def runtime_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """The files of one figure as `report.write` names them, with a picture that has records across."""
+    """Writes the files of one figure, named as by `report.write`, with the picture of `runtime_picture`."""
     return report.write(rows, summary, text, out, runtime_picture)
 
 
 def runtime_picture(summary: pl.DataFrame, path: Path) -> None:
-    """The picture of the run times: records across, seconds up, a line for each stage."""
+    """Draws the run times: records on the horizontal axis, seconds on the vertical one, one line per stage."""
     panels = summary.partition_by("panel", maintain_order=True)
     picture = need("matplotlib.figure").Figure(figsize=(6 * len(panels), 4.5), layout="constrained")
     need("matplotlib.backends.backend_agg").FigureCanvasAgg(picture)
@@ -223,7 +223,7 @@ def runtime_picture(summary: pl.DataFrame, path: Path) -> None:
 
 
 def _open(setting: Setting, figure: str) -> tuple[pl.DataFrame, TableDocument, TableDocument]:
-    """All complete records, the schema with trees for publishers, and the plain one for the raw baseline."""
+    """All complete records, the schema with trees for publishers, and the schema without trees for the raw baseline."""
     folder = setting.data_dir
     if folder is None:
         raise ParameterError(

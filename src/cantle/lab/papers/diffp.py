@@ -1,7 +1,7 @@
 """DiffP-C4.5, the private interactive decision tree of Friedman and Schuster (KDD 2010): a classifier to compare with.
 
-A baseline for the figures and nothing else: its noise is floating-point noise of numpy's generator, it keeps no
-ledger, it is not reachable from `cantle.publish`, and its trees must not be given to anyone.
+It is a baseline for the figures only: its noise is floating-point noise of numpy's generator, it keeps no ledger, it
+cannot be reached from `cantle.publish`, and its trees must not be given to anyone.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ Bools = npt.NDArray[np.bool_]
 
 
 class DiffPC45:
-    """A tree grown top-down by noisy questions, each at the same share of epsilon.
+    """A tree that is grown top-down by noisy questions, each of which gets the same share of epsilon.
 
-    A node asks for its noisy number of records and, if it goes on, picks an attribute by the exponential
-    mechanism with the Max score (the records of the majority class, summed over the children, sensitivity 1),
-    weight exp(share Max / 2). A category splits into all its values and is used up; a number splits in two at a
-    threshold of its public grid. Thresholds between two neighbouring values score the same and weigh by how
-    many they are. A leaf asks for noisy class counts. A node is a leaf at `depth`, without attributes, or when its
-    noisy number, shared among the branches and classes it might have, is below the noise's deviation, sqrt(2) /
-    share. Nodes of one level hold different records, so only the questions on a path add up.
+    A node asks for its noisy number of records. It is a leaf at `depth`, if no attribute is left, or if its noisy
+    number divided by the branches and classes that it might have is below the noise's standard deviation, sqrt(2) /
+    share. A leaf asks for noisy class counts. Any other node chooses an attribute by the exponential mechanism with
+    weight exp(share Max / 2), where the score Max is the number of records of the majority class, summed over the
+    children (sensitivity 1).
 
-    `joint`: thresholds and categories stand in one mechanism, every number with total base weight 1, so that a
-    path asks 2 (depth + 1) questions. Otherwise each of the n numbers has its threshold drawn first, by a
-    mechanism of its own, and the attributes compete with those: (2 + n) depth + 2 questions, the other reading of
-    how continuous attributes are treated. Pruning of the noisy tree is left out.
+    A category is split into all its values and cannot be used again. A number is split in two at a threshold of its
+    public grid; all thresholds between two neighbouring values have the same score, and are weighted by their number.
+    Nodes of one level hold different records, so only the questions on one path add up.
+
+    If `joint`, thresholds and categories compete in one mechanism, in which every number has total base weight 1, so
+    that a path asks 2 (depth + 1) questions. Otherwise the threshold of each of the n numbers is first drawn by a
+    mechanism of its own, and the attributes compete with these thresholds: (2 + n) depth + 2 questions. The paper can
+    be read either way. The noisy tree is not pruned.
     """
 
     def __init__(
@@ -55,14 +57,17 @@ class DiffPC45:
         self._tree.close()
 
     def proba(self, codes: Ints) -> Floats:
-        """Class shares of the noisy counts in the leaf of each record; the largest count stays the largest."""
+        """Class shares from the noisy counts in the leaf of each record.
+
+        Negative counts are shifted up together with the others, so that the largest count stays the largest.
+        """
         counts = self._tree.counts[self._tree.apply(codes)]
         counts = counts - np.minimum(counts.min(axis=1, keepdims=True), 0) + 1
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     @property
     def leaves(self) -> int:
-        """Leaves of the tree."""
+        """The number of leaves of the tree."""
         return int((self._tree.attribute < 0).sum())
 
     def _grow(self, node: _Open, table: Coded) -> list[_Open]:
@@ -117,10 +122,10 @@ class DiffPC45:
 
 
 def threshold_scores(values: Ints, labels: Ints, classes: int, low: int, high: int) -> tuple[Ints, Ints, Ints]:
-    """Max score of every threshold t (left: value < t) with low < t < high, as runs of equal score.
+    """The Max score of every threshold t (left: value < t) with low < t < high, as runs of equal score.
 
-    Gives for each run its score, its first threshold and how many it has. The end runs, below the smallest
-    and above the largest value, are there too: without them the choice would show those values.
+    Returns for each run its score, its first threshold and its number of thresholds. The runs below the smallest and
+    above the largest value are included, because without them the choice would reveal those values.
 
     >>> [a.tolist() for a in threshold_scores(np.array([2, 2, 5]), np.array([0, 0, 1]), 2, 0, 10)]
     [[2, 3, 2], [1, 3, 6], [2, 3, 4]]
@@ -137,7 +142,7 @@ def threshold_scores(values: Ints, labels: Ints, classes: int, low: int, high: i
 
 @dataclass(frozen=True)
 class _Open:
-    """A node still to grow: its records, and the codes each attribute may still have (half-open)."""
+    """A node that is not grown yet: its records, and the half-open range of codes that each attribute may have."""
 
     at: int
     rows: Ints
@@ -147,7 +152,7 @@ class _Open:
 
 @dataclass
 class _Tree:
-    """Flat arrays: attribute (-1 at a leaf), threshold, first child, noisy class counts."""
+    """The tree as flat arrays: attribute (-1 at a leaf), threshold, first child, noisy class counts."""
 
     number: Bools
     classes: int
@@ -155,7 +160,7 @@ class _Tree:
     noisy: dict[int, Floats] = field(default_factory=dict)
 
     def add(self, many: int = 1) -> int:
-        """Reserves places for this many nodes; returns the first."""
+        """Adds this many nodes, and returns the number of the first."""
         self.nodes += [(-1, 0, 0)] * many
         return len(self.nodes) - many
 

@@ -1,9 +1,9 @@
-"""Figures 3 to 8 of the DiffPart paper (section 5, appendix E), with a publisher given from outside.
+"""Figures 3 to 8 of the DiffPart paper (section 5, appendix E), for the publisher that the setting provides.
 
-STM is not public; a generated stand-in of its size takes its place. Beside every release stand the empty one, exact
-supports with independent items, and where there are few items Basic, its counts as they come and made into records.
-Queries and samples of records are seeded and the same for every series. The paper makes 10 runs; the command's 5
-keep each figure at about ten minutes of one core.
+STM is not public, so a generated stand-in of its size takes its place. Every release is compared with the empty
+release, with exact supports of independent items and, if there are few items, with Basic, both as raw counts and made
+into records. Queries and samples of records are seeded and the same for every series. The paper makes 10 runs. The
+command makes 5, so that each figure takes about ten minutes on one core.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree
 Scores = Mapping[str, float]
 
 BUDGETS = (0.5, 0.75, 1, 1.25)
-FANOUTS = (2, 4, 6, 10)  # the paper's are drawn only
+FANOUTS = (2, 4, 6, 10)  # the paper shows its fan-outs only in the figure
 SHARES = (20, 40, 60, 80, 100)  # of the records, in percent (figures 4.a and 7)
 UNIVERSES = (200, 400, 600, 800, sets.STM_ITEMS)
 UNIVERSE_RECORDS = 800_000  # section 5.2
@@ -58,10 +58,11 @@ SHORT = 10  # the longest query of figure 6
 SEED = 2011
 
 PUBLISHED = ("msnbc", "bms-webview-1", "bms-webview-2", "retail", "kosarak-5-25", "tags-math-sx")
-"""The sets that the paper's settings are tried on."""
+"""The data sets on which the paper's settings are tried."""
 
 PAPER: Options = {"method": "diffpart", "preset": "paper"}
-# "Slightly greater than 1" lets empty parts multiply without end on a large universe; 5 does not.
+# With the paper's "slightly greater than 1", empty partitions multiply without end on a large universe; with 5 they
+# do not.
 PAPER_LARGE: Options = {**PAPER, "c2": 5}
 # The constants in the authors' own program, which the paper does not print.
 PROGRAM: Options = {**PAPER, "c1": 2.75, "c2": 6.75}
@@ -70,26 +71,26 @@ BASKETS: Options = {"method": "baskets", "preset": "default"}
 
 
 def publish_sets(setting: Setting, data: Sets, epsilon: float, options: Options, salt: int) -> Sets:
-    """The records of a release: the one place where figures meet the publisher."""
+    """The records of one release of these data."""
     release = setting.release(data.frame, data.schema(), epsilon, options, salt)
     return sets.from_frame(pl.DataFrame(release.records), data.size)
 
 
 def smallest(data: Sets, epsilon: float) -> float | None:
-    """The smallest C2 of preset `paper` that is not refused at this budget, its other settings left alone."""
+    """The smallest C2 that preset `paper`, with its other settings unchanged, does not refuse at this budget."""
     paper = read_settings(DiffPartSettings, "diffpart", PRESETS, "paper", {})
     tree = ItemTree.of(data.size, paper.fanout, even=False)
     return smallest_constant(tree, epsilon * float(1 - paper.leaf_share), paper.max_cells)
 
 
 def every(data: Sets) -> dict[str, Options]:
-    """The settings to compare: as printed, with constants that end, the authors' program's, and ours."""
+    """The settings to compare: as printed, with a constant that ends, those of the authors' program, and ours."""
     large = {} if data.size <= FEW_ITEMS else {"paper, C2 = 5": PAPER_LARGE}
     return {"paper": PAPER, **large, "paper, C1 = 2.75, C2 = 6.75": PROGRAM, "default": DEFAULT}
 
 
 def both(data: Sets) -> dict[str, Options]:
-    """One setting of the paper that ends on this universe, and ours."""
+    """A setting of the paper that ends on this universe, and ours."""
     small = data.size <= FEW_ITEMS
     return {"paper" if small else "paper, C2 = 5": PAPER if small else PAPER_LARGE, "default": DEFAULT}
 
@@ -99,10 +100,11 @@ def both(data: Sets) -> dict[str, Options]:
 
 @dataclass(frozen=True)
 class Case:
-    """A data set, what is asked of its releases, and the true answers.
+    """A data set with the queries on which its releases are measured, and their true answers.
 
-    `asked` has queries by the name of their error, `tops` the K of the itemsets; `mass` adds the number of released
-    records over that of the true ones, and the share of the true records that are in the release, set for set.
+    `asked` has queries by the name of their error, `tops` the numbers K of most frequent itemsets to compare. `mass`
+    adds two measures: the number of released records divided by that of true ones, and the share of the true records
+    that are in the release, set by set.
     """
 
     name: str
@@ -121,7 +123,7 @@ class Case:
         self.frequent.update(self._tops(exact))
 
     def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
-        """Every measure of one release; of its records too, where it has any."""
+        """All measures of one release, including those of its records if it has any."""
         bound = SANITY * len(self.data)
         found = {
             measure: relative_error(self.truth[measure], answers.count(queries), bound)
@@ -139,7 +141,7 @@ class Case:
         return made | ({"true mass": 0.0} if isinstance(answers, Nothing) else {})  # a model has no records
 
     def _tops(self, answers: Answers) -> dict[int, Frequent]:
-        """The K best for each K; the order is the same for all, so one search does."""
+        """The K most frequent itemsets for each K; one search for the largest K finds all."""
         best = list(top(answers, max(self.tops)).items()) if self.tops else []
         return {k: dict(best[:k]) for k in self.tops}
 
@@ -176,20 +178,20 @@ def fig3(setting: Setting) -> Iterator[Row]:
 
 
 def fig8(setting: Setting) -> Iterator[Row]:
-    """Utility of the K most frequent itemsets by budget."""
+    """The utility of the K most frequent itemsets by budget."""
     for name, data in _pair(setting, "diffpart-fig8"):
         case = Case(name, data, {}, tops=setting.pick((20, 60, 100), (5,)))
         yield from _compare(setting, "diffpart-fig8", case, setting.pick(BUDGETS, (1,)))
 
 
 def all_sets(setting: Setting) -> Iterator[Row]:
-    """Every data set at budget 1: errors of the paper's and of likely queries, itemsets, released records."""
+    """Every data set at budget 1: errors of the paper's queries and of likely ones, itemsets, released records."""
     for name, data in _each(setting, "diffpart-sets", PUBLISHED):
         yield from _table(setting, "diffpart-sets", name, data)
 
 
 def msnbc(setting: Setting) -> Iterator[Row]:
-    """MSNBC alone, on which a run is short and the paper makes ten: errors, itemsets, released records."""
+    """MSNBC alone, because a run on it is short and the paper makes ten: errors, itemsets, released records."""
     if sets.find("msnbc", setting.data_dir) is None:
         raise ParameterError(f"diffpart-msnbc needs --data DIR, the folder that contains {sets.FILES['msnbc']}")
     name, data = next(_pair(setting, "diffpart-msnbc"))
@@ -240,7 +242,7 @@ def fig5(setting: Setting) -> Iterator[Row]:
     for name, data in _pair(setting, "diffpart-fig5"):
         case = Case(name, data, _errors(setting, data, (60,)))
         yield from _rows("diffpart-fig5", case, "fan-out", "empty release", None, 0, case.scores(Nothing(data.size)))
-        # by default few items are published all at once, and fan-out then means nothing
+        # By default all sets of few items are published at once, and fan-out has no effect then.
         printed, _ = both(data).items()
         series = dict([printed, ("default, cells = tree", {**DEFAULT, "cells": "tree"})])
         for fanout in setting.pick(FANOUTS, (4, 10)):
@@ -251,8 +253,8 @@ def fig5(setting: Setting) -> Iterator[Row]:
 def fig6(setting: Setting) -> Iterator[Row]:
     """Relative error by universe size at 800,000 records, for queries of up to 10 items, on the stand-in.
 
-    The paper fixes "the query length to 10". Ten random items are in no record of such data, and every error
-    would be 0; so the length is uniform from 1 to 10, as it is in its other figures.
+    The paper fixes "the query length to 10". No record of such data holds ten random items, so every error would be 0.
+    Here the length is uniform from 1 to 10, as in the paper's other figures.
     """
     for data in _universes(setting):
         asked = {f"error to {SHORT} items": workload(data.size, SHORT, _number(setting), _rng())}
@@ -286,8 +288,8 @@ def _by(
 
 
 def fig4(setting: Setting) -> Iterator[Row]:
-    """Core-seconds by stage and the peak of memory at B = 1 and fan-out 10, by number of records (a) and, on the
-    stand-in, by universe size (b)."""
+    """Core-seconds by stage and peak memory at B = 1 and fan-out 10, by number of records (a) and, on the stand-in, by
+    universe size (b)."""
     for name, whole in _pair(setting, "diffpart-fig4"):
         for data in _samples(setting, whole):
             yield from _timed(setting, f"a: {name}", "records", data, float(len(data)))
@@ -313,22 +315,24 @@ def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Ite
 
 
 def _each(setting: Setting, figure: str, names: Sequence[str]) -> Iterator[tuple[str, Sets]]:
-    """The named data sets that are there, then the stand-in; says which are not, and what it runs on."""
+    """The named data sets whose files exist, then the stand-in; echoes which ones are skipped and the size of
+    others."""
     for name in names:
         label = "MSNBC" if name == "msnbc" else name
         if sets.find(name, setting.data_dir) is None:
             setting.echo(f"{figure}: {label} skipped; it needs --data DIR, the folder that contains {sets.FILES[name]}")
             continue
         data = sets.load(name, setting.data_dir)
-        yield _told(setting, figure, label, data.draw(2_000, _rng()) if setting.quick else data)
-    yield _told(setting, figure, "stand-in", stand_in_for(setting))
+        yield _announced(setting, figure, label, data.draw(2_000, _rng()) if setting.quick else data)
+    yield _announced(setting, figure, "stand-in", stand_in_for(setting))
 
 
 def _pair(setting: Setting, figure: str) -> Iterator[tuple[str, Sets]]:
     return _each(setting, figure, ("msnbc",))
 
 
-def _told(setting: Setting, figure: str, label: str, data: Sets) -> tuple[str, Sets]:
+def _announced(setting: Setting, figure: str, label: str, data: Sets) -> tuple[str, Sets]:
+    """Echoes the size of a data set, and returns its name and the data."""
     about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
     setting.echo(f"{figure}: {label}, {about}")
     return label, data
@@ -345,7 +349,7 @@ def _samples(setting: Setting, whole: Sets) -> Iterator[Sets]:
 
 
 def _universes(setting: Setting) -> Iterator[Sets]:
-    """The stand-in with its universe limited, always the same number of records: 800,000 or what is left."""
+    """The stand-in with limited universes, all with the same number of records: 800,000, or fewer if fewer are left."""
     whole = stand_in_for(setting)
     limited = [whole.limit(number) for number in setting.pick(UNIVERSES, (30, 60))]
     records = min(UNIVERSE_RECORDS, *map(len, limited))
@@ -356,7 +360,7 @@ def _universes(setting: Setting) -> Iterator[Sets]:
 def _releases(
     setting: Setting, figure: str, case: Case, series: str, options: Options, epsilon: float
 ) -> Iterator[tuple[int, Scores]]:
-    """(repeat, scores) of the releases of one setting."""
+    """(repeat, scores) of each release of one setting."""
 
     def measure(repeat: int) -> Scores:
         released = publish_sets(setting, case.data, epsilon, options, repeat)
@@ -369,7 +373,7 @@ def _releases(
 def _attempts(
     setting: Setting, label: str, measure: Callable[[int], Scores], names: Sequence[str]
 ) -> Iterator[tuple[int, Scores]]:
-    """(repeat, scores); one row of no numbers when the settings are refused, which no repeat would change."""
+    """(repeat, scores) of each attempt; if the settings are refused, one row of NaN, because repeats would be too."""
     for repeat in range(setting.repeats):
         try:
             scores = measure(repeat)

@@ -9,7 +9,7 @@ from cantle.errors import MissingExtra, install_command, raise_alone
 
 
 def need(module: str) -> ModuleType:
-    """The module of that name, imported now; MissingExtra with the fix when it is not installed."""
+    """Imports a module; raises MissingExtra with the install command if it is not installed."""
     try:
         return import_module(module)
     except ImportError:

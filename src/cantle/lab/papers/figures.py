@@ -1,8 +1,8 @@
-"""The figures of the papers that can be rebuilt, and the command that does it.
+"""The figures of the papers that can be reproduced, and the function that does it.
 
-Each figure is a function from a `Setting` to tidy rows; `reproduce` runs the named ones, prints their tables
-beside what the paper says, and writes CSV and PNG. By default the mechanism draws from the operating system,
-as a real release does; folds and generated data are seeded.
+Each figure is a function from a `Setting` to tidy rows. `reproduce` runs the named ones, prints their tables with what
+the paper says, and writes CSV and PNG files. By default noise comes from the operating system, as in a real release;
+folds and generated data are seeded.
 """
 
 from __future__ import annotations
@@ -206,16 +206,16 @@ def reproduce(
     echo: Callable[[str], None] = print,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
-    """Runs the named figures (`all` for every one), prints their tables, gives the files written in `out`.
+    """Runs the named figures (`all` for every one), prints their tables, and returns the files written in `out`.
 
-    `quick` is one repeat on few points. `seed` makes the run repeatable and, for the releases, not private.
-    `echo` gets what is printed, `progress` the name of each point when it is measured.
+    `quick` makes one repeat on few points. `seed` makes the run repeatable, and its releases not private. `echo` is
+    called with each text to print, `progress` with the name of each point when it is measured.
     """
     wanted = list(FIGURES) if "all" in names else list(names)
     unknown = [name for name in wanted if name not in FIGURES]
     if unknown or not wanted:
         raise ParameterError(f"unknown figure {', '.join(unknown) or '(none given)'}; choose from {', '.join(FIGURES)}")
-    need("matplotlib")  # before hours of work, not after
+    need("matplotlib")  # fail now rather than after hours of work
     setting = Setting(
         publish=publish or import_module("cantle._publish").publish,
         data_dir=Path(data_dir) if data_dir is not None else None,

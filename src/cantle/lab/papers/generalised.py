@@ -1,8 +1,8 @@
-"""Scores of generalised records: C4.5* trained on released cells with counts, tested on generalised test records.
+"""Scores of generalised records: C4.5* is trained on released cells with counts, tested on generalised test records.
 
-Both sides become codes: the position of the interval in its cut for a number (ordered), the node of the
-taxonomy for a category (one column each). This is how the DiffGen paper (section 5) measures a release: "the
-same cut is applied to the testing set". Releases by DiffGen and results of TDS are read alike.
+Both become codes: a number the position of its interval in the cut (ordered), a category its node of the taxonomy (one
+column per node). This is how the DiffGen paper (section 5) measures a release: "the same cut is applied to the testing
+set". Releases by DiffGen and results of TDS are measured alike.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class Generalised(Protocol):
-    """What is scored: released cells, and the same cut applied to other records."""
+    """A release that can be scored: released cells, and a way to apply the same cut to other records."""
 
     def generalised(self) -> pl.DataFrame:
-        """Frame of released cells: a label for each attribute, the target, and a last column, how many."""
+        """The released cells: one label per attribute, the target, and the number of records as the last column."""
 
     def generalise(self, frame: pl.DataFrame, /) -> NativeFrame:
-        """Frame with a label for each attribute, one row for each record of `frame`, in its order."""
+        """The records of `frame` in their order, with one label per attribute."""
 
 
 def measure(published: Generalised, test: pl.DataFrame, schema: TableDocument) -> dict[str, float]:
-    """Accuracy, balanced accuracy and AUC on `test` of C4.5* trained on what was published."""
+    """Accuracy, balanced accuracy and AUC on `test` of C4.5* trained on the published cells."""
     cells = pl.DataFrame(published.generalised())
     held = pl.DataFrame(published.generalise(test))
     if held.height != test.height:
@@ -64,13 +64,13 @@ def majority(train: pl.DataFrame, test: pl.DataFrame, schema: TableDocument) -> 
 
 
 def score(model: Classifier, test: Coded) -> dict[str, float]:
-    """Every score of a trained classifier."""
+    """All scores of a trained classifier."""
     proba = model.proba(test.codes)
     return {name: f(test.labels, proba) for name, f in SCORES.items()}
 
 
 def cut_coder(schema: TableDocument, *frames: pl.DataFrame) -> Coder:
-    """A coder whose values are the labels in the frames: intervals in order, nodes of taxonomies unordered."""
+    """A coder for the labels in the frames; intervals are ordered, nodes of taxonomies are not."""
     return Coder({"fields": [_cut_field(field, frames) for field in schema["fields"] if _used(field)]})
 
 
@@ -89,7 +89,7 @@ def _cut_field(field: FieldDocument, frames: tuple[pl.DataFrame, ...]) -> FieldD
 
 
 def interval_start(label: str) -> tuple[int, float, str]:
-    """Sorts labels of intervals by where they start; what is no interval of numbers goes last, by its text.
+    """A sort key for labels: intervals of numbers by their start, then all other labels by their text.
 
     >>> sorted(["null", "[100, 200)", "[30, 40)", "[-5, 30)"], key=interval_start)
     ['[-5, 30)', '[30, 40)', '[100, 200)', 'null']

@@ -23,7 +23,7 @@ ENDINGS = (".txt", ".txt.xz", ".txt.gz")
 
 
 class Statistics(NamedTuple):
-    """A line of table 1: alpha is the power law coefficient of the degree distribution."""
+    """One line of table 1; alpha is the power law coefficient of the degree distribution."""
 
     nodes: int
     edges: int
@@ -32,7 +32,7 @@ class Statistics(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a graph lies in the data folder, without its ending, and what the paper prints of it."""
+    """The path of a graph in the data folder, without its ending, and the statistics that the paper prints."""
 
     stem: str
     published: Statistics
@@ -48,7 +48,7 @@ SOURCES: Mapping[str, Source] = {
 
 @dataclass(frozen=True)
 class Graph:
-    """A simple undirected graph on the nodes 0 to `nodes` - 1: each edge once, the smaller end first."""
+    """A simple undirected graph on the nodes 0 to `nodes` - 1; each edge is listed once, with the smaller end first."""
 
     name: str
     edges: Ints
@@ -66,7 +66,7 @@ class Graph:
 
 
 def load(data_dir: str | Path, name: str) -> Graph:
-    """One of the four graphs; DataError when its file is not there or is no edge list."""
+    """One of the four graphs; raises a DataError if its file does not exist or is not an edge list."""
     stem = SOURCES[name].stem
     paths = [Path(data_dir) / f"{stem}{ending}" for ending in ENDINGS]
     path = next((path for path in paths if path.is_file()), None)
@@ -77,7 +77,7 @@ def load(data_dir: str | Path, name: str) -> Graph:
 
 def _read(path: Path) -> Ints:
     try:
-        with warnings.catch_warnings(action="ignore"):  # an empty file is reported below, in our words
+        with warnings.catch_warnings(action="ignore"):  # numpy warns of an empty file, which is an error below
             pairs = np.loadtxt(path, dtype=np.int64, comments="#", ndmin=2)
     except (OSError, EOFError, ValueError):
         pairs = np.empty((0, 0), dtype=np.int64)
@@ -87,7 +87,7 @@ def _read(path: Path) -> Ints:
 
 
 def _simple(pairs: Ints) -> tuple[Ints, int]:
-    """Each undirected edge once, without loops (SNAP lists both directions), and the number of nodes."""
+    """Each undirected edge once (SNAP lists both directions), without loops, and the number of nodes."""
     nodes = int(pairs.max(initial=-1)) + 1
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     keys = np.unique((low * nodes + high)[low < high])
@@ -95,7 +95,7 @@ def _simple(pairs: Ints) -> tuple[Ints, int]:
 
 
 def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> list[Graph]:
-    """The graphs whose files are there; the others are named and left out. An error when there is none."""
+    """The graphs whose files can be read; echoes which ones are left out, and raises an error if none is left."""
     if data_dir is None:
         raise ParameterError(
             f"{figure} needs the graphs; give --data DIR, the folder that contains graph-facebook100/ and "
@@ -119,14 +119,15 @@ def statistics(graph: Graph) -> Statistics:
 
 
 def power_law(degrees: Ints) -> float:
-    """The exponent of the zeta law P[d] ~ d^-alpha, d >= 1, of largest likelihood (Clauset et al. 2009, eq. 3.7).
+    """The exponent alpha of the zeta distribution P[d] ~ d^-alpha, d >= 1, with the largest likelihood.
 
-    RPS does not say how its alpha was fitted, and no way we tried (likelihood with and without a cut at the largest
-    degree, slopes of the log-log distribution, its tail or the ranks) gives all four of its values.
+    See Clauset et al. 2009, eq. 3.7. RPS does not say how its alpha was fitted. No way that we tried (likelihood with
+    and without a cut at the largest degree, slopes of the log-log distribution, of its tail or of the ranks) gives all
+    four of its values.
     """
     logs = np.log(degrees[degrees > 0])
     if not len(logs) or logs.max() == 0.0:
-        return np.inf  # all the mass at 1
+        return np.inf  # all degrees are 1
     zeta, minimize = need("scipy.special").zeta, need("scipy.optimize").minimize_scalar
     found = minimize(lambda alpha: alpha * logs.mean() + np.log(zeta(alpha)), bounds=(1.0001, 20.0), method="bounded")
     return float(found.x)

@@ -1,4 +1,4 @@
-"""Building blocks of figures: how they are run, their rows, and the paper's own values."""
+"""Building blocks of figures: the settings they run with, their rows, and what the paper claims."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Choice = TypeVar("Choice")
 
 
 class Row(NamedTuple):
-    """One measured value; `x` is epsilon (or what its figure says), None for a level that does not depend on it."""
+    """One measured value; `x` is epsilon (or what `Figure.x` names), or None if the value does not depend on it."""
 
     figure: str
     panel: str
@@ -30,15 +30,15 @@ class Row(NamedTuple):
 
 
 class Publish(Protocol):
-    """The call of `cantle.publish`."""
+    """The signature of `cantle.publish`."""
 
     def __call__(self, data: object, schema: Schema, /, *, epsilon: float, **options: object) -> Release:
-        """A release of the table."""
+        """A release of the data."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """How the figures are run: the publisher, the data folder, repeats, the short form, the seed."""
+    """The settings that figures run with: the publisher, the data folder, repeats, the short form, the seed."""
 
     publish: Publish
     data_dir: Path | None = None
@@ -48,14 +48,14 @@ class Setting:
     echo: Callable[[str], None] = print
 
     def pick(self, full: Sequence[Choice], few: Sequence[Choice]) -> Sequence[Choice]:
-        """`few` in the short form, else `full`."""
+        """`few` in the short form (`quick`), otherwise `full`."""
         return few if self.quick else full
 
     def release(self, data: object, schema: Schema, epsilon: float, options: Options, salt: int) -> Release:
-        """A release by RPS unless options name another method; seeded (and so not private) only if the setting is.
+        """A release by RPS, unless the options name another method.
 
-        Figures compare methods, so the whole budget goes to the method and none of it to measuring the release's own
-        error, unless options ask for that.
+        It is seeded, and so not private, only if the setting has a seed; `salt` then distinguishes releases. Figures
+        compare methods, so no budget is spent on measuring the release's own error, unless the options ask for that.
         """
         chosen = {"method": "rps"} | dict(options)
         if chosen["method"] != "degrees":
@@ -70,7 +70,7 @@ class Setting:
         series: Mapping[str, Options],
         measure: Callable[[float, Options, int], float],
     ) -> Iterator[tuple[str, float, int, float]]:
-        """(series, epsilon, repeat, value) over the whole grid."""
+        """(series, epsilon, repeat, value) for every series, epsilon and repeat."""
         for name, options in series.items():
             for epsilon in epsilons:
                 for repeat in range(self.repeats):
@@ -79,7 +79,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper: the function that measures it and what the paper says it shows."""
+    """A figure of a paper: the function that measures it, and the paper's claims about it."""
 
     rows: Callable[[Setting], Iterator[Row]]
     claims: tuple[str, ...]

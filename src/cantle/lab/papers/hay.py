@@ -1,7 +1,6 @@
 """Noise on the sorted degree sequence and isotonic regression (Hay, Li, Miklau and Jensen 2009).
 
-A baseline, for evaluation only: the noise is floating point and outside any guarantee, and nothing in `publish` leads
-here.
+It is a baseline for evaluation only: its floating-point noise has no guarantee, and `publish` never uses it.
 """
 
 from __future__ import annotations
@@ -14,14 +13,15 @@ from cantle.lab.papers.extras import need
 
 
 def edge(degrees: Ints, epsilon: float, rng: np.random.Generator) -> Ints:
-    """An ascending sequence for `edge` privacy: one edge changes two degrees by one, so the scale is 2 / epsilon."""
+    """An ascending sequence for unit `edge`: one edge changes two degrees by one, so the noise scale is 2 / epsilon."""
     return _release(degrees, 2 / epsilon, max(len(degrees) - 1, 0), rng)
 
 
 def node(degrees: Ints, epsilon: float, maximum: int, rng: np.random.Generator) -> Ints:
-    """An ascending sequence for nodes of at most `maximum` edges: scale 2 maximum / epsilon (RPS section 5).
+    """An ascending sequence for nodes with at most `maximum` edges: noise scale 2 maximum / epsilon (RPS section 5).
 
-    With `maximum` read off the graph, as in the paper's setting (a), this is not private: the largest degree shows.
+    If `maximum` is taken from the graph, as in the paper's setting (a), this is not private: it reveals the largest
+    degree.
     """
     return _release(degrees, 2 * maximum / epsilon, maximum, rng)
 
@@ -34,7 +34,7 @@ def _release(degrees: Ints, scale: float, maximum: int, rng: np.random.Generator
 
 
 def isotonic(values: Floats) -> Floats:
-    """The non-decreasing sequence nearest in least squares: Hay et al.'s constrained inference.
+    """The non-decreasing sequence that is nearest in least squares: the constrained inference of Hay et al.
 
     >>> isotonic(np.array([1.0, 3.0, 2.0, 5.0])).tolist()
     [1.0, 2.5, 2.5, 5.0]

@@ -1,7 +1,8 @@
-"""How often the intervals of `cantle query` hold the truth: random questions put to a release and to its data.
+"""The coverage of the intervals of `cantle query`: random questions, answered from a release and from its data.
 
-Nothing here is private: it compares with the raw records. A question is drawn from the released records, as a user who
-looks at a release would: a category, a few of them, an interval between two released values, or null.
+Nothing here is private, because answers are compared with the raw records. Questions are drawn from the released
+records, as a user who looks at a release would ask them: one category or a few, an interval between two released
+values, or null.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ FIGURE = "intervals"
 QUESTIONS, MEANS, QUICK = 2_000, 200, 400
 CONFIDENCE = 0.95
 SMALLEST, LARGEST = 0.005, 0.995
-"""Shares of the released records between which a question is put."""
+"""Only questions that hold for a share of the released records between these two are asked."""
 
 TRIES = 200
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One question: how many columns it is about, what its interval covers, whether it held, and its half width."""
+    """One question: its number of columns, what its interval covers, whether the truth is inside, and its half
+    width."""
 
     columns: int
     covers: str
@@ -43,7 +45,7 @@ class Checked:
 
 
 def intervals(setting: Setting) -> Iterator[Row]:
-    """How many of 2,000 random counting questions, and of 200 means, have the truth in their 95 % interval."""
+    """The share of 2,000 random counting questions, and of 200 means, whose 95 % interval contains the truth."""
     demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
     found = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
     for table in found:
@@ -75,7 +77,7 @@ def _measure(setting: Setting, table: TableSet, epsilon: float, repeat: int) -> 
 
 
 class Truth:
-    """The private records in codes; those that the schema drops are not there."""
+    """The private records as codes, without those that the schema drops."""
 
     def __init__(self, table: TableSet) -> None:
         schema = TableSchema.from_dict(table.schema)
@@ -98,7 +100,7 @@ class Truth:
 
 
 def check_counts(asker: Asker, truth: Truth, number: int, dice: np.random.Generator) -> Iterator[Checked]:
-    """Half of the questions are about one column, the others about two or three."""
+    """Checks counting questions: half of them about one column, the others about two or three."""
     for at in range(number):
         question = random_question(asker, 1 if at % 2 else int(dice.integers(2, 4)), dice)
         if question is None:
@@ -109,7 +111,7 @@ def check_counts(asker: Asker, truth: Truth, number: int, dice: np.random.Genera
 
 
 def check_means(asker: Asker, truth: Truth, number: int, dice: np.random.Generator) -> Iterator[Checked]:
-    """Means of a column of numbers over the records of a random question about one other column."""
+    """Checks means of a numeric column over the records that a random question about one other column selects."""
     able = [one for one in asker.attributes.values() if one.scale.type in ("integer", "number")]
     for _ in range(number if able else 0):
         attribute = able[int(dice.integers(len(able)))]
@@ -122,7 +124,10 @@ def check_means(asker: Asker, truth: Truth, number: int, dice: np.random.Generat
 
 
 def random_question(asker: Asker, columns: int, dice: np.random.Generator, without: str = "") -> Question | None:
-    """A question about so many columns that holds for some of the released records, but not for nearly all."""
+    """A random question about this many columns that holds for some, but not nearly all, of the released records.
+
+    It is None if TRIES draws found none.
+    """
     names = [name for name in asker.attributes if name != without]
     for _ in range(TRIES):
         chosen: Sequence[str] = dice.choice(names, min(columns, len(names)), replace=False).tolist()

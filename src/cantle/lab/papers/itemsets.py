@@ -1,8 +1,9 @@
-"""The K most frequent itemsets and the utility that DiffPart's appendix E takes from them.
+"""The K most frequent itemsets, and the utility that DiffPart's appendix E computes from them.
 
-The paper mines with MAFIA. Of the miners kept up today none fits: mlxtend wants the records as a dense or sparse
-frame of booleans, efficient-apriori walks Python sets, pyfim has no wheels, PAMI brings dozens of packages, and
-none of them searches by K rather than by support. Here every support is a counting query, so the search is short.
+The paper uses the miner MAFIA. None of the miners that are maintained today fits: mlxtend needs the records as a dense
+or sparse frame of booleans, efficient-apriori iterates over Python sets, pyfim has no wheels, PAMI needs dozens of
+packages, and none of them searches by K rather than by support. Here every support is a counting query, so the search
+is short.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ Frequent = dict[Itemset, float]
 
 
 def top(answers: Answers, k: int) -> Frequent:
-    """The k itemsets of one item or more with the largest support, best first, each with its support.
+    """The k non-empty itemsets with the largest support, best first, each with its support.
 
-    Ties go to fewer items, then to smaller codes. Itemsets that nobody holds never count, so fewer than k may
-    come back.
+    Among equal supports, those with fewer items come first, then those with smaller codes. Itemsets without support
+    are left out, so there may be fewer than k.
     """
     if isinstance(answers, Cells):
         return _best(_listed(answers, k), k)
@@ -34,9 +35,9 @@ def _best(found: Frequent, k: int) -> Frequent:
 
 
 def _listed(answers: Cells, k: int) -> Frequent:
-    """Every itemset at or above the k-th support. Noisy sums need not fall with size, so all are looked at."""
+    """Every itemset at or above the k-th support. All are examined, because noisy sums need not fall with size."""
     sums = answers.sums.copy()
-    sums[0] = 0.0  # the empty itemset is none
+    sums[0] = 0.0  # the empty itemset does not count
     bar = np.partition(sums, -k)[-k] if k < len(sums) else 0.0
     cells = np.flatnonzero((sums >= bar) & (sums > 0))
     inside = cells[:, None] >> np.arange(answers.size) & 1
@@ -44,10 +45,10 @@ def _listed(answers: Cells, k: int) -> Frequent:
 
 
 def _searched(answers: Answers, k: int) -> Frequent:
-    """Level by level: an itemset's support is at most that of its subsets.
+    """A search level by level, which uses that the support of an itemset is at most that of its subsets.
 
-    The bar is the k-th support found so far. A larger set that only equals it would lose the tie, so a set is
-    extended only while it is above the bar; a level never has more than k sets.
+    The bar is the k-th support found so far. A larger set that only equals the bar would lose the tie, so only sets
+    above it are extended. A level never has more than k sets.
     """
     supports = answers.supports()
     order = np.argsort(-supports, kind="stable")[:k]
@@ -64,7 +65,7 @@ def _searched(answers: Answers, k: int) -> Frequent:
 
 
 def _bar(found: Frequent, k: int) -> float:
-    """The k-th largest support, 0 while there are fewer."""
+    """The k-th largest support; 0 if there are fewer."""
     return sorted(found.values(), reverse=True)[k - 1] if len(found) >= k else 0.0
 
 
@@ -76,6 +77,6 @@ def _utility(truth: Frequent, released: Frequent) -> float:
 
 
 # Appendix E: 1 - mean over F_K(D) of |sup in F_K(D) - sup in F_K(release)| / sup in F_K(D), where the support in
-# the release is 0 for an itemset that is not among the top K of the release. Supports that are too large by more
-# than their double make it negative.
+# the release is 0 for an itemset that is not among the top K of the release. It is negative if released supports are
+# more than twice too large.
 utility = Metric("top-K utility", "max", (-np.inf, 1.0), _utility)

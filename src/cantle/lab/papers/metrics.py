@@ -1,4 +1,4 @@
-"""Distances between raw and released data. Each says which way is better and what range it has."""
+"""Distances between raw and released data, each with its range and whether small or large values are better."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Metric(Generic[P]):
-    """A function of (truth, release) that declares its name, its better direction and its range."""
+    """A function of (truth, release) with its name, its range, and whether it should be small or large (`goal`)."""
 
     name: str
     goal: Literal["min", "max"]
@@ -32,10 +32,10 @@ class Metric(Generic[P]):
 
 
 def _coupling(truth: Numbers, release: Numbers) -> tuple[Floats, Floats]:
-    """Distances and their weights when mass moves quantile by quantile, the cheapest way in one dimension.
+    """Distances and their weights if mass is moved quantile by quantile, which is cheapest in one dimension.
 
-    With n and m points the quantiles change at multiples of 1/n and of 1/m; they are merged as integers
-    (multiples of 1/nm), so equal sizes pair the sorted points exactly.
+    With n and m points, quantiles change at multiples of 1/n and of 1/m. These are merged as integers (multiples of
+    1/nm), so that sorted points of samples of equal size are paired exactly.
     """
     x = np.sort(np.asarray(truth, dtype=np.float64))
     y = np.sort(np.asarray(release, dtype=np.float64))
@@ -49,7 +49,7 @@ def _moved(truth: Numbers, release: Numbers, power: int) -> float:
     if not np.size(truth):
         raise ParameterError("the raw sample is empty; a distance needs at least one value")
     if not np.size(release):
-        return np.inf  # nothing was released: as bad as it gets
+        return np.inf  # nothing was released: the worst value
     distance, weight = _coupling(truth, release)
     return float((weight @ np.abs(distance) ** power) ** (1 / power))
 
@@ -79,7 +79,7 @@ def _purity(clusters: Ints, regions: Ints) -> float:
 
 
 def locate(points: Floats, low: Floats, high: Floats) -> Ints:
-    """The number of the box that holds each point, -1 for none; boxes are disjoint, low <= x < high.
+    """The number of the box that contains each point, or -1; boxes are disjoint, with low <= x < high.
 
     >>> locate(np.array([[1.0], [7.0]]), np.array([[0.0], [5.0]]), np.array([[5.0], [9.0]])).tolist()
     [0, 1]
@@ -89,7 +89,7 @@ def locate(points: Floats, low: Floats, high: Floats) -> Ints:
     for i in range(points.shape[1]):
         column = points[orders[:, i], i]
         first[:, i], last[:, i] = np.searchsorted(column, low[:, i]), np.searchsorted(column, high[:, i])
-    # a box looks only at the points in its own slice of the attribute where that slice is shortest
+    # Each box is compared only with the points in its range of one attribute: the one where these are fewest.
     shortest = (last - first).argmin(axis=1)
     home = np.full(len(points), -1, dtype=np.int64)
     for box, i in enumerate(shortest):
@@ -99,17 +99,17 @@ def locate(points: Floats, low: Floats, high: Floats) -> Ints:
     return home
 
 
-# RPS section 4.1 calls sqrt(mean (X_i - Y_i)^2) of the sorted samples the EMD; properly the Mallows distance
-# with p = 2. Unequal sizes by quantile coupling. Infinite when nothing was released.
+# RPS section 4.1 calls sqrt(mean (X_i - Y_i)^2) of the sorted samples the EMD; properly it is the Mallows distance
+# with p = 2. Samples of unequal size are compared by quantile coupling. It is infinite if nothing was released.
 emd = Metric("EMD (root mean square)", "min", (0.0, np.inf), _emd)
 
-# What is usually called the earth mover's distance.
+# This is usually called the earth mover's distance.
 w1 = Metric("W1", "min", (0.0, np.inf), _w1)
 
-# Code matrices, one column per attribute: mean over the attributes of the total variation distance between
-# the histograms of truth and release. 1 when nothing was released.
+# For matrices of codes with one column per attribute: the mean over the attributes of the total variation distance
+# between the histograms of truth and release. It is 1 if nothing was released.
 tvd1 = Metric("TVD1", "min", (0.0, 1.0), _tvd1)
 
-# RPS section 4.1, figure 2: (cluster, region) of each raw record -> share of the records that belong to the
-# majority cluster of their region. At least the share of the largest cluster.
+# RPS section 4.1, figure 2: from the cluster and region of each raw record, the share of the records that belong to the
+# majority cluster of their region. It is at least the share of the largest cluster.
 purity = Metric("purity", "max", (0.0, 1.0), _purity)

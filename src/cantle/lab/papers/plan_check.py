@@ -1,6 +1,6 @@
-"""What `cantle plan` predicts, beside what a release of real records turns out to be.
+"""Comparison of what `cantle plan` predicts with releases of real records.
 
-Nothing here is private: it compares with the raw records.
+Nothing here is private, because releases are compared with the raw records.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from cantle.schema.scales import Steps
 
 FIGURE = "plan"
 GROUPS = {"1 %": (0.005, 0.02), "10 %": (0.07, 0.14)}
-"""Shares of the released records that groups may hold."""
+"""The shares of the released records that a group may hold, as (lowest, highest)."""
 
 DRAWN, TRIES = 20, 400
 ENOUGH = 3
-"""Columns with such groups that a mean over columns needs."""
+"""A mean over columns needs at least this many columns with such groups."""
 
 
 def predictions(setting: Setting) -> Iterator[Row]:
-    """Errors that `cantle plan` predicts from the schema and the number of records, over those measured."""
+    """The errors that `cantle plan` predicts from the schema and the number of records, and those measured."""
     demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
     found = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
     for table in found:
@@ -50,7 +50,7 @@ def predictions(setting: Setting) -> Iterator[Row]:
 
 
 def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[str, tuple[float, float]]:
-    """For each prediction the predicted and the measured error, in records."""
+    """(predicted, measured) error in records for each prediction."""
     truth, asker, dice = Truth(table), Asker(release), np.random.default_rng(seed)
     made = plan(table.schema, epsilon=epsilon, records=truth.records)
     lead = release.manifest.structure["lead"]
@@ -65,7 +65,7 @@ def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[s
 
 
 def _one_way(release: Any, asker: Asker, truth: Truth, columns: list[Attribute]) -> float:
-    """The mean over columns of the mean error of their cells."""
+    """The mean error of a column's cells, averaged over the columns."""
     means = []
     for column in columns:
         edges = np.array(release.manifest.structure["cells"][column.name])
@@ -81,7 +81,7 @@ def _histogram(edges: Any, codes: Any) -> Any:
 def _group_errors(
     asker: Asker, truth: Truth, column: Attribute, shares: tuple[float, float], dice: np.random.Generator
 ) -> list[int]:
-    """The errors of some groups of one column, of values that stand next to each other."""
+    """The errors of up to DRAWN random groups of one column: intervals of numbers, or single categories."""
     errors: list[int] = []
     codes = asker.codes(column.name)
     for _ in range(TRIES):

@@ -1,12 +1,13 @@
-"""Privelet: noise on the Haar wavelet coefficients of one ordered attribute (Xiao, Wang, Gehrke 2010). A baseline.
+"""Privelet, a baseline: noise on the Haar wavelet coefficients of one ordered attribute (Xiao, Wang, Gehrke 2010).
 
-Counts of m = 2^l values are the leaves of a full binary tree. The base coefficient is their mean; a node whose left and
-right leaves have means a and b has the coefficient (a - b) / 2. One record more changes one count by 1, so the base
-coefficient by 1/m, and the coefficient of each node above that count, with s leaves below it, by 1/s. Weights m and s
-make every such change 1, and there are 1 + l of them: that is the generalised sensitivity. Noise of
-scale (1 + l) / (epsilon * weight) on each coefficient is epsilon-private for neighbours with one record more or less.
+The counts of m = 2^l values are the leaves of a full binary tree. The base coefficient is their mean. A node whose left
+and right leaves have means a and b has the coefficient (a - b) / 2. One record more changes one count by 1, so it
+changes the base coefficient by 1/m, and the coefficient of each node above that count by 1/s if s leaves are below the
+node. With weights m and s every such change is 1, and there are 1 + l of them: that is the generalised sensitivity.
+Noise of scale (1 + l) / (epsilon * weight) on each coefficient is epsilon-private for neighbours with one record more
+or less.
 
-For comparison only: the noise is made of floats and is not safe to publish.
+It is for comparison only: its floating-point noise is not safe to publish.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cantle.trusted.geometry.boxes import Ints
 
 
 def coefficients(counts: Floats) -> tuple[float, list[Floats]]:
-    """The base coefficient, and the coefficients of the nodes level by level, the root's first.
+    """The base coefficient, and the coefficients of the nodes level by level, starting with the root.
 
     >>> base, nodes = coefficients(np.array([9.0, 3.0, 6.0, 2.0]))
     >>> base, [level.tolist() for level in nodes]
@@ -41,7 +42,7 @@ def counts_from(base: float, levels: list[Floats]) -> Floats:
 
 
 def weights(size: int) -> list[int]:
-    """The weight of the base coefficient, then of the nodes of each level: how many counts are below.
+    """The weight of the base coefficient, then of the nodes of each level: the number of counts below them.
 
     >>> weights(8)
     [8, 8, 4, 2]
@@ -50,12 +51,12 @@ def weights(size: int) -> list[int]:
 
 
 def generalised_sensitivity(size: int) -> int:
-    """How far one record more moves all coefficients together, each times its weight: 1 + log2(size)."""
+    """The sum over all coefficients of weight times the change that one record makes: 1 + log2(size)."""
     return size.bit_length()
 
 
 def privelet(counts: Ints, epsilon: float, rng: np.random.Generator) -> Floats:
-    """Noisy counts; values are added at the end, without records, up to a power of two."""
+    """Noisy counts. Up to the next power of two, values without records are added at the end and removed again."""
     size = 1 << max(0, len(counts) - 1).bit_length()
     base, levels = coefficients(np.pad(counts, (0, size - len(counts))).astype(np.float64))
     scale = generalised_sensitivity(size) / epsilon
@@ -67,7 +68,7 @@ def privelet(counts: Ints, epsilon: float, rng: np.random.Generator) -> Floats:
 
 
 def released_codes(counts: Ints, epsilon: float, rng: np.random.Generator) -> Ints:
-    """Codes of records with the noisy counts, made non-negative whole numbers of the same sum."""
+    """Codes of records that have the noisy counts, after these are made non-negative and whole with the same sum."""
     noisy = privelet(counts, epsilon, rng)
     total = np.array([max(0, round(float(noisy.sum())))])
     whole = round_rows(project_rows(noisy[None, :], total.astype(float)), total)[0]

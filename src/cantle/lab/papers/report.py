@@ -1,4 +1,4 @@
-"""Tidy rows of a figure -> mean and standard error, a printed table, CSV files and a picture."""
+"""Reports of figures: from tidy rows to means with standard errors, a printed table, CSV files and a picture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TIDY = {
 def summarise(rows: pl.DataFrame) -> pl.DataFrame:
     """Mean, standard error (null for one repeat) and repeats of each point, in the order of the rows.
 
-    A panel with a series called `raw` has its mean beside every point, in the column `raw`.
+    In a panel with a series called `raw`, the column `raw` of every point has the mean of that series.
     """
     keys = ["figure", "panel", "series", "x"]
     points = rows.group_by(keys, maintain_order=True).agg(
@@ -40,7 +40,7 @@ def summarise(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def table(summary: pl.DataFrame) -> str:
-    """One text block for each panel: a line for each series, a column for each epsilon, `raw` last."""
+    """One text block per panel, with one line per series, one column per epsilon, and `raw` last."""
     blocks = []
     for (figure, panel), part in summary.group_by("figure", "panel", maintain_order=True):
         blocks.append(f"{figure} {panel}\n" + aligned(_lines(part)))
@@ -63,7 +63,7 @@ def _cell(mean: float, error: float | None) -> str:
 
 
 def aligned(lines: list[list[str]]) -> str:
-    """Lines of cells as text: the first column to the left, the others to the right."""
+    """Lines of cells as text, the first column aligned left and the others right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
@@ -78,7 +78,7 @@ def write(
     out: Path,
     picture: Callable[[pl.DataFrame, Path], None] | None = None,
 ) -> list[Path]:
-    """Files of one figure in `out`: tidy rows and summary as CSV, the printed text, the picture as PNG."""
+    """Writes the files of one figure to `out`: tidy rows and summary as CSV, the printed text, the picture as PNG."""
     out.mkdir(parents=True, exist_ok=True)
     name = rows["figure"][0]
     paths = [out / f"{name}{ending}" for ending in (".csv", "-summary.csv", ".txt", ".png")]
@@ -90,16 +90,16 @@ def write(
 
 
 def draw(summary: pl.DataFrame, path: Path) -> None:
-    """The picture of one figure, a panel each: epsilon on a log scale, error bars; levels as dashed lines."""
+    """Draws one figure with error bars and epsilon on a log scale; what does not depend on epsilon is a dashed line."""
     draw_panels(summary, path, _panel)
 
 
 def draw_panels(summary: pl.DataFrame, path: Path, panel: Callable[[Axes, pl.DataFrame], None]) -> None:
-    """The picture of one figure, each panel in a place of its own."""
+    """Draws one figure; `panel` draws each panel into axes of its own."""
     panels = summary.partition_by("panel", maintain_order=True)
     columns = min(3, len(panels))
     down = ceil(len(panels) / columns)
-    # the object interface draws with Agg and leaves the caller's pyplot state and backend alone
+    # The object interface draws with Agg and leaves the caller's pyplot state and backend unchanged.
     picture = need("matplotlib.figure").Figure(figsize=(6 * columns, 4.5 * down), layout="constrained")
     need("matplotlib.backends.backend_agg").FigureCanvasAgg(picture)
     places = list(picture.subplots(down, columns, squeeze=False).flat)
@@ -117,7 +117,7 @@ def _panel(axes: Axes, part: pl.DataFrame) -> None:
     series = part.partition_by("series", maintain_order=True)
     levels = [points for points in series if points["x"][0] is None]
     for i, points in enumerate(levels):
-        shade = str(0.8 * i / len(levels))  # from black to light grey; colours are for what depends on epsilon
+        shade = str(0.8 * i / len(levels))  # from black to light grey; series that depend on epsilon have colours
         axes.axhline(points["mean"][0], color=shade, linestyle="--", linewidth=1, label=points["series"][0])
     for i, points in enumerate(points for points in series if points["x"][0] is not None):
         error = points["error"].fill_null(0.0).fill_nan(0.0).to_list()

@@ -1,17 +1,18 @@
-"""The degree scheme of the RPS paper (section 5.1), as printed. It is NOT node-private; for comparison only.
+"""The degree scheme of the RPS paper (section 5.1), as printed. It is NOT node-private, and for comparison only.
 
-The paper charges sibling regions in parallel, as if removing a node touched one region. It lowers the degrees of all
-its neighbours, which may lie in as many regions, and the losses of their counts add up. Exact counterexamples:
+The paper charges sibling regions in parallel, as if removing a node changed only one region. But it lowers the degrees
+of all neighbours of the node, which may be in as many regions, and the losses of their counts add up. There are exact
+counterexamples:
 
-* `wheel_loss`: a wheel of 4 spokes loses its hub, degrees (4, 3, 3, 3, 3) become (2, 2, 2, 2). Laplace noise for the
-  sensitivity 5 of one bin, each bin on its own epsilon-private: together the loss is 9/5 epsilon.
-* `hub_loss`: smooth sensitivity and Cauchy noise in each leaf, as here. A node with 20 neighbours whose degrees lie
-  in 20 leaves: loss 22.6 for a claimed 12; with 60 neighbours 3.9 for 2, with 130 neighbours 2.6 for 1.
+* `wheel_loss`: a wheel of 4 spokes loses its hub, so degrees (4, 3, 3, 3, 3) become (2, 2, 2, 2). The noise is Laplace
+  noise for the sensitivity 5 of one bin. Each bin alone is epsilon-private; together they lose 9/5 epsilon.
+* `hub_loss`: smooth sensitivity and Cauchy noise in each leaf, as here. For a node with 20 neighbours whose degrees are
+  in 20 leaves the loss is 22.6 for a claimed 12; with 60 neighbours it is 3.9 for 2, with 130 neighbours 2.6 for 1.
 * `removal_loss`: the same for a node of a real graph.
 
-Besides, a maximum degree read off the graph is published as it is. The noise is floating point, and nothing in
-`publish` leads here. The paper prints neither its smooth sensitivity nor what becomes of negative counts; our reading
-is in `smooth_sensitivity` and `release`.
+Besides, a maximum degree taken from the graph is published without noise. The noise is floating point, and `publish`
+never uses this module. The paper prints neither its smooth sensitivity nor what it does with negative counts; our
+interpretation is in `smooth_sensitivity` and `release`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ DEPTH = 15  # section 5.1: "We use a depth of 15 in our experiments"
 def release(degrees: Ints, epsilon: float, maximum: int, rng: np.random.Generator, depth: int = DEPTH) -> Ints:
     """An ascending sequence of as many degrees: half of epsilon cuts 0..maximum into leaves, half counts them.
 
-    Each leaf gives its lower end (section 5.1). Negative counts become 0 and the rest is scaled to the number of
-    nodes: "we release a sorted sequence of size n".
+    All nodes of a leaf get the degree at its lower end (section 5.1). Negative counts become 0, and the others are
+    scaled to the number of nodes: "we release a sorted sequence of size n".
     """
     if not epsilon > 0 or not 0 <= degrees.max(initial=0) <= maximum:
         raise ParameterError("epsilon must be positive and no degree above the maximum")
@@ -47,10 +48,10 @@ def release(degrees: Ints, epsilon: float, maximum: int, rng: np.random.Generato
 
 
 def partition(counts: Ints, epsilon: float, depth: int, rng: np.random.Generator) -> Ints:
-    """Edges of the leaves, from 0 to len(counts): `depth` levels of the exponential mechanism with eq. (4).
+    """The edges of the leaves, from 0 to len(counts), after `depth` levels of the exponential mechanism with eq. (4).
 
-    A level has epsilon / depth. Its weight exp(epsilon / depth * min(r1, r2) / (2n + 1)) is nearly the same for all
-    cuts: the exponent is at most epsilon / (4 depth).
+    Each level gets epsilon / depth. The weight exp(epsilon / depth * min(r1, r2) / (2n + 1)) is nearly the same for all
+    cuts, because the exponent is at most epsilon / (4 depth).
     """
     below = _below(counts)
     weight = epsilon / depth / (2 * int(below[-1]) + 1)
@@ -69,9 +70,9 @@ def partition(counts: Ints, epsilon: float, depth: int, rng: np.random.Generator
 
 
 def leaf_law(counts: Ints, edges: Ints, epsilon: float) -> tuple[Ints, Floats]:
-    """The exact count of each leaf and the scale of its Cauchy noise, 6 S / (epsilon / 2).
+    """The exact count of each leaf, and the scale 6 S / (epsilon / 2) of its Cauchy noise.
 
-    Nissim, Raskhodnikova and Smith 2007: 6 S / e with an (e / 6)-smooth S is e-private for one count.
+    By Nissim, Raskhodnikova and Smith 2007, the scale 6 S / e with an (e / 6)-smooth S is e-private for one count.
     """
     spend = epsilon / 2
     below = _below(counts)
@@ -80,11 +81,12 @@ def leaf_law(counts: Ints, edges: Ints, epsilon: float) -> tuple[Ints, Floats]:
 
 
 def smooth_sensitivity(counts: Ints, edges: Ints, beta: float) -> Floats:
-    """Per leaf: max over j >= 0 of e^(-beta j) (nodes whose degree is within j + 1 steps of crossing an end + j + 1).
+    """The smooth sensitivity of each leaf: the maximum over j >= 0 of e^(-beta j) (near + j + 1).
 
-    "only the nodes with degrees at the region boundaries will affect the count" (section 5.1): one node removed or
-    added moves others by one step and itself; j more of them make it j + 1. A leaf [a, b) has its ends between a - 1
-    and a, and between b - 1 and b.
+    Here `near` is the number of nodes whose degree is within j + 1 steps of crossing an end of the leaf: "only the
+    nodes with degrees at the region boundaries will affect the count" (section 5.1). Removing or adding one node
+    changes the degrees of others by one step, and adds or removes its own; j further nodes make it j + 1. The ends of a
+    leaf [a, b) are between a - 1 and a, and between b - 1 and b.
     """
     below, nodes = _below(counts), int(counts.sum())
     best, open_leaves, j = np.zeros(len(edges) - 1), np.arange(len(edges) - 1), 0
@@ -92,20 +94,20 @@ def smooth_sensitivity(counts: Ints, edges: Ints, beta: float) -> Floats:
         near = _within(below, edges[open_leaves], edges[open_leaves + 1], j) + j + 1
         best[open_leaves] = np.maximum(best[open_leaves], np.exp(-beta * j) * near)
         j += 1
-        if nodes + j + 1 >= 1 / beta:  # from here on the bound falls with j, so a leaf above it is settled
+        if nodes + j + 1 >= 1 / beta:  # from here on the bound falls with j, so a leaf above it has its maximum
             bound = np.exp(-beta * j) * (nodes + j + 1)
             open_leaves = open_leaves[best[open_leaves] < bound]
     return best
 
 
 def _within(below: Ints, low: Ints, high: Ints, j: int) -> Ints:
-    """Nodes with degrees in [a-1-j, a+j] or [b-1-j, b+j] for each leaf [a, b), by prefix sums."""
+    """The number of nodes with degrees in [a-1-j, a+j] or [b-1-j, b+j] for each leaf [a, b), by prefix sums."""
 
     def at(degree: Ints) -> Ints:
         return below[np.clip(degree, 0, len(below) - 1)]
 
     around = at(high + j + 1) - at(low - 1 - j)
-    between = at(high - 1 - j) - at(low + j + 1)  # out of reach of both ends; nothing when the two meet
+    between = at(high - 1 - j) - at(low + j + 1)  # nodes near neither end; negative if the two intervals overlap
     return around - np.maximum(between, 0)
 
 
@@ -120,8 +122,8 @@ def _below(counts: Ints) -> Ints:
 def cauchy_loss(place: Floats, scale: Floats, other_place: Floats, other_scale: Floats) -> Floats:
     """The largest |log ratio| of two Cauchy densities, over all outputs.
 
-    They are Poisson kernels of the points (place, scale) of the upper half plane, so it is the hyperbolic distance
-    of the points; with equal scales 2 asinh(shift / (2 scale)).
+    The densities are Poisson kernels of the points (place, scale) of the upper half plane, so it is the hyperbolic
+    distance of these points. With equal scales this is 2 asinh(shift / (2 scale)).
     """
     apart = (place - other_place) ** 2 + (scale - other_scale) ** 2
     return np.asarray(2 * np.arcsinh(np.sqrt(apart / (scale * other_scale)) / 2))
@@ -130,7 +132,8 @@ def cauchy_loss(place: Floats, scale: Floats, other_place: Floats, other_scale: 
 def leaves_loss(before: Ints, after: Ints, edges: Ints, epsilon: float) -> float:
     """The loss of all leaf counts together, each at its worst output; the paper claims epsilon / 2.
 
-    The leaves are independent given their edges, so the worst outputs can come together and the losses add.
+    The counts are independent given the edges of the leaves, so the worst outputs can occur together, and the losses
+    add up.
     """
     size = int(max(before.max(initial=0), after.max(initial=0), edges[-1])) + 1
     laws = [leaf_law(np.bincount(d, minlength=size).astype(np.int64), edges, epsilon) for d in (before, after)]
@@ -139,7 +142,8 @@ def leaves_loss(before: Ints, after: Ints, edges: Ints, epsilon: float) -> float
 
 
 def wheel_loss(spokes: int) -> Fraction:
-    """In units of epsilon: Laplace noise of scale (spokes + 1) / epsilon in every single-degree bin, hub removed."""
+    """The loss, in units of epsilon, if the hub of a wheel is removed and every bin of a single degree has Laplace
+    noise of scale (spokes + 1) / epsilon."""
     if spokes < 3:
         raise ParameterError("a wheel has at least 3 spokes")
     before, after = np.array([spokes, *[3] * spokes]), np.full(spokes, 2)
@@ -149,9 +153,10 @@ def wheel_loss(spokes: int) -> Fraction:
 
 
 def hub_loss(epsilon: float, neighbours: int, base: int) -> float:
-    """A node is removed whose neighbours have the degrees base + 2, base + 4, ... (the rest of them pendant nodes).
+    """The loss if a node is removed whose neighbours have the degrees base + 2, base + 4, ...
 
-    The leaves are the single degrees from base + 1 to base + 2 neighbours.
+    All other neighbours of these neighbours have one edge each. The leaves are the single degrees from base + 1 to
+    base + 2 * neighbours.
     """
     joined = base + 2 * np.arange(1, neighbours + 1)
     pendant = np.ones(int((joined - 1).sum()), dtype=np.int64)
@@ -161,9 +166,9 @@ def hub_loss(epsilon: float, neighbours: int, base: int) -> float:
 
 
 def removal_loss(graph: Graph, node: int, epsilon: float) -> float:
-    """The same for a node of a real graph, with every degree a leaf of its own.
+    """The loss if a node of a real graph is removed and every degree is a leaf.
 
-    Depth 15 comes close to that when the maximum degree is known: eq. (4) cuts nearly at random.
+    Depth 15 comes close to that if the maximum degree is known, because eq. (4) cuts nearly at random.
     """
     degrees = graph.degrees
     after = degrees.copy()

@@ -1,4 +1,4 @@
-"""Figures 1, 2 and 3 of the RPS paper (section 4), with a publisher given from outside."""
+"""Figures 1, 2 and 3 of the RPS paper (section 4), for the publisher that the setting provides."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ EPSILONS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5)
 
 
 def paper(**changes: object) -> dict[str, object]:
-    """Options of the paper's own setting, with these changes."""
+    """The options of preset `paper`, with these changes."""
     return {"preset": "paper"} | changes
 
 
 def depths(values: Sequence[int]) -> dict[str, Options]:
-    """One series for each maximum depth, at a noisy stopping count of 5 (figures 1a, 2a)."""
+    """One series per maximum depth, with a noisy stopping count of 5 (figures 1a, 2a)."""
     return {f"depth {d}": paper(depth=d, stop="count:5") for d in values}
 
 
 def stops(values: Sequence[int], depth: int) -> dict[str, Options]:
-    """One series for each noisy stopping count at one maximum depth (figures 1b, 2b)."""
+    """One series per noisy stopping count, with one maximum depth (figures 1b, 2b)."""
     return {f"stop {s}": paper(depth=depth, stop=f"count:{s}") for s in values}
 
 
@@ -40,14 +40,14 @@ OURS: dict[str, Options] = {"default preset": {"preset": "default"}}
 
 
 def fig1(setting: Setting) -> Iterator[Row]:
-    """EMD of one released attribute to the original, by depth (a) and by stopping count (b)."""
+    """The EMD of one released attribute from the original, by depth (a) and by stopping count (b)."""
     table, schema = synthetic.normal(*setting.pick((), (1_000,)))
 
     def measure(epsilon: float, options: Options, repeat: int) -> float:
         records = setting.release(table, schema, epsilon, options, repeat).records
         return emd(table["x"].to_numpy(), records["x"].to_numpy())
 
-    # 128 fixed cells and all the budget on their counts: fixed partitioning (section 3) at its best
+    # Fixed partitioning (section 3) at its best: 128 fixed cells, whose counts get the whole budget.
     fixed = {"fixed midpoints, depth 7": paper(attributes="midpoint", depth=7, stop="none")}
     panels = {
         "a: EMD by depth": depths(setting.pick((5, 10, 20, 50, 100), (5,))) | fixed | OURS,
@@ -60,7 +60,7 @@ def fig1(setting: Setting) -> Iterator[Row]:
 
 
 def _privelet(setting: Setting, table: pl.DataFrame, schema: TableDocument, panel: str) -> Iterator[Row]:
-    """Privelet on the grid of the attribute, beside RPS."""
+    """Privelet on the grid of the attribute, to compare RPS with."""
     attribute = TableSchema.from_dict(dict(schema)).domain().attributes[0]
     codes = attribute.encode(table["x"])
     counts = np.bincount(codes, minlength=attribute.grid).astype(np.int64)
@@ -72,7 +72,7 @@ def _privelet(setting: Setting, table: pl.DataFrame, schema: TableDocument, pane
 
 
 def fig2(setting: Setting) -> Iterator[Row]:
-    """Records in their region's majority cluster, by depth (a), stopping count (b), partition (c)."""
+    """The share of records in the majority cluster of their region, by depth (a), stopping count (b), partition (c)."""
     table, schema, process = synthetic.clusters(*setting.pick((), (1_000,)))
 
     def measure(epsilon: float, options: Options, repeat: int) -> float:
@@ -93,14 +93,14 @@ def fig2(setting: Setting) -> Iterator[Row]:
 
 
 def regions(groups: pl.DataFrame, table: pl.DataFrame) -> Ints:
-    """The released region of each raw record (evaluation may see raw data)."""
+    """The released region of each raw record; evaluation may read raw data."""
     leaves = groups.unique("leaf", maintain_order=True)
     low, high = (leaves.select(f"{c}.{end}" for c in table.columns).to_numpy() for end in ("lo", "hi"))
     return locate(table.to_numpy().astype(np.float64), low.astype(np.float64), high.astype(np.float64))
 
 
 def fig3(setting: Setting) -> Iterator[Row]:
-    """Scores on Adult by 5-fold cross-validation, by epsilon; raw, majority and Mondrian as levels."""
+    """Scores on Adult by 5-fold cross-validation, by epsilon, compared with raw records, majority and Mondrian."""
     if setting.data_dir is None:
         raise ParameterError("rps-fig3 needs the Adult files; give --data DIR, the folder that contains adult/")
     setting.echo(str(classify.gate(setting.data_dir, *setting.pick((), (1,)))))
@@ -137,7 +137,7 @@ def _levels(setting: Setting, table: pl.DataFrame, schema: TableDocument) -> Ite
 def _by_release(
     setting: Setting, schema: TableDocument, epsilon: float, options: Options, repeat: int
 ) -> classify.Publisher:
-    """A publisher for cross-validation; each fold is a release of its own."""
+    """A publisher for cross-validation; each fold is a separate release."""
     folds = iter(range(1_000))
 
     def publish(train: pl.DataFrame) -> pl.DataFrame:
@@ -155,7 +155,7 @@ def _scores(
     epsilon: float | None,
     repeat: int,
 ) -> Iterator[Row]:
-    """The mean over the folds of each score of each classifier; folds are the same for all series."""
+    """Each score of each classifier, averaged over the folds; folds are the same for all series."""
     folds = classify.cross_validate(table, schema, publisher, seed=repeat)
     letters = {"NB accuracy": "a: NB accuracy", "C4.5* accuracy": "b: C4.5* accuracy"}
     for name in classify.CLASSIFIERS:

@@ -1,7 +1,7 @@
 """Counting queries over set-valued data: the paper's workload, queries drawn from records, exact answers, errors.
 
-A query is a set of items, its answer the number of records that hold all of them (definition 3.4). Queries are
-rows of a matrix of item codes, filled up on the right with -1.
+A query is a set of items; its answer is the number of records that contain all of them (definition 3.4). Queries are
+rows of a matrix of item codes, padded on the right with -1.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from cantle.lab.papers.sets import Codes, Sets, ranges
 Queries = Codes
 
 GROUPS = (20, 40, 60, 80, 100)  # longest query of a group, in percent of max|t| (section 5.1)
-SANITY = 0.001  # of |D| (section 5.1)
-FEW_ITEMS = 20  # up to here all 2^|I| answers are tabled
-BLOCK = 4_000_000  # candidate records looked at together
+SANITY = 0.001  # the sanity bound as a share of |D| (section 5.1)
+FEW_ITEMS = 20  # up to this many items, all 2^|I| answers are kept in a table
+BLOCK = 4_000_000  # candidate records that are checked at a time
 
 
 # ---------------------------------------------------------------------------------------------- workloads
 
 
 def workload(size: int, longest: int, number: int, rng: np.random.Generator) -> Queries:
-    """Random queries: length uniform in 1 to `longest`, items drawn uniformly without replacement."""
+    """Random queries: lengths are uniform from 1 to `longest`, items are drawn uniformly without replacement."""
     longest = max(1, min(longest, size))
     lengths = rng.integers(1, longest, endpoint=True, size=number)
     return subsets(np.full(number, size), lengths, rng)
@@ -41,7 +41,7 @@ def longest_of(data: Sets, percent: int) -> int:
 
 
 def from_records(data: Sets, items: int, number: int, rng: np.random.Generator) -> Queries:
-    """Queries that some record satisfies: a random subset, of this many items, of a random record with enough items."""
+    """Queries that some record satisfies: this many random items of a random record that has enough."""
     eligible = np.flatnonzero(data.lengths >= items)
     if not len(eligible):
         raise ParameterError(f"no record has {items} items; ask for smaller subsets")
@@ -51,10 +51,10 @@ def from_records(data: Sets, items: int, number: int, rng: np.random.Generator) 
 
 
 def subsets(sizes: Ints, lengths: Ints, rng: np.random.Generator) -> Queries:
-    """For each row a uniform subset of `length` of the numbers 0 to `size` - 1, in no order.
+    """For each row a uniform subset of `length` of the numbers 0 to `size` - 1, in no particular order.
 
-    Floyd's method, all rows at once: step j draws from the first size - length + j + 1 numbers and takes the
-    last of them instead when the drawn one is there already.
+    This is Floyd's method, for all rows at once: step j draws one of the first size - length + j + 1 numbers. If that
+    number is in the subset already, it takes the last of these numbers instead.
     """
     chosen = np.full((len(sizes), int(lengths.max(initial=0))), -1, dtype=np.int32)
     for j in range(chosen.shape[1]):
@@ -74,7 +74,7 @@ class Answers(Protocol):
 
     @property
     def records(self) -> float:
-        """How many records it speaks of."""
+        """The number of records."""
 
     def supports(self) -> Floats:
         """The answer for each single item."""
@@ -84,16 +84,16 @@ class Answers(Protocol):
 
 
 class Index:
-    """Exact answers from records: for each item its records as a list and as a bitmap.
+    """Exact answers from records; it keeps the records of each item as a list and as a bitmap.
 
-    A query starts with the records of its rarest item and drops those that are not in the bitmaps of the others,
-    rarest first; all queries of one length go together, so nothing loops over queries.
+    A query starts with the records of its rarest item and drops those that are not in the bitmaps of the other items,
+    rarest first. All queries of one length are answered together, without a loop over queries.
     """
 
     def __init__(self, data: Sets) -> None:
         self.records = float(len(data))
         self._supports = data.supports()
-        narrow = data.items.astype(np.uint16) if data.size <= 1 << 16 else data.items  # 16 bits sort by radix
+        narrow = data.items.astype(np.uint16) if data.size <= 1 << 16 else data.items  # radix sort needs 16 bits
         order = np.argsort(narrow, kind="stable")
         self._holders = data.owners()[order].astype(np.int32)
         self._starts = np.cumsum(self._supports) - self._supports
@@ -101,7 +101,7 @@ class Index:
         self._bits = self._bitmaps(data.items[order])
 
     def _bitmaps(self, items: Codes) -> npt.NDArray[np.uint8]:
-        """Bit `record & 7` of byte [item, record >> 3] is set for each holder."""
+        """Bit `record & 7` of byte [item, record >> 3] is set if the record contains the item."""
         bits = np.zeros(len(self._supports) * self._width, dtype=np.uint8)
         if len(items):
             byte = items.astype(np.int64) * self._width + (self._holders >> 3)
@@ -121,13 +121,13 @@ class Index:
             rows = np.flatnonzero(lengths == length)
             wanted = queries[rows]
             wanted = np.sort(wanted[wanted >= 0].reshape(len(rows), length), axis=1)
-            wanted, same = np.unique(wanted, axis=0, return_inverse=True)  # popular pairs are asked often
+            wanted, same = np.unique(wanted, axis=0, return_inverse=True)  # the same pairs are often asked again
             rank = np.argsort(self._supports[wanted], axis=1, kind="stable")
             answers[rows] = self._together(np.take_along_axis(wanted, rank, axis=1))[same.ravel()]
         return answers
 
     def _together(self, queries: Queries) -> Floats:
-        """Answers to queries of one length, rarest item first, a block of candidate records at a time."""
+        """Answers to queries of one length, rarest item first, for one block of candidate records at a time."""
         rarest = self._supports[queries[:, 0]]
         if queries.shape[1] == 1:
             return rarest.astype(np.float64)
@@ -147,10 +147,10 @@ class Index:
 
 
 class Cells:
-    """Answers from one number for each of the 2^|I| sets of items: exact, noisy, even negative counts.
+    """Answers from one count for each of the 2^|I| sets of items; counts may be exact, noisy or negative.
 
-    Bit i of a cell's number says that item i is in the set. The answer to a query is the sum of the cells of all
-    sets that contain it; all these sums are taken at once, one item after the other.
+    Bit i of a cell's number is set if item i is in the set. The answer to a query is the sum of the cells of all sets
+    that contain it; all these sums are computed at once, one item after the other.
     """
 
     def __init__(self, cells: Floats) -> None:
@@ -179,7 +179,7 @@ class Cells:
 
 
 class Independent:
-    """The model that knows the exact number of records and supports and takes the items as independent."""
+    """The model that has the exact number of records and exact supports, and treats the items as independent."""
 
     def __init__(self, data: Sets) -> None:
         self.records = float(len(data))
@@ -191,11 +191,11 @@ class Independent:
 
     def count(self, queries: Queries) -> Floats:
         """The answer to each query."""
-        return self.records * np.append(self._shares, 1.0)[queries].prod(axis=1)  # -1 is the appended 1
+        return self.records * np.append(self._shares, 1.0)[queries].prod(axis=1)  # padding (-1) selects the 1
 
 
 class Nothing:
-    """The empty release: every answer is 0. What it scores is what a workload gives away for free."""
+    """The empty release: every answer is 0. Its score shows how little a workload demands."""
 
     records = 0.0
 
@@ -219,7 +219,7 @@ def tabled(data: Sets) -> Floats:
 
 
 def answers_of(data: Sets) -> Answers:
-    """Exact answers from records, tabled when there are few items."""
+    """Exact answers from records; from a table of all sets if there are few items."""
     return Cells(tabled(data)) if data.size <= FEW_ITEMS else Index(data)
 
 
@@ -230,11 +230,11 @@ def _relative_error(truth: Floats, released: Floats, bound: float) -> float:
     return float(np.mean(np.abs(released - truth) / np.maximum(truth, bound)))
 
 
-# Section 5.1: mean over the queries of |Q(release) - Q(D)| / max(Q(D), s), s the sanity bound. The empty
-# release has at most 1, and less the more queries nobody satisfies.
+# Section 5.1: the mean over the queries of |Q(release) - Q(D)| / max(Q(D), s), where s is the sanity bound. For the
+# empty release it is at most 1, and the smaller the more queries no record satisfies.
 relative_error = Metric("relative error", "min", (0.0, np.inf), _relative_error)
 
 
 def groups(data: Sets, number: int, rng: np.random.Generator, percents: Sequence[int] = GROUPS) -> dict[int, Queries]:
-    """The paper's query subsets: for each percentage, `number` queries of length up to that share of max|t|."""
+    """The paper's groups of queries: for each percentage, `number` queries of length up to that share of max|t|."""
     return {percent: workload(data.size, longest_of(data, percent), number, rng) for percent in percents}

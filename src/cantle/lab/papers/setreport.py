@@ -1,6 +1,6 @@
-"""Tables and pictures of figures whose axis is not always epsilon: the panel's name ends in ` by ` and the axis.
+"""Tables and pictures of figures whose axis is not always epsilon: a panel's name ends in ` by ` and the axis.
 
-A value that is not a number stands for a publisher that refused its settings before it looked at any record.
+The value NaN means that the publisher refused its settings before it read any record.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REFUSED = "refused"
 
 
 def axis_of(panel: str) -> str:
-    """What a panel has across.
+    """The name of a panel's horizontal axis.
 
     >>> axis_of("MSNBC: error by fan-out")
     'fan-out'
@@ -29,7 +29,7 @@ def axis_of(panel: str) -> str:
 
 
 def table(summary: pl.DataFrame) -> str:
-    """One text block for each panel: a line for each series, a column for each value across."""
+    """One text block per panel, with one line per series and one column per value on the horizontal axis."""
     blocks = []
     for (figure, panel), part in summary.group_by("figure", "panel", maintain_order=True):
         xs = part["x"].drop_nulls().unique().sort().to_list()
@@ -42,7 +42,7 @@ def table(summary: pl.DataFrame) -> str:
 
 
 def across(summary: pl.DataFrame) -> str:
-    """One text block for each data set: a line for each series, a column for each measure (`data: measure`)."""
+    """One text block per data set, with one line per series and one column per measure; panels are `data: measure`."""
     names = summary["panel"].str.split_exact(": ", 1).struct.rename_fields(["data", "measure"]).struct.unnest()
     blocks = []
     for (data,), part in pl.concat([summary, names], how="horizontal").group_by("data", maintain_order=True):
@@ -70,12 +70,12 @@ def _aligned(lines: list[list[str]]) -> str:
 
 
 def write(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """The files of one figure as `report.write` names them, with the picture below."""
+    """Writes the files of one figure, named as by `report.write`, with the picture of `draw`."""
     return report.write(rows, summary, text, out, draw)
 
 
 def draw(summary: pl.DataFrame, path: Path) -> None:
-    """The picture of one figure, a panel each; what does not depend on the axis is a dashed line."""
+    """Draws one figure; a series that does not depend on the axis is a dashed line."""
     report.draw_panels(summary, path, _panel)
 
 
@@ -84,7 +84,7 @@ def _panel(axes: Axes, part: pl.DataFrame) -> None:
     axes.set_title(panel.rpartition(" by ")[0], fontsize="medium")
     axes.set_xlabel(axis_of(panel))
     if part.height and (part["mean"] > 0).all() and " error" in panel:
-        axes.set_yscale("log")  # Basic made into records is a hundred times as far off as the best
+        axes.set_yscale("log")  # the error of Basic made into records is a hundred times that of the best
     for i, points in enumerate(part.partition_by("series", maintain_order=True)):
         style = {"color": f"C{i % 10}", "label": points["series"][0]}
         if points["x"][0] is None:

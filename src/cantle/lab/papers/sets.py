@@ -1,8 +1,8 @@
 """Set-valued data to evaluate on: public data sets read from their files, and a generated stand-in for STM.
 
-The files are not part of the package: `load` takes the folder that contains `msnbc/`, `retail/` and the others,
-plain or compressed with xz. Evaluation may read the raw records, so the universe of a file is what occurs in it,
-numbered in ascending order of the item ids.
+The files are not part of the package: `load` takes the folder that contains `msnbc/`, `retail/` and the others, plain
+or compressed with xz. Evaluation may read the raw records, so the universe of a file consists of the items that occur
+in it, numbered in ascending order of their ids.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STM_RECORDS, STM_ITEMS, STM_LONGEST = 1_210_096, 1_012, 64
 
 @dataclass(frozen=True)
 class Sets:
-    """Set-valued records: record i is items[starts[i] : starts[i + 1]], ascending codes from 0 to `size` - 1."""
+    """Set-valued records: record i is items[starts[i] : starts[i + 1]], in ascending codes from 0 to `size` - 1."""
 
     starts: Ints
     items: Codes
@@ -52,7 +52,7 @@ class Sets:
 
     @property
     def lengths(self) -> Ints:
-        """How many items each record has."""
+        """The number of items of each record."""
         return np.diff(self.starts)
 
     @property
@@ -65,7 +65,7 @@ class Sets:
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
 
     def supports(self) -> Ints:
-        """How many records hold each item."""
+        """The number of records that contain each item."""
         return np.bincount(self.items, minlength=self.size).astype(np.int64)
 
     def take(self, records: Ints) -> Sets:
@@ -75,14 +75,14 @@ class Sets:
         return Sets(starts, self.items[ranges(self.starts[records], lengths)], self.size)
 
     def draw(self, number: int, rng: np.random.Generator) -> Sets:
-        """So many of the records, drawn without replacement."""
+        """This many of the records, drawn without replacement."""
         return self.take(np.sort(rng.permutation(len(self))[:number]))
 
     def limit(self, number: int) -> Sets:
-        """The records cut to the most frequent `number` items, renumbered; records left empty are gone.
+        """The records cut to the `number` most frequent items, which are renumbered; empty records are dropped.
 
-        The paper (sections 5.2, E) limits the universe without saying how; with items drawn at random too few
-        records would be left for its 800,000.
+        The paper (sections 5.2, E) limits the universe without saying how. If items were drawn at random, fewer than
+        its 800,000 records would be left.
         """
         order = np.argsort(-self.supports(), kind="stable")
         kept = np.zeros(self.size, dtype=bool)
@@ -93,7 +93,7 @@ class Sets:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """One list column `items` of labels 1 to `size`, for the publisher."""
+        """The records for the publisher: one list column `items` of labels 1 to `size`."""
         table = pl.DataFrame({"record": self.owners(), "items": self.items + 1})
         lists = table.group_by("record", maintain_order=True).agg("items")
         empty = np.flatnonzero(self.lengths == 0)
@@ -113,7 +113,7 @@ class Sets:
 
 
 def from_frame(frame: pl.DataFrame, size: int) -> Sets:
-    """Records of a frame with a list column `items` of labels 1 to `size`."""
+    """The records of a frame with a list column `items` of labels 1 to `size`."""
     column = frame["items"]
     lengths = column.list.len().to_numpy().astype(np.int64)
     labels = column.explode().drop_nulls().cast(pl.Int64).to_numpy()
@@ -121,8 +121,8 @@ def from_frame(frame: pl.DataFrame, size: int) -> Sets:
 
 
 def gather(records: AnyCodes, codes: AnyCodes, size: int) -> Sets:
-    """Sets from pairs (record, item): sorted, repeats dropped, records renumbered without gaps."""
-    keys = np.sort(records.astype(np.int64) * size + codes)  # np.unique hashes first: ten times slower here
+    """Sets from pairs (record, item): they are sorted, repeats are dropped, records are renumbered without gaps."""
+    keys = np.sort(records.astype(np.int64) * size + codes)  # np.unique would hash first: ten times slower here
     keys = keys[np.diff(keys, prepend=-1) != 0]
     owner, items = np.divmod(keys, size)
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
@@ -130,7 +130,7 @@ def gather(records: AnyCodes, codes: AnyCodes, size: int) -> Sets:
 
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """start, start + 1, ... for each (start, length), one after the other.
+    """The numbers start, start + 1, ... of each (start, length), one range after the other.
 
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
@@ -143,7 +143,7 @@ def ranges(starts: Ints, lengths: Ints) -> Ints:
 
 
 def find(name: str, folder: Path | None) -> Path | None:
-    """The file of a data set, plain or .xz, or None when the folder does not have it."""
+    """The file of a data set, plain or .xz, or None if the folder does not have it."""
     if name not in FILES:
         raise ParameterError(f"unknown data set {name}; choose from {', '.join(FILES)}")
     if folder is None:
@@ -153,7 +153,7 @@ def find(name: str, folder: Path | None) -> Path | None:
 
 
 def load(name: str, folder: Path | None) -> Sets:
-    """The records of a data set; sequences (MSNBC) become the set of what they visit (paper, section 5)."""
+    """The records of a data set; a sequence (MSNBC) becomes the set of pages that it visits (paper, section 5)."""
     path = find(name, folder)
     if path is None:
         raise DataError(f"cannot find {FILES[name]} (or .xz) in the data folder; name the folder that contains it")
@@ -175,12 +175,13 @@ def parse(lines: Iterable[str]) -> Sets:
 
 @dataclass(frozen=True, kw_only=True)
 class Town:
-    """How the stand-in travels. Station s lies in neighbourhood s // `stations`, so that neighbours have near codes.
+    """The travel pattern of the stand-in.
 
-    Everybody has a home and a work neighbourhood and goes to their stations; the number of visits in the week is
-    lognormal; a visit goes home, to work or else anywhere. Popularity of the neighbourhoods, and of the stations
-    in each, falls as 1 / (rank + `offset`) ** `power`. A station visited twice counts once; a record keeps
-    `longest` of them.
+    Station s is in neighbourhood s // `stations`, so that stations close to each other have close codes. Everybody has
+    a home and a work neighbourhood. The number of visits in a week is lognormal. A visit goes to a station at home, at
+    work or anywhere. The popularity of the neighbourhoods, and of the stations in each, is proportional to
+    1 / (rank + `offset`) ** `power`. A station that is visited twice counts once. A record keeps at most `longest`
+    stations.
     """
 
     records: int = STM_RECORDS
@@ -191,15 +192,14 @@ class Town:
     work: float = 0.4
     power: float = 1.1
     offset: float = 1.2
-    visits: float = 1.368  # mean and deviation of the logarithm of the number of visits
-    spread: float = 0.93
+    visits: float = 1.368  # mean of the logarithm of the number of visits
+    spread: float = 0.93  # and its standard deviation
 
 
 def stand_in(town: Town | None = None, seed: int = 2011) -> Sets:
     """Generated records of the size of STM: 1,210,096 sets over 1,012 stations, mean about 4.82, at most 64.
 
-    Nothing is known of the real STM but these figures; the travel pattern is ours and results on it are not
-    results on STM.
+    Only these figures of the real STM are known. The travel pattern is ours, so results on it are not results on STM.
     """
     town = town or Town()
     rng = np.random.default_rng(seed)

@@ -16,14 +16,15 @@ from cantle.schema.sets import SetSchema
 
 STAGES = ("reading", "partitioning", "drawing", "writing", "peak MB")
 DRAWING = "drawing records"
-"""What the publisher says when it has closed the data and starts with post-processing."""
+"""The message that the publisher logs when it has closed the data and starts post-processing."""
 
 
 def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int) -> dict[str, float]:
-    """User and system seconds of `publish` from a file and of `save`, by stage, and the peak of the process.
+    """User and system seconds of `publish` from a file and of `save`, by stage, and peak memory of the process.
 
-    Reading is timed on its own, once more, and taken from the time up to post-processing; what remains of that is
-    partitioning. The peak counts what the evaluation itself holds too; it is left out if the system does not report it.
+    Reading is timed separately and subtracted from the time until post-processing; the rest of that time is
+    partitioning. Peak memory includes what the evaluation itself holds. It is left out if the system does not report
+    it.
     """
     schema = data.schema()
     began = process_time()
@@ -45,7 +46,7 @@ def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int
 
 @contextmanager
 def _clock() -> Iterator[dict[str, float]]:
-    """When the publisher said what, in seconds of this process."""
+    """The CPU time of this process at which the publisher logged each message inside the block."""
     at: dict[str, float] = {}
 
     class Clock(logging.Handler):
@@ -64,13 +65,13 @@ def _clock() -> Iterator[dict[str, float]]:
 
 
 def _forget_peak() -> None:
-    """Linux: the peak starts again from what is held now."""
+    """Resets the peak memory of this process to what it holds now (on Linux only)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def _peak() -> float | None:
-    """Linux: the most memory this process held since, in MB."""
+    """The peak memory of this process since then, in MB (on Linux only)."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:

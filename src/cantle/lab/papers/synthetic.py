@@ -1,4 +1,4 @@
-"""The generated data of RPS section 4.1, seeded; the parameters are ours where the paper gives none."""
+"""The generated data of RPS section 4.1, from a seed; parameters that the paper does not print are ours."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ CORRELATIONS = (0.3, -0.2, 0.5)
 
 
 def normal(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, TableDocument]:
-    """Figure 1's table, one column `x` from N(50, 25 squared), and its schema.
+    """The table of figure 1, with one column `x` from N(50, 25 squared), and its schema.
 
-    The paper does not give the domain. Clipping to [0, 100] first is the only choice that its figure 1(b)
-    allows: unclipped data against that domain could not come closer than an EMD of about 2.7.
+    The paper does not give the domain. Its figure 1(b) allows only one choice, which is to clip the data to [0, 100]
+    first: the EMD of unclipped data from any release on that domain would be at least about 2.7.
     """
     x = np.random.default_rng(seed).normal(50, 25, rows)
     return pl.DataFrame({"x": _on_grid(x)}), schema(["x"])
 
 
 def clusters(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, TableDocument, Ints]:
-    """Figure 2's table of five columns, its schema, and the process that made each record (0, 1 or 2)."""
+    """The table of figure 2 with five columns, its schema, and the process that made each record (0, 1 or 2)."""
     rng = np.random.default_rng(seed)
     process = rng.integers(0, len(MEANS), rows)
     points = np.empty((rows, len(MEANS[0])))

@@ -1,7 +1,8 @@
-"""Sets mosaic, RPS and DiffGen side by side on three tables, beside what other tools reach.
+"""Comparison of mosaic, RPS and DiffGen on three tables, with the figures that other tools reach.
 
-Splits are 2/3 to publish and 1/3 to test on; split number i has the seed `--seed` + i (0 without one) for all methods.
-Counting, distances and ranges compare the release with the records it was made of, models are tested on the third.
+Tables are split into 2/3 to publish and 1/3 to test on. The split of repeat i has the seed `--seed` + i (or i, without
+a seed) for all methods. Counting questions, distances and ranges compare the release with the records that were
+published; models are tested on the other third.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ DEMO_FACTS = {
 
 
 def tables(setting: Setting) -> Iterator[Row]:
-    """Every measure of every method on the tables that are there; then the conditional means of the demo."""
+    """All measures of every method on the tables that can be read, then the conditional means of the demo."""
     found = list(table_sets.present(setting.data_dir, FIGURE, setting.echo))
     for line in NOTES:
         setting.echo(line)
@@ -81,7 +82,7 @@ def _at_all_epsilons(setting: Setting, table: TableSet, methods: tuple[str, ...]
 
 
 def _wide(setting: Setting, table: TableSet) -> Iterator[Row]:
-    """All records are published, for there is nothing to predict."""
+    """The rows of a table without target: there is nothing to predict, so all records are published."""
     coder = Coder(table.schema)
     truth = coder.encode(table.frame)
     for repeat in range(setting.repeats):
@@ -110,14 +111,14 @@ def measure(setting: Setting, table: TableSet, method: str, epsilon: float) -> I
 def _released(
     setting: Setting, table: TableSet, records: pl.DataFrame, method: str, epsilon: float, repeat: int
 ) -> tuple[pl.DataFrame, float]:
-    """The published records and the CPU seconds that they took, reading of the frame included."""
+    """The published records, and the CPU seconds of publishing them, reading of the frame included."""
     started = process_time()
     release = setting.release(records, table.published or table.schema, epsilon, {"method": method}, repeat)
     return pl.DataFrame(release.records), process_time() - started
 
 
 def measure_raw(setting: Setting, table: TableSet) -> Iterator[Row]:
-    """Models trained on the raw records: what no release can beat by more than luck."""
+    """Models trained on the raw records, which no release can beat except by chance."""
     coder = Coder(table.schema)
     for repeat in range(setting.repeats):
         learn, held = halves(table.frame.height, split_seed(setting, repeat))
@@ -146,7 +147,7 @@ def _facts(people: pl.DataFrame) -> dict[str, float]:
 
 
 def _warm(setting: Setting, table: TableSet, method: str) -> None:
-    """One release that is not measured, so that kernels are compiled before the clock runs."""
+    """Makes one release that is not measured, so that kernels are compiled before times are taken."""
     learn, _ = halves(table.frame.height, split_seed(setting, 0))
     setting.release(table.frame[learn], table.schema, 1, {"method": method}, setting.repeats)
 
@@ -160,7 +161,8 @@ def _rows(table: str, series: str, epsilon: float | None, repeat: int, values: d
 
 
 def table(summary: pl.DataFrame) -> str:
-    """One block per table and epsilon: a line per measure, a column per method, then the peers and the must."""
+    """One block per table and epsilon, with one line per measure, one column per method, then other tools and the
+    figure that mosaic must reach."""
     parts = summary["panel"].str.split_exact(": ", 1).struct.rename_fields(["data", "measure"]).struct.unnest()
     blocks = []
     for (data,), part in pl.concat([summary, parts], how="horizontal").group_by("data", maintain_order=True):
@@ -188,7 +190,7 @@ def _block(data: str, epsilon: float, part: pl.DataFrame) -> str:
 
 
 def _verdict(measure: str, must: table_peers.Figures, mosaic: tuple[float, float] | None) -> str:
-    """What mosaic must reach, and whether it does."""
+    """The figure that mosaic must reach, and whether it does."""
     if measure not in must:
         return ""
     reached = "" if mosaic is None else " met" if table_peers.meets(measure, mosaic[0], must[measure]) else " MISSED"
@@ -213,7 +215,7 @@ DRAWN = ("TVD2", "boosting accuracy", "boosting AUC", "q95 k=2")
 
 
 def files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """The files of the figure; the picture has the measures that differ most between methods."""
+    """Writes the files of the figure; the picture shows the measures that differ most between methods."""
     return report.write(rows, summary, text, out, _draw)
 
 

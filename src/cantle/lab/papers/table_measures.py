@@ -1,6 +1,7 @@
-"""How far a released table is from the raw one: distances, counting questions, and models trained on it.
+"""Measures of how far a released table is from the raw one: distances, counting questions, and models trained on it.
 
-Tables are in codes, the target as one more column. Nothing here is private: it compares with the raw records.
+Tables are given as codes, with the target as a further column. Nothing here is private, because releases are compared
+with the raw records.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ BINS = 16
 MOST_PAIRS, MOST_TRIPLES = 300, 60
 QUESTIONS, SMALLEST_SHARE, LARGEST_SHARE = 300, 0.02, 0.5
 RANGES, SANITY = 1_000, 0.001
-"""Range questions per run; a relative error is relative to at least this share of the records."""
+"""The number of range questions per run, and the smallest share of the records that a relative error is divided by."""
 ROUNDS = 60
 
 
@@ -29,20 +30,20 @@ def grids_of(coder: Coder) -> list[Grid]:
 
 
 def columns_of(coder: Coder, table: Coded) -> Ints:
-    """The codes of all columns, the target last: one row per record."""
+    """The codes of all columns, the target last, with one row per record."""
     every = np.column_stack([table.codes, table.labels]) if coder.target else table.codes
     return np.asfortranarray(every)  # questions read whole columns
 
 
 def binned(grids: list[Grid], codes: Ints) -> tuple[Ints, list[int]]:
-    """Codes in 16 bins of equal width where a number has more values, and the bins per column."""
+    """The codes with numbers of more than 16 values put into 16 bins of equal width, and the bins per column."""
     sizes = [BINS if grid.kind == "number" and grid.size > BINS else grid.size for grid in grids]
     bins = [codes[:, i] * size // grid.size for i, (grid, size) in enumerate(zip(grids, sizes, strict=True))]
     return np.column_stack(bins), sizes
 
 
 def distance(truth: Ints, release: Ints, sizes: list[int], width: int, most: int, rng: np.random.Generator) -> float:
-    """Mean total variation distance of tables of this many columns: all of them, or `most` at random."""
+    """The mean total variation distance over all tables of `width` columns, or over `most` random ones."""
     sets = list(combinations(range(len(sizes)), width))
     if len(sets) > most:
         sets = [sets[i] for i in rng.choice(len(sets), most, replace=False)]
@@ -60,14 +61,14 @@ def _total_variation(truth: Ints, release: Ints, sizes: list[int], columns: tupl
 
 
 def distances(grids: list[Grid], truth: Ints, release: Ints, rng: np.random.Generator) -> dict[str, float]:
-    """TVD1, TVD2 and TVD3 at 16 equal-width bins."""
+    """TVD1, TVD2 and TVD3 with 16 bins of equal width."""
     (raw, sizes), (released, _) = binned(grids, truth), binned(grids, release)
     most = {1: len(sizes), 2: MOST_PAIRS, 3: MOST_TRIPLES}
     return {f"TVD{k}": distance(raw, released, sizes, k, m, rng) for k, m in most.items() if comb(len(sizes), k)}
 
 
 def question(grids: list[Grid], codes: Ints, columns: Ints, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Bounds on these columns: between two values of random records for a number, one record's for a category."""
+    """Random bounds for these columns: a number between the values of two random records, a category equal to one's."""
     bounds = []
     for column in columns:
         values = codes[rng.integers(len(codes), size=2), column]
@@ -78,7 +79,7 @@ def question(grids: list[Grid], codes: Ints, columns: Ints, rng: np.random.Gener
 
 
 def share(codes: Ints, columns: Ints, bounds: list[tuple[int, int]]) -> float:
-    """The share of the records that lie within the bounds."""
+    """The share of the records that are within the bounds."""
     inside = np.ones(len(codes), dtype=bool)
     for column, (low, high) in zip(columns, bounds, strict=True):
         inside &= (codes[:, column] >= low) & (codes[:, column] <= high)
@@ -88,11 +89,12 @@ def share(codes: Ints, columns: Ints, bounds: list[tuple[int, int]]) -> float:
 def counting_quantile(grids: list[Grid], truth: Ints, release: Ints, width: int, rng: np.random.Generator) -> float:
     """The 95 % quantile of |true - released| share of 300 questions, in 1/10,000 of the records.
 
-    As the questions of a reader: bounds are released values, and the released share is 2 to 50 %.
+    Questions are such as a reader of the release would ask: their bounds are released values, and they hold for 2 to
+    50 % of the released records.
     """
     errors: list[float] = []
     if not len(release):
-        return float("nan")  # nothing was released, so there is nothing to ask about
+        return float("nan")  # without released records there are no questions
     for _ in range(20 * QUESTIONS):
         columns = rng.choice(len(grids), width, replace=False)
         bounds = question(grids, release, columns, rng)
@@ -105,7 +107,7 @@ def counting_quantile(grids: list[Grid], truth: Ints, release: Ints, width: int,
 
 
 def range_errors(grids: list[Grid], truth: Ints, release: Ints, rng: np.random.Generator) -> dict[str, float]:
-    """Mean and median relative error of 1,000 range questions over 1 to 4 columns with bounds from raw records."""
+    """The mean and median relative error of 1,000 range questions over 1 to 4 columns, with bounds from raw records."""
     errors = []
     for _ in range(RANGES):
         columns = rng.choice(len(grids), min(int(rng.integers(1, 5)), len(grids)), replace=False)
@@ -116,13 +118,13 @@ def range_errors(grids: list[Grid], truth: Ints, release: Ints, rng: np.random.G
 
 
 class Boosting:
-    """scikit-learn's histogram gradient boosting, 60 rounds; categories as such."""
+    """Histogram gradient boosting of scikit-learn with 60 rounds; categories are declared as such."""
 
     def __init__(self, coder: Coder) -> None:
         self.coder = coder
 
     def fit(self, table: Coded) -> None:
-        """Learns from the records; one class alone is learnt as a constant."""
+        """Learns from the records; if they have only one class, it is always predicted."""
         model = need("sklearn.ensemble").HistGradientBoostingClassifier
         listed = [grid.kind != "number" and 2 < grid.size <= 255 for grid in self.coder.attributes]
         made = model(max_iter=ROUNDS, categorical_features=listed, random_state=0)
@@ -134,7 +136,8 @@ class Boosting:
 
 
 class Logistic:
-    """Logistic regression; a number as its share of the range and its logarithm, a category as one column per value."""
+    """Logistic regression. A number becomes two columns, its share of the range and its logarithm; a category becomes
+    one column per value."""
 
     def __init__(self, coder: Coder) -> None:
         self.coder = coder
@@ -160,7 +163,7 @@ class Logistic:
 
 
 class _Fitted:
-    """A scikit-learn classifier that gives a probability to every public class, also to those it never saw."""
+    """A scikit-learn classifier with a probability for every public class, including those without records."""
 
     def __init__(self, model: object, design: Floats, labels: Ints, classes: int) -> None:
         self.classes, self.seen = classes, np.unique(labels)

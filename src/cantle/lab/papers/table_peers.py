@@ -1,10 +1,11 @@
-"""What other tools reach on the same tables, and what mosaic must reach, by table and epsilon.
+"""Figures that other tools reach on the same tables, and those that mosaic must reach, by table and epsilon.
 
-The peers' figures are copied from the notes on mosaic's prototype; nothing here runs these tools. AIM and PrivBayes are
-by dpmm, MST by mbi, all with (epsilon, 1e-9) where we have pure epsilon, on other splits. Adult: AIM two seeds with all
-iterations, the others one seed, trees and boosting by another evaluator than ours. Bank and nltcs: one seed, AIM with
-fewer iterations. Their range questions came from another generator. MST was noted with 18 to 19 CPU seconds
-for both epsilons. The musts were set from that prototype, on other splits of the same records.
+The figures of other tools are copied from notes on mosaic's prototype; nothing here runs these tools. AIM and PrivBayes
+are the implementations in dpmm, MST that in mbi. All promise (epsilon, 1e-9), where we promise pure epsilon, and were
+run on other splits. On Adult, AIM was run with two seeds and all iterations, the others with one seed, and trees and
+boosting were measured by another evaluator than ours. On bank and nltcs there is one seed, and AIM had fewer
+iterations. Range questions came from another generator. MST took 18 to 19 CPU seconds for both epsilons. The figures
+that mosaic must reach were set from its prototype, on other splits of the same records.
 """
 
 from __future__ import annotations

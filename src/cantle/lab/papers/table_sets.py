@@ -1,8 +1,8 @@
-"""The tables on which methods for tables are set side by side, with their public schemas.
+"""The tables on which methods for tables are compared, with their public schemas.
 
-Adult, bank marketing (Moro, Cortez, Rita 2014) and the National Long Term Care Survey (Erosheva, Fienberg, Joutard
-2007). Bounds and lists are the documentation of the data sets, not something read off the records. The latent-class
-table is made here.
+They are Adult, bank marketing (Moro, Cortez, Rita 2014) and the National Long Term Care Survey (Erosheva, Fienberg,
+Joutard 2007). Bounds and lists come from the documentation of the data sets, not from the records. A fourth table, of
+latent classes, is generated.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ NLTCS_TARGET = "traveling"
 
 @dataclass(frozen=True)
 class TableSet:
-    """A table of complete records and its public schema; `published`, if there is one, is what the publisher sees."""
+    """A table of complete records and its public schema; `published` is the schema for the publisher, if it differs."""
 
     name: str
     frame: pl.DataFrame
@@ -83,7 +83,7 @@ def load_bank(data_dir: Path) -> TableSet:
 
 
 def load_nltcs(data_dir: Path) -> TableSet:
-    """NLTCS: 21,574 persons, 16 disabilities, 0 or 1; whether they travel is the target."""
+    """NLTCS: 21,574 persons with 16 disabilities, each 0 or 1; the target is "traveling"."""
     frame = _read_csv(data_dir / "nltcs" / "nltcs.csv", NLTCS_COLUMNS)
     fields = [_listed(name, ["0", "1"], target=name == NLTCS_TARGET) for name in NLTCS_COLUMNS]
     return TableSet("nltcs", frame, {"fields": fields})
@@ -93,7 +93,7 @@ LOADERS: Mapping[str, Callable[[Path], TableSet]] = {"Adult": load_adult, "bank"
 
 
 def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> Iterator[TableSet]:
-    """The tables whose files are there; the others are named and left out."""
+    """The tables whose files can be read; echoes which ones are left out, and raises an error if none is left."""
     if data_dir is None:
         raise ParameterError(
             f"{figure} needs the tables; give --data DIR, the folder that contains adult/, bank-marketing/ and nltcs/"
@@ -112,13 +112,13 @@ def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> 
 
 
 def shuffled(table: TableSet, seed: int = 0) -> pl.DataFrame:
-    """Every column in an order of its own: exact one-way tables, and nothing that belongs together."""
+    """The table with every column shuffled separately: one-way tables are exact, and columns are independent."""
     rng = np.random.default_rng(seed)
     return pl.DataFrame([column.gather(rng.permutation(len(column))) for column in table.frame])
 
 
 def latent_classes(records: int = 20_000, columns: int = 60, classes: int = 6, seed: int = 0) -> TableSet:
-    """Columns of 2 to 6 values that depend on each other through a hidden class alone; no target."""
+    """A table without target, whose columns have 2 to 6 values and depend on each other only through a hidden class."""
     rng = np.random.default_rng(seed)
     hidden = rng.choice(classes, records, p=rng.dirichlet(np.full(classes, 3.0)))
     series, fields = [], []
@@ -132,7 +132,7 @@ def latent_classes(records: int = 20_000, columns: int = 60, classes: int = 6, s
 
 
 def without_target(table: TableSet) -> TableSet:
-    """The same table where the publisher is not given the target; models are still judged on it."""
+    """The same table, but the publisher does not know which column is the target; models still predict it."""
     return replace(table, name=f"{table.name}, no target declared", published={"fields": _without_roles(table)})
 
 
@@ -155,7 +155,7 @@ MARITAL_GROUPS = {
 
 
 def five_classes(table: TableSet) -> TableSet:
-    """Adult with marital status in five groups as the target, and the class as one more attribute."""
+    """Adult with marital status in five groups as the target, and its class as a further attribute."""
     name = "marital-status"
     target = _listed(name, list(dict.fromkeys(MARITAL_GROUPS.values())), target=True)
     fields = [target if field["name"] == name else field for field in _without_roles(table)]

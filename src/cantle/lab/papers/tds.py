@@ -1,7 +1,7 @@
 """TDS, top-down specialisation to k-anonymity (Fung, Wang and Yu, TKDE 2007): a publisher to compare with.
 
-The result is k-anonymous over all attributes, which is weaker than differential privacy: exact counts are
-published. For evaluation only; nothing that publishes imports it.
+The result is k-anonymous over all attributes, which is weaker than differential privacy: exact counts are published. It
+is for evaluation only; no code that publishes data imports it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from cantle.schema.taxonomy import Taxonomy
 def tds(table: pl.DataFrame, schema: TableDocument, *, k: int) -> Specialised:
     """Specialises the most general table step by step, as long as every group keeps k records.
 
-    Each step takes the valid candidate with the best information gain per anonymity loss, gain / (loss + 1):
-    the loss is by how much the smallest group of the table shrinks. Categories follow the `hierarchy` of
-    their field (or what they have without one), a number is cut in two where the gain of its own records is
-    largest. A candidate is valid if all groups that are not empty keep k records after it, and beneficial if
-    it has any gain; what is invalid once stays so, because groups only get smaller.
+    Each step takes the valid candidate with the largest gain / (loss + 1), where gain is the information gain, and loss
+    is by how much the smallest group of the table shrinks. Categories are specialised along the `hierarchy` of their
+    field (or the default one), and a number is cut in two where the gain of its own records is largest. A candidate is
+    valid if afterwards all groups that are not empty have k records, and beneficial if it has any gain. A candidate
+    that is invalid stays so, because groups only get smaller.
     """
     if not 1 <= k <= table.height:
         raise ParameterError(f"k is {k}; it must be between 1 and the number of records")
@@ -51,7 +51,7 @@ def tds(table: pl.DataFrame, schema: TableDocument, *, k: int) -> Specialised:
 
 
 def _best(axes: Sequence[_Axis], codes: Ints, group: Ints, k: int) -> tuple[int, int] | None:
-    """(axis, value) of the best candidate; marks what has become invalid. None if none is left."""
+    """(axis, value) of the best candidate, or None if none is left; candidates that have become invalid are removed."""
     size = np.bincount(group)
     smallest = int(size.min())
     best, score = None, 0.0
@@ -76,9 +76,9 @@ def _compact(ids: Ints) -> Ints:
 
 @dataclass
 class _Axis:
-    """One attribute: its codes in tree order, its cut, and what specialising each value of the cut would give.
+    """One attribute: its codes in tree order, its cut, and the result of specialising each value of the cut.
 
-    `place` and `child` say, for each code, which value of the cut it is in and which child of that value.
+    For each code, `place` is the value of the cut that contains it, and `child` the child of that value.
     """
 
     grid: Grid
@@ -96,7 +96,7 @@ class _Axis:
         self._put(0, (0, len(self.points)))
 
     def encode(self, codes: Ints) -> Ints:
-        """Codes of the grid in tree order; a number that does not occur goes to the point below it."""
+        """Codes of the grid in tree order; a number that does not occur gets the code of the point below it."""
         if self.grid.kind == "number":
             return np.maximum(np.searchsorted(self.points, codes, side="right") - 1, 0).astype(np.int64)
         inverse = np.empty(len(self.points), dtype=np.int64)
@@ -109,12 +109,12 @@ class _Axis:
         return max(1, *(len(spans) for spans in self.below))
 
     def smallest_after(self, codes: Ints, group: Ints, size: Ints) -> Ints:
-        """For each value of the cut: the smallest group of the whole table if it alone were specialised."""
+        """For each value of the cut, the size of the smallest group of the table if only that value is specialised."""
         fan, groups = self.fan, len(size)
         parts = np.bincount(group * fan + self.child[codes], minlength=groups * fan).reshape(groups, fan)
         after = np.where(parts > 0, parts, len(codes)).min(axis=1)
         value = np.empty(groups, dtype=np.int64)
-        value[group] = self.place[codes]  # all records of a group agree
+        value[group] = self.place[codes]  # all records of a group have the same value
         new, old = (np.full(len(self.spans), len(codes)) for _ in range(2))
         np.minimum.at(new, value, after)
         np.minimum.at(old, value, size)
@@ -122,7 +122,7 @@ class _Axis:
         return np.minimum(new, others)
 
     def specialise(self, value: int) -> None:
-        """Replaces a value of the cut by its children; the first takes its place."""
+        """Replaces a value of the cut by its children; the first child gets its number."""
         self.open.remove(value)
         first, *rest = self.below[value]
         self._put(value, first)
@@ -150,7 +150,7 @@ class _Axis:
             return []
         left = np.cumsum(self.counts[lo:hi], axis=0)[:-1]
         right = self.counts[lo:hi].sum(axis=0) - left
-        # the gain is largest where what is left of the entropy is smallest
+        # The gain is largest where the remaining entropy is smallest.
         rest = _entropy(left) * left.sum(axis=1) + _entropy(right) * right.sum(axis=1)
         at = lo + 1 + int(rest.argmin())
         return [(lo, at), (at, hi)]
@@ -159,7 +159,7 @@ class _Axis:
         """The text of each value of the cut."""
         if self.tree is not None:
             return [self.tree.name(lo, hi) for lo, hi in self.spans]
-        ends = [0, *self.points[1:], self.grid.size]  # the outer intervals reach to the public bounds
+        ends = [0, *self.points[1:], self.grid.size]  # the outer intervals extend to the public bounds
         edges = [f"{self.grid.low + self.grid.step * int(end):.15g}" for end in ends]
         return [f"[{edges[lo]}, {edges[hi]})" for lo, hi in self.spans]
 
@@ -178,7 +178,7 @@ def _axis(grid: Grid, spec: object, codes: Ints, labels: Ints, classes: int) -> 
 
 
 def information_gain(parts: Sequence[Floats]) -> float:
-    """Entropy of the classes (bits) minus what is left of it in the parts, from class counts by part.
+    """The entropy of the classes in bits minus that remaining within the parts, from the class counts of each part.
 
     >>> information_gain([np.array([2, 0]), np.array([0, 2])])
     1.0
@@ -192,14 +192,14 @@ def information_gain(parts: Sequence[Floats]) -> float:
 
 
 def _entropy(counts: Floats) -> Floats:
-    """Entropy in bits of each row; 0 for an empty row."""
+    """The entropy of each row in bits; 0 for an empty row."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return -(share * np.log2(np.where(share > 0, share, 1))).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Specialised:
-    """A k-anonymous table: `group` of each record, and the cut that made the groups."""
+    """A k-anonymous table: the `group` of each record, and the cut that made the groups."""
 
     coder: Coder
     axes: tuple[_Axis, ...]
@@ -209,7 +209,7 @@ class Specialised:
 
     @property
     def sizes(self) -> Ints:
-        """Records in each group."""
+        """The number of records in each group."""
         return np.bincount(self.group)
 
     @property
@@ -218,7 +218,7 @@ class Specialised:
         return {axis.grid.name: axis.labels() for axis in self.axes}
 
     def generalised(self) -> pl.DataFrame:
-        """The published records: labels, the class as it is, and `count`."""
+        """The published records: labels, the class unchanged, and their number in the column `count`."""
         frame = self._labels(self.codes)
         names = frame.columns
         if self.coder.target:
@@ -227,7 +227,7 @@ class Specialised:
         return frame.group_by(names, maintain_order=True).agg(count=pl.len().cast(pl.Int64))
 
     def generalise(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Labels of other records under the same cut, one row each."""
+        """The labels of other records under the same cut, one row per record."""
         columns = [axis.encode(axis.grid.encode(frame[axis.grid.name])) for axis in self.axes]
         return self._labels(np.column_stack(columns))
 
