@@ -64,7 +64,7 @@ def _sort(keys: Words, room: Words, bits: int) -> None:
 
 @compiled
 def _guide(below: Floats, parts: int) -> NDArray[np.int32]:
-    """For each of `parts` equal parts of the whole mass, about which code it begins in."""
+    """For each of `parts` equal parts of the whole mass, approximately the code in which it begins."""
     guide, code = np.empty(parts + 1, np.int32), 0
     for part in range(parts + 1):
         while code < len(below) - 2 and below[code + 1] <= below[-1] * part / parts:
@@ -100,7 +100,7 @@ def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: in
             drawn[k] = code
             keys[k] = ((word & np.uint64(0xFFFFFFFF)) >> unused) << np.uint64(32) | np.uint64(k)
         if number <= _FEW:
-            for k in range(number):  # the rank of a key is the number of smaller ones: no branch to mispredict
+            for k in range(number):  # the rank of a key is the number of smaller keys; counting them needs no branches
                 rank = 0
                 for i in range(number):
                     rank += keys[i] < keys[k]
@@ -113,7 +113,7 @@ def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: in
 
 @compiled
 def refine(drawn: Codes, order: Codes, within: Floats, start: Ints, room: Ints, fine: Codes) -> None:
-    """Places on the grid of the records in this order, as `Attribute.fine` specifies."""
+    """Writes to `fine` each record's place on the grid, in this order, as `Attribute.fine` specifies."""
     for i in range(len(order)):
         code = drawn[order[i]]
         fine[i] = start[code] + min(np.int64(within[i] * room[code]), room[code] - 1)
@@ -129,12 +129,12 @@ def spread(row: Codes, lo: Ints, width: Ints, random: NDArray[np.floating], code
 
 @inlined
 def _digits(value: int, room: Bytes, at: np.uint64, digits: Bytes) -> np.uint64:
-    """Writes a whole number; returns where it ends. `digits` has room for at least 32 bytes."""
+    """Writes a whole number; returns the position after it. `digits` is a work area of 64 bytes."""
     if value < 0:
         room[at] = 45
         at += np.uint64(1)
     rest, first = np.uint64(abs(value)), np.uint64(20)
-    while True:  # the last digit first, up to byte 20
+    while True:  # from the last digit to the first; the last one is byte 19
         first -= np.uint64(1)
         digits[first] = np.uint64(48) + rest % np.uint64(10)
         rest //= np.uint64(10)

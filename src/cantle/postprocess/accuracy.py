@@ -1,4 +1,4 @@
-"""How far the records of a release are off: a few numbers that were measured privately. Released values only."""
+"""The accuracy of a release: a few noisy numbers about how far its records are off. Released values only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHY = "accuracy of the release"
 """What the receipt calls it."""
 
 KINDS = ("one_column", "more_columns", "pairs")
-"""The numbers in the order in which they are asked for."""
+"""The kinds of numbers, in the order of their questions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +28,9 @@ class QuestionError:
     q : int
         How many questions were drawn.
     records : int
-        95 % of them are off by at most this many records; a noisy number, which may be below 0.
+        95 % of the questions are off by at most this many records; a noisy number, which may be below 0.
     rate : tuple of int
-        Numerator and denominator of the rate of its discrete Laplace noise.
+        Numerator and denominator of the rate of the discrete Laplace noise in `records`.
     """
 
     q: int
@@ -54,7 +54,7 @@ class PairDistance:
     records : int
         The mean over pairs of the sum of all differences between counts; a noisy number, which may be below 0.
     distance : float
-        The same as total variation distance, a share of the released records: records / (2 * released), from 0 to 1.
+        The same as a total variation distance from 0 to 1: records / (2 * released records).
     rate : tuple of int
         Numerator and denominator of the rate of the discrete Laplace noise in `records`.
     """
@@ -77,11 +77,11 @@ class Accuracy:
     Attributes
     ----------
     bought : bool
-        Whether it was measured; otherwise the records are too few for it, and the share went to the method.
+        Whether it was measured. If there are too few records for it, the share goes to the method.
     share : Fraction
         The share of epsilon (parameter `accuracy_share`).
     noisy_records : int
-        The noisy or declared number of records by which that was decided.
+        The noisy or declared number of records that decided it.
     one_column : QuestionError or None
         Questions about one column (of sets: about one item). None where none could be drawn.
     more_columns : QuestionError or None
@@ -101,12 +101,12 @@ class Accuracy:
     workload: str = ""
 
     def numbers(self) -> list[QuestionError | PairDistance]:
-        """The numbers that were measured, in the order in which they were asked for."""
+        """The measured numbers, in the order of their questions."""
         return [one for one in (self.one_column, self.more_columns, self.pairs) if one is not None]
 
 
 def worth_measuring(share: Fraction, epsilon_nano: int, noisy_records: int, max_records: int) -> bool:
-    """Whether the noise of three numbers is at most 2 % of the records: 3 k / (share * epsilon) <= n / 50.
+    """Whether the noise scale of the numbers is at most 2 % of the records: 3 k / (share * epsilon) <= n / 50.
 
     >>> worth_measuring(Fraction(1, 25), 10**9, 3750, 1), worth_measuring(Fraction(1, 25), 10**9, 3749, 1)
     (True, False)
@@ -133,7 +133,7 @@ def noise_sd(rate: Rate) -> float:
 
 
 def total_variation(records: int, released: int) -> float:
-    """A sum of differences between counts as total variation distance, in [0, 1] and to six decimals.
+    """A sum of differences between counts as a total variation distance: in [0, 1], rounded to six decimals.
 
     >>> total_variation(900, 10_000), total_variation(-3, 10_000)
     (0.045, 0.0)

@@ -1,4 +1,4 @@
-"""Shapes of single columns inside coarse cells (diffgen): noisy one-way tables, smoothed, to draw values from."""
+"""Distributions of single columns inside the coarse cells of diffgen: smoothed noisy one-way tables."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _FLOOR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
-    """The noisy table of one attribute over cells given by edges of codes; cells with counts of at least 1 are listed,
-    ascending."""
+    """The noisy table of one attribute. Its cells are given by their edges, which are codes; only cells with a noisy
+    count of at least 1 are listed, in ascending order."""
 
     attribute: int
     edges: Ints
@@ -49,8 +49,8 @@ class ColumnTable:
     def counts(self) -> tuple[Floats, float]:
         """The counts of all cells, and the variance of their noise.
 
-        A count that is not listed was 0 or less after noise. If the cell is empty, its expected noise is then
-        -a / (1 - a), where P[Z = k] is proportional to a^|k|; so empty cells are 0 on average.
+        The noisy count of a cell that is not listed was 0 or less. If such a cell is empty, its expected noise is
+        -a / (1 - a), where P[Z = k] is proportional to a^|k|. With that value, empty cells are 0 on average.
         """
         rate = self.rate_num / self.rate_den
         full = np.full(len(self.edges) - 1, 1 / -np.expm1(rate))
@@ -61,7 +61,7 @@ class ColumnTable:
 def table_edges(attribute: Attribute, records: float, rate: float) -> Ints | None:
     """Edges of the cells of an attribute's table, null in a cell of its own; None if it gets no table.
 
-    Numbers have the fewer cells, the fewer records there are for the noise (of this rate per record).
+    A column of numbers gets fewer cells if there are few records for noise of this rate.
     """
     column = column_of(attribute)
     if not column.numeric and attribute.size > MOST_CATEGORIES:
@@ -71,7 +71,7 @@ def table_edges(attribute: Attribute, records: float, rate: float) -> Ints | Non
 
 
 class ColumnShapes:
-    """How values lie inside the spans of a grid: for each attribute with a table, cells and their masses."""
+    """Distributions of values inside the spans of a grid: cells and their masses, for each attribute with a table."""
 
     def __init__(self, domain: Domain, grid: Grid, tables: Sequence[ColumnTable], total: int) -> None:
         self._shapes: dict[int, tuple[Ints, Floats]] = {}
@@ -83,7 +83,7 @@ class ColumnShapes:
     def draw(
         self, number: int, attribute: Attribute, lo: Ints, hi: Ints, count: Ints, order: Ints, dice: Dice
     ) -> Codes:
-        """Codes for the records of regions [lo, hi) with these counts, in the given order: uniform without a table."""
+        """Codes for the records of regions [lo, hi) with these counts, in this order; uniform if there is no table."""
         if number not in self._shapes:
             row = np.repeat(np.arange(len(lo), dtype=np.int32), count)[order]
             return draw_uniform(lo, hi, row, attribute.size, dice)
@@ -94,7 +94,7 @@ class ColumnShapes:
         return draw_uniform(edges[:-1], edges[1:], cell, attribute.size, dice)
 
     def shape(self, number: int, attribute: Attribute) -> Shape:
-        """How the values of a column lie on its whole grid."""
+        """The distribution of a column's values on its whole grid."""
         whole = np.array([0, attribute.size]), np.ones(1)
         return Shape(*self._shapes.get(number, whole))
 
@@ -109,7 +109,7 @@ def _smoothed(attribute: Attribute, edges: Ints, counts: Floats, variance: float
 
 
 def _spread(edges: Ints, mass: Floats, cuts: Ints) -> tuple[Ints, Floats]:
-    """The cells cut at the grid's cuts too, a cell's mass divided by width; no cell is without any."""
+    """Splits the cells at the grid's cuts as well, dividing a cell's mass by width; every cell keeps some mass."""
     fine = np.union1d(edges, cuts).astype(np.int64)
     width = np.diff(fine)
     cell = np.searchsorted(edges, fine[:-1], side="right") - 1
@@ -118,7 +118,7 @@ def _spread(edges: Ints, mass: Floats, cuts: Ints) -> tuple[Ints, Floats]:
 
 
 def tables_frame(domain: Domain, tables: Sequence[ColumnTable]) -> pl.DataFrame:
-    """The noisy tables, long: attribute, cell, its values in words, noisy count, rate."""
+    """The noisy tables in long form: attribute, cell, its values in words, noisy count, rate."""
     import polars as pl
 
     parts = []

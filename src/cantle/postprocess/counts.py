@@ -1,7 +1,7 @@
-"""Counts after noise: consistency, rounding to non-negative integers, drawing records. This uses no budget.
+"""Post-processing of noisy counts: consistency, rounding to non-negative integers, drawing records.
 
-Floats are allowed here, because everything depends only on answers already released. The generator that draws
-records is public; its seed is recorded in the release.
+It costs no budget. Floats are allowed here, because everything depends only on answers already released. The generator
+that draws records is public; its seed is recorded in the release.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NEVER = -1e15
 
 
 class Dice(np.random.Generator):
-    """Public dice: they draw records from what was already given away.
+    """Public dice: they draw records from noisy answers that are released anyway.
 
-    `compiled` says whether kernels draw with them; the records are the same.
+    `compiled` says whether compiled kernels draw with them; the records are the same.
     """
 
     def __init__(self, bits: np.random.BitGenerator, *, compiled: bool = False) -> None:
@@ -61,12 +61,12 @@ STREAMS = ("pools", "sets", "subset", "records", "workload", "classes")
 
 
 def workload_dice(seed: int) -> Dice:
-    """The dice that draw questions about a release's own error; no other use disturbs them."""
+    """The dice that draw questions about a release's own error, a stream that nothing else uses."""
     return public_streams(seed, STREAMS)["workload"]
 
 
 def public_streams(seed: int, names: Sequence[str]) -> dict[str, Dice]:
-    """The dice of a recorded seed, one stream per use, so that no use disturbs another."""
+    """The dice of a recorded seed, one stream per use, so that uses do not affect each other."""
     return {name: Dice(np.random.PCG64([seed, number])) for number, name in enumerate(names)}
 
 
@@ -89,7 +89,7 @@ def project_rows(x: Floats, totals: Floats) -> Floats:
 
 
 def _project_pairs(x: Floats, totals: Floats) -> Floats:
-    """The same for rows of two, as in binary trees, without the sorting that would take most of the time."""
+    """`project_rows` for rows of two, as in binary trees; it needs no sorting, which would take most of the time."""
     larger, smaller = np.maximum(x[:, 0], x[:, 1]), np.minimum(x[:, 0], x[:, 1])
     first, both = larger - totals, larger + smaller - totals
     tau = np.where((larger - first > 0) & (smaller - both / 2 > 0), both / 2, first)
@@ -105,7 +105,7 @@ def round_rows(x: Floats, totals: Ints) -> Ints:
     floor = np.floor(x).astype(np.int64)
     missing = totals - (floor[:, 0] + floor[:, 1] if x.shape[1] == 2 else floor.sum(axis=1))
     if x.shape[1] == 2:
-        second = x[:, 0] - floor[:, 0] < x[:, 1] - floor[:, 1]  # whether the second comes first
+        second = x[:, 0] - floor[:, 0] < x[:, 1] - floor[:, 1]  # whether the second cell has the larger remainder
         return floor + np.stack([second < missing, ~second < missing], axis=1)
     order = np.argsort(-(x - floor), axis=1, kind="stable")
     rank = np.empty_like(order)
@@ -118,10 +118,10 @@ def consistent(
 ) -> Floats:
     """Weighted least squares on a binary tree: estimates of every leaf's cells, consistent with all measurements.
 
-    `levels`: ids by depth, children in pairs after their parents' order; `cells`: `ids` of leaves, noisy `value`
-    (leaves, cells) and `variance` of a cell; `size`, `size_variance`: direct measurements of nodes, with variance inf
-    if there is none. This is Hay et al. 2010, generalised to unequal variances. Where `may` is given and false, a cell
-    is known to be empty.
+    `levels` are the ids of nodes by depth, children in pairs in the order of their parents. `cells` holds the `ids` of
+    leaves, their noisy `value` (leaves, cells), and the `variance` of a cell. `size` and `size_variance` are direct
+    measurements of nodes; the variance is inf where there is none. Where `may` is given and false, a cell is known to
+    be empty. The method is that of Hay et al. 2010, generalised to unequal variances.
     """
     leaf, value = cells["ids"].astype(np.int64), cells["value"]
     number: Ints | int = value.shape[1]
@@ -153,7 +153,7 @@ def consistent(
 
 
 def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
-    """The nodes of each level that were split, in order."""
+    """The nodes of each level that have children, in order."""
     split = np.ones(sum(len(level) for level in levels), dtype=np.bool_)
     split[leaf] = False
     return [level[split[level]] for level in levels]
@@ -213,7 +213,7 @@ def fit_values(
 
     Iterative proportional fitting of one attribute: scale f(v) by target(v) / current total of v over the regions.
     """
-    # Many regions share few spans: their weights are summed first.
+    # Many regions share the same few spans, so weights are summed by span first.
     (lo, hi), which = distinct_spans(lo, hi, len(target))
     weights = np.bincount(which, weight, len(lo)).astype(np.float64)
     total = max(float(target.sum()), 1.0)
@@ -229,13 +229,13 @@ def fit_values(
         edge = np.bincount(lo, share, len(f) + 1) - np.bincount(hi, share, len(f) + 1)
         shown = f * np.cumsum(edge)[: len(f)]
         f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
-        whole = float(np.cumsum(f)[-1])  # one after the other, as the kernel adds them up
+        whole = float(np.cumsum(f)[-1])  # added one after the other, as in the kernel
         f = np.maximum(f * (total / max(whole, floor)), floor)
     return f
 
 
 class Strata:
-    """Draws records region by region, given the number of records per region; caches what all attributes share."""
+    """Draws codes of records region by region, given the records per region; keeps what all attributes share."""
 
     def __init__(self, counts: Ints) -> None:
         self.starts = np.concatenate([[0], np.cumsum(counts)])
@@ -253,7 +253,8 @@ class Strata:
 
     @cached_property
     def _order(self) -> npt.NDArray[np.uint64]:
-        """The region and the number of each record, with room for a key between them."""
+        """For each record a word: its region in the upper bits, its number in the lower bits, and between them room for
+        a random key. Sorting such words shuffles the records inside their regions."""
         upper = self._region.astype(np.uint64) << np.uint64(self._key_bits + self._index_bits)
         return upper | np.arange(self.total, dtype=np.uint64)
 
@@ -277,7 +278,7 @@ class Strata:
         return drawn[words.view(np.int64)]
 
     def _draw_compiled(self, below: Floats, lo: Ints, hi: Ints, codes: Codes, generator: Dice) -> Codes:
-        """The same codes; some regions at a time, so that their random words stay in the cache."""
+        """The same codes by a kernel, some regions at a time, so that their random words stay in the cache."""
         from cantle.postprocess import _kernels
 
         first = 0
@@ -294,15 +295,15 @@ class Strata:
 def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> Codes:
     """One code per record, region after region, drawn from f inside the region's span; in a narrow type.
 
-    Stratified: a region with m records uses one draw in each m-th of its mass, in random order, so that the records
-    match f as closely as m records can. The upper half of each record's random word places it within its m-th, the
-    lower half decides the order.
+    The draw is stratified: a region with m records takes one draw from each m-th of its mass, in random order, so that
+    the records match f as closely as m records can. The upper half of a record's random word is its position within
+    its m-th, the lower half decides the order.
     """
     return Strata(counts).draw(f, lo, hi, generator)
 
 
 def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> Codes:
-    """One code per record, uniform in the span [lo, hi) of its row, in the narrowest type for codes below `size`."""
+    """One code per record, uniform in [lo, hi) of the record's row, in the narrowest type for codes below `size`."""
     kind, width = np.min_scalar_type(max(size - 1, 0)), hi - lo
     widest = int(width.max(initial=1))
     if widest == 1:

@@ -14,7 +14,7 @@ WINDOW = 0.15
 def isotonic(values: Floats, weights: Floats | None = None) -> Floats:
     """The non-decreasing sequence nearest to the values in (weighted) least squares.
 
-    Pools adjacent violators, all falling runs at once, until nothing falls.
+    The pool-adjacent-violators algorithm, in rounds that average all falling runs at once, until none is left.
 
     >>> isotonic(np.array([3.0, 1.0, 2.0, 5.0])).tolist()
     [2.0, 2.0, 2.0, 5.0]
@@ -31,7 +31,7 @@ def isotonic(values: Floats, weights: Floats | None = None) -> Floats:
 
 
 def smooth(counts: Floats) -> Floats:
-    """Each degree's nodes spread evenly over nearby degrees; the number of nodes and the mean do not change."""
+    """Spreads each degree's nodes evenly over nearby degrees; the number of nodes and the mean degree do not change."""
     degree = np.arange(len(counts))
     half = np.minimum(np.floor(WINDOW * degree).astype(np.int64), len(counts) - 1 - degree)
     share = counts / (2 * half + 1)
@@ -40,7 +40,7 @@ def smooth(counts: Floats) -> Floats:
 
 
 def sequence(counts: Floats, nodes: int) -> Ints:
-    """This many degrees, ascending, in proportion to the counts: the middle of each node's share."""
+    """This many degrees in ascending order, in proportion to the counts: each node gets the middle of its share."""
     below = np.cumsum(np.maximum(counts, 0.0))
     if nodes < 1 or not len(below):
         return np.zeros(max(0, nodes), dtype=np.int64)
@@ -57,8 +57,8 @@ def fit_at_most(noisy: Floats, nodes: int) -> Floats:
 
 
 def fit_at_least(noisy: Floats, weights: Floats | None = None) -> Floats:
-    """Numbers of nodes of each degree 0 .. theta from noisy numbers of nodes of degree at least 1 .. theta; the number
-    of nodes of degree 0 is 0."""
+    """Numbers of nodes of each degree 0 .. theta from noisy numbers of nodes of degree at least 1 .. theta; degree 0
+    gets no nodes."""
     above = np.maximum(0.0, isotonic(noisy[::-1], None if weights is None else weights[::-1])[::-1])
     return np.concatenate([[0.0], above - np.append(above[1:], 0.0)])
 
@@ -66,10 +66,10 @@ def fit_at_least(noisy: Floats, weights: Floats | None = None) -> Floats:
 def with_lost_edges(counts: Floats, nodes: int, theta: int, edges: float, *, both_ends: bool) -> Ints:
     """Degrees, ascending, from numbers of nodes of each degree, with the edges restored that projection removed.
 
-    A removed edge had one end at a node of more than theta edges, which keeps theta edges or a few less: those ends
-    are restored as an exponential tail over the largest degrees. The other end may be anywhere: with `both_ends`, these
-    are restored evenly over all nodes, including nodes that lost their only edge. If nodes without edges are not
-    counted, most of the other ends belong to such nodes, and all restored ends go to the tail.
+    A removed edge had one end at a node of more than theta edges, which keeps theta edges or a few less. Those ends are
+    restored as an exponential tail over the largest degrees. The other ends may be anywhere: with `both_ends`, they are
+    restored evenly over all nodes, including nodes that lost their only edge. If nodes without edges are not counted,
+    most of the other ends belong to such nodes; then all restored ends go to the tail.
     """
     degrees = sequence(counts, nodes)
     lost = edges - float(degrees.sum()) / 2
@@ -88,10 +88,10 @@ def with_lost_edges(counts: Floats, nodes: int, theta: int, edges: float, *, bot
 def fit_edge(ordered: Floats, above: Floats, nodes: int) -> Ints:
     """Degrees, ascending, from the noisy sorted degrees and the noisy numbers of nodes of degree at least 1 .. most.
 
-    Where many nodes share a degree, the numbers of nodes are more precise; in the tail, the sorted degrees are: with
-    `rho` nodes per degree, the errors of isotonic fits are about rho^(-2/3) and rho^(-1/3) degrees, equal at one node
-    per degree. Nodes that noise leaves at the largest possible degree do not count as dense: dense degrees end where
-    the sorted ones do.
+    Where many nodes share a degree, the numbers of nodes are more precise; in the tail, the sorted degrees are. With
+    `rho` nodes per degree, the errors of the two isotonic fits are about rho^(-2/3) and rho^(-1/3) degrees, which are
+    equal at one node per degree. Noise may leave nodes at the largest possible degree; they do not count as dense,
+    because the dense degrees end at the largest of the sorted degrees.
     """
     counts = fit_at_most(nodes - above, nodes)
     by_counts = sequence(counts, nodes)

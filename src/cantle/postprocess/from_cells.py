@@ -1,4 +1,4 @@
-"""Release of a grid of noisy cells (diffgen): projected counts, groups, records. Post-processing."""
+"""From the noisy cells of diffgen to what is released: projected counts, groups, records. Post-processing."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def possible(domain: Domain, grid: Grid, cells: Ints) -> Bools:
 
 
 def _spans(grid: Grid, cell: Ints) -> tuple[Ints, Ints]:
-    """First and one past the last code of every attribute, one row per cell."""
+    """The first code of every attribute in each cell, and the code after the last; one row per cell."""
     place = grid.unravel(cell)
     lo, hi = (np.stack([edge[place[:, a] + k] for a, edge in enumerate(grid.edges)], axis=1) for k in (0, 1))
     return lo, hi
@@ -78,9 +78,10 @@ def _classes(domain: Domain) -> int:
 
 
 def _projected(value: Ints, total: int | None) -> tuple[Floats, Ints]:
-    """Counts that sum to the total, by subtracting the same from every cell down to 0; without a total, as drawn.
+    """Estimates and integers that sum to the total: the same number is subtracted from every cell, but not below 0.
 
-    Empty cells with positive noise add up to many records, and the total is known more precisely than the cells.
+    Without this, the positive noise of empty cells would add up to many records; the total is known more precisely than
+    the cells. If `total` is None, the noisy counts stay as they are.
     """
     if total is None or not len(value):
         return value.astype(float), value.copy()
@@ -132,10 +133,10 @@ def drawn_from_cells(
     *,
     released: int | None = None,
 ) -> Drawn:
-    """Records on the original grid, shuffled, one column at a time: each value lies in its cell's span, there as its
-    column's table says, or uniformly if the column has none.
+    """Records on the original grid, shuffled. Each value lies in its cell's span; there it follows its column's
+    table, or is uniform if the column has no table.
 
-    `released` is the number of records that the tables describe, if fewer or more are drawn.
+    `released` is the number of records of the release, if another number is drawn now.
     """
     total = int(count.sum())
     shapes = ColumnShapes(domain, grid, tables, total if released is None else released)
@@ -159,7 +160,7 @@ def drawn_from_cells(
 
 
 def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:
-    """The entries (cell * classes + class) behind a frame of cells."""
+    """The entries (cell * classes + class) that a frame of cells lists."""
     label = np.zeros(len(groups), dtype=np.int64)
     if domain.target:
         label = domain.target.encode(groups[column_of(domain.target.name)]).astype(np.int64)
@@ -167,14 +168,14 @@ def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:
 
 
 def grid_of(domain: Domain, cuts: dict[str, list[int]]) -> Grid:
-    """The grid behind the cuts of a release."""
+    """The grid that the cuts of a release define."""
     return Grid(tuple(np.array(cuts[a.name], dtype=np.int64) for a in domain.attributes))
 
 
 def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame) -> pl.DataFrame:
-    """Another table, generalised: one row per record, one label per attribute, the target unchanged.
+    """Another table generalised to the grid: one row per record, one label per attribute, the target unchanged.
 
-    Not private: made from the records without noise. A value that the schema drops has no label.
+    This adds no noise: if the table is private, so is the result. A value that the schema drops has no label.
     """
     import polars as pl
 
@@ -196,7 +197,7 @@ def _labels(attribute: Attribute, edge: Ints) -> list[str]:
 
 
 def generalised(domain: Domain, grid: Grid, groups: pl.DataFrame) -> pl.DataFrame:
-    """The released generalised records: the labels of `generalise`, the target, and the number of such records."""
+    """The released records in generalised form: the labels of `generalise`, the target, and the number of records."""
     import polars as pl
 
     place = grid.unravel(groups["leaf"].to_numpy())

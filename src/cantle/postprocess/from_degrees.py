@@ -1,4 +1,4 @@
-"""Release of noisy answers about a graph: its degree sequence and the groups behind it. Post-processing."""
+"""From noisy answers about a graph to what is released: degrees and groups. Post-processing."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ PAID = {
 
 
 CONFIDENT = 2.2
-"""Standard deviations of Laplace noise, or of a mean of two, that 19 of 20 draws stay below."""
+"""19 of 20 draws of Laplace noise, or of a mean of two such draws, are below this many standard deviations."""
 
 
 FEW_EDGES = 4
-"""Edges that nodes keep while their number is counted, if they are not listed. Few edges mean little noise, and most
-nodes keep one: 93 to 96 % of the paper's and four other graphs, 67 % of one with many nodes at few hubs."""
+"""Edges that nodes keep while nodes with edges are counted, if nodes are not listed. Few edges mean little noise, and
+most nodes keep one: 93 to 96 % in the paper's graphs and four others, 67 % in one with many nodes at few hubs."""
 
 LOST = 0.07
-"""Share of nodes that may keep none of a few edges: how far the number of nodes with edges may be off, beside noise."""
+"""Share of nodes that may lose all their edges then: how far, besides noise, the number of nodes may be off."""
 
 
 class Answers:
-    """The noisy answers by question, each with the k of its first number."""
+    """The noisy answers by question, each with the degree k that its first number is about."""
 
     def __init__(self, unit: str, nodes: int | None, most: int | None = None) -> None:
         """`most` is the public bound on degrees, if one is declared."""
@@ -54,7 +54,7 @@ class Answers:
         self.listed = False
         """Whether nodes without edges may be among the records."""
         self.nodes_wanted = 0
-        """The nodes that the noisy counts call for; if they are too many, fewer are drawn."""
+        """The number of nodes by the noisy counts; if it is too large, fewer are drawn."""
         self._held: dict[str, tuple[Noisy, int]] = {}
 
     def add(self, question: str, noisy: Noisy, first: int) -> None:
@@ -94,7 +94,7 @@ class Answers:
 
 
 def degree_results(answers: Answers, inner: Results | None) -> Results:
-    """The release of a degree sequence; `inner` is the release of RPS on projected degrees, if that was run."""
+    """Everything a release of degrees holds; `inner` is the result of RPS on projected degrees, if that was run."""
     import polars as pl
 
     if inner is not None:
@@ -122,7 +122,7 @@ def _edge_degrees(answers: Answers) -> Ints:
 
 
 def _node_degrees(answers: Answers) -> Ints:
-    """Degrees from counts under the bound: number of nodes, smoothed counts per degree, and restored edges."""
+    """Degrees under node privacy: the number of nodes, smoothed counts of degrees up to the bound, restored edges."""
     if answers.has("at most"):
         nodes = _nodes(answers)
         counts = fit_at_most(answers.values("at most")[:-1], nodes)
@@ -132,7 +132,7 @@ def _node_degrees(answers: Answers) -> Ints:
     else:  # nodes without edges are not listed: all listed nodes have degree 1 or more
         counts = fit_at_least(*_weighted(answers))
         nodes = round(float(counts.sum()))
-    answers.nodes_wanted, drawn = nodes, min(nodes, MOST_DRAWN)  # noise alone may call for billions
+    answers.nodes_wanted, drawn = nodes, min(nodes, MOST_DRAWN)  # noise alone may call for billions of nodes
     counts = smooth(counts)
     if answers.has("kept edges"):
         edges, known = float(answers.values("kept edges")[0]), answers.has("at most") or answers.nodes is not None
@@ -155,7 +155,7 @@ def _weighted(answers: Answers) -> tuple[Floats, Floats]:
 
 
 def _nodes_error(answers: Answers) -> int:
-    """What the noise of the number of nodes stays below in about 19 of 20 releases; 0 if the number is public."""
+    """A bound on the error of the number of nodes that holds in about 19 of 20 releases; 0 if the number is public."""
     if answers.nodes is not None:
         return 0
     return math.ceil(CONFIDENT / math.sqrt(float(_measured_nodes(answers)[1].sum())))
@@ -166,14 +166,14 @@ def _measured_nodes(answers: Answers) -> tuple[Floats, Floats]:
     places = {"at most": -1, "nodes": 0} if answers.has("at most") else {"at least": 0, "nodes with edges": 0}
     asked = [question for question in places if answers.has(question)]
     value = np.array([answers.values(question)[places[question]] for question in asked])
-    spread = np.array([max(answers.variance(question), 1e-300) for question in asked])  # or no noise at all
+    spread = np.array([max(answers.variance(question), 1e-300) for question in asked])  # never 0
     if "nodes with edges" in asked:
         spread[asked.index("nodes with edges")] += (LOST * value[asked.index("nodes with edges")]) ** 2
     return value, 1 / spread
 
 
 def _estimates(answers: Answers, degrees: Ints) -> dict[str, Floats]:
-    """The answers of the released sequence to each question; for projected questions, cut at the bound."""
+    """The answers that the released degrees give to each question; degrees are cut at the bound as the graph was."""
     shown: dict[str, Floats] = {}
     cut = degrees if answers.unit == "edge" else np.minimum(degrees, answers.theta)
     for question in PAID:

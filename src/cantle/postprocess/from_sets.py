@@ -1,4 +1,4 @@
-"""Release of noisy counts of sets: groups and records. Post-processing."""
+"""From noisy counts of sets to what is released: groups and records. Post-processing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 REFILLED_ITEMS = 3
-"""Assumed number of items of a filled-in record, to estimate memory."""
+"""Assumed number of items of a filled-in record, for an estimate of the memory needed."""
 
 _BLOCK = 1 << 14  # records put together at once
 
@@ -30,8 +30,9 @@ _BLOCK = 1 << 14  # records put together at once
 def kept_sets(
     universe: Universe, tree: ItemTree, kept_partitions: KeptPartitions, fill: bool, cut: Cut | None, dice: Dice
 ) -> Results:
-    """Everything a release of partitions holds. Without `fill`, only the leaves as they were drawn (Algorithm 1); with
-    it, consistent counts, records for the mass that was pruned, and records as long as they were before a `cut`."""
+    """Everything a release of partitions holds. Without `fill`, these are only the leaves with their noisy counts
+    (Algorithm 1). With `fill`, counts are consistent, pruned mass gets records, and records that were `cut` get more
+    items."""
     leaves, item_sets = kept_partitions.leaves(), _sorted_items(*kept_partitions.item_sets())
     estimate, missing, parts = leaves.noisy.astype(float), np.zeros(0), kept_partitions.parts()
     if fill:
@@ -72,14 +73,14 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
 
 
 def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:
-    """The records in the counted leaves; if there are none, every item by itself, all equally popular."""
+    """The frequencies of items in the counted leaves; if these hold no record, all items are equally frequent."""
     if estimate.sum() > 0:
         return ItemFrequencies(tree, item_sets, estimate)
     return ItemFrequencies(tree, (np.arange(tree.size + 1), np.arange(tree.size)), np.ones(tree.size))
 
 
 def _items(item_sets: Ragged, estimate: Floats, cut: Cut | None = None, refilled: float = 0.0) -> float:
-    """About how many items so many of each set and so many filled-in records have, once cut ones are longer again."""
+    """About how many items all records will have: `estimate` of each set, lengthened if cut, and `refilled` others."""
     size, usual = np.diff(item_sets[0]).astype(float), float(REFILLED_ITEMS)
     if cut is not None:
         longer = longer_size(cut)
@@ -88,12 +89,12 @@ def _items(item_sets: Ragged, estimate: Floats, cut: Cut | None = None, refilled
 
 
 def _at_random(x: Floats, dice: Dice) -> Ints:
-    """Whole numbers with the right means: rounded up with the probability of the fraction."""
+    """Rounds at random without bias: a number is rounded up with the probability of its fraction."""
     return np.floor(np.maximum(x, 0.0) + dice.random(len(x))).astype(np.int64)
 
 
 def _sorted_items(starts: Ints, items: Ints) -> Ragged:
-    """Items ascending within each set."""
+    """The same sets with ascending items."""
     width = int(items.max(initial=0)).bit_length()
     packed = (np.repeat(np.arange(len(starts) - 1), np.diff(starts)) << width) | items
     packed.sort()
@@ -101,10 +102,10 @@ def _sorted_items(starts: Ints, items: Ints) -> Ragged:
 
 
 def _canonical(starts: Ints, items: Ints) -> Ints:
-    """The order of sets by size, then by items: public, whatever the order in which they were found."""
+    """The order of sets by size, then by items; it does not depend on the order in which they were found."""
     sizes = np.diff(starts)
     made = []
-    for size in np.unique(sizes).tolist():  # a table of all sets would be as wide as the longest
+    for size in np.unique(sizes).tolist():  # one table for all sets would be as wide as the longest set
         rows = np.flatnonzero(sizes == size)
         listed = items[starts[rows, None] + np.arange(size)]
         made.append(rows[np.lexsort((rows, *listed.T[::-1]))])
@@ -138,7 +139,7 @@ def _drawn(item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> t
 
 
 def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:
-    """The result of `gather`, some rows at a time, so that their arrays stay in the cache."""
+    """The result of `gather`, computed for some rows at a time, so that arrays stay in the cache."""
     made = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
     picked = np.empty(made[-1], codes.dtype)
     for first in range(0, len(rows), _BLOCK):

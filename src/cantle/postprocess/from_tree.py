@@ -1,4 +1,4 @@
-"""Release of the noisy tree of a table (rps): estimates, integers, groups, records. Post-processing."""
+"""From the noisy tree of rps to what is released: estimates, integers, groups, records. Post-processing."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def tree_results(
 ) -> Results:
     """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts.
 
-    With a share below 1 the leaves get that share of their counts, rounded down.
+    With a `drawn_share` below 1 each leaf gets that share of its count, rounded down.
     """
     frontier = tree.leaf_frontier()
     may = None if domain.rules is None else possible_in(domain, domain.rules, frontier.lo, frontier.hi)
@@ -89,11 +89,12 @@ def tree_results(
 
 
 def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str, may: Bools | None = None) -> Leaves:
-    """Estimates and released integers of every leaf and class. Where `may` is given and false, there is no record:
-    the noise of such a count reaches nothing else.
+    """Estimates and released integers of every leaf and class. Where `may` is given and false, there is known to be no
+    record, and the noise of such a count affects nothing else.
 
-    `label` counts: each class keeps its own count, so the shares of classes follow the noisy counts. majority: all
-    records of a leaf get its most frequent class by the estimates (ties: the first), which starves rare classes.
+    With `label` "counts", each class keeps its own count, so the shares of classes follow the noisy counts. With
+    "majority", all records of a leaf get its most frequent class by the estimates (ties: the first), so rare classes
+    nearly disappear.
     """
     frontier, depth = tree.leaf_frontier(), tree.leaf_depth()
     noisy = [part for _, part, _ in tree.leaves if part is not None]
@@ -130,7 +131,7 @@ def possible(domain: Domain, leaves: Leaves) -> Bools:
 
 
 def possible_in(domain: Domain, rules: Rules, lo: Ints, hi: Ints, *, glance: bool = False) -> Bools:
-    """The same for regions given by their spans; `glance`: what takes a search counts as possible."""
+    """The same for regions given by their spans. With `glance`, a region that needs a search counts as possible."""
     regions, classes = Regions.of(domain, rules, lo, hi), domain.target.size if domain.target else 1
     labels = (np.full(len(lo), label) for label in range(classes))
     return np.stack([~regions.forbidden(label, glance=glance) for label in labels], axis=1)
@@ -148,7 +149,7 @@ def _records(tree: Tree) -> float:
 
 
 def _by_depth(tree: Tree, depth: Ints, value: Ints) -> tuple[Floats, Ints]:
-    """N / 2^d records per leaf (RPS 3.2), N declared or charged; noisy class cells only divide them into classes."""
+    """N / 2^d records per leaf of depth d (RPS 3.2), N declared or noisy. Class counts only divide a leaf's records."""
     total = np.asarray(max(0.0, _records(tree)) / 2.0**depth, dtype=np.float64)
     cells = value.astype(float) if value.shape[1] else np.zeros((len(depth), 1))
     estimate = project_rows(cells, total)
@@ -177,7 +178,7 @@ def _least_squares(
 def masses(
     domain: Domain, leaves: Leaves, values: str, tables: OneWayTables | None, *, compiled: bool = False
 ) -> list[Floats]:
-    """The distribution of each attribute inside the leaves: fitted to its one-way table, or uniform over the grid."""
+    """For each attribute the masses of its codes, fitted to its one-way table, or uniform over the grid."""
     if values != "fitted" or tables is None:
         return [_grid_mass(attribute) for attribute in domain.attributes]
     count = leaves.count.sum(axis=1)
@@ -234,13 +235,13 @@ def _redraw(
 
 
 def _fine_edges(attribute: Attribute) -> Ints:
-    """The first place on the grid of every code, and one past the last."""
+    """The first place on the grid of every code, and the place after the last."""
     starts, _ = attribute.rooms
     return np.append(starts, attribute.grid + 1) if attribute.nullable else starts
 
 
 def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints, generator: Dice) -> Codes:
-    """The records' places on the fine grid, in their order; random within a bin unless it has one place."""
+    """The records' places on the fine grid, in the given order; random within a bin of several places."""
     if attribute.width == 1:
         return drawn[order]
     if place is not None:
@@ -276,7 +277,7 @@ def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.Data
 
 
 def _grid_mass(attribute: Attribute) -> Floats:
-    """Uniform over the fine grid: the weight of a bin is its number of values, and null counts as one value."""
+    """Masses that are uniform over the fine grid: that of a bin is its number of values, and null counts as one."""
     mass = np.full(attribute.size, float(attribute.width))
     mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
     if attribute.nullable:
@@ -285,7 +286,7 @@ def _grid_mass(attribute: Attribute) -> Floats:
 
 
 def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints, Floats]:
-    """One point per region: its lower end or its middle; null only if the region holds nothing else."""
+    """One point per region, its lower end or its middle; null only if the region holds no other value."""
     top = np.minimum(hi, attribute.bins)
     point = np.where((values == "low") | (top <= lo), lo, (lo + top) / 2)
     code = np.floor(point).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Conversion of leaves to the frame `groups.parquet` and back: long form, one row per leaf and class.
+"""Conversion of leaves to the frame of `groups.parquet` and back: one row per leaf and class.
 
 A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); a category gives its label `<name>` and
 `<name>.lo`, `<name>.hi` as positions in the order of its values; `<name>.null` says whether null belongs to the region.
@@ -27,7 +27,7 @@ OURS = ("leaf", "parent", "depth", "path", "noisy", "rate_num", "rate_den", "est
 
 
 def column_of(name: str) -> str:
-    """The column of an attribute; ours keep their names."""
+    """The name of an attribute's column, changed if it is the name of one of our own columns."""
     return f"attribute.{name}" if name in OURS else name
 
 
@@ -48,7 +48,7 @@ def is_category(attribute: Attribute) -> bool:
 
 
 def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
-    """One row per leaf and class, by leaf, then class."""
+    """One row per leaf and class, sorted by leaf, then by class."""
     import polars as pl
 
     classes = leaves.count.shape[1]
@@ -59,7 +59,7 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
         "path": np.repeat(leaves.path, classes),
     }
     for a, attribute in enumerate(domain.attributes):
-        # A few spans serve many leaves: each is put into words once.
+        # Many leaves share the same few spans, so each span is put into words once.
         (lo, hi), which = distinct_spans(leaves.lo[:, a], leaves.hi[:, a], attribute.size)
         columns |= span_columns(attribute, lo, hi, np.repeat(which, classes))
     if domain.target:
@@ -91,7 +91,7 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[
 
 
 def _edges(attribute: Attribute, codes: Ints) -> pl.Series | Ints:
-    """The lower edges of bins, the one past the last included: an array, or a series of dates and the like."""
+    """The lower edges of bins, and the edge after the last: an array, or a series for dates and times."""
     import polars as pl
 
     scale = attribute.scale
@@ -101,7 +101,7 @@ def _edges(attribute: Attribute, codes: Ints) -> pl.Series | Ints:
 
 
 def leaves_from(domain: Domain, groups: pl.DataFrame) -> Leaves:
-    """The leaves behind a frame of groups; the inverse of `groups_frame`."""
+    """The leaves in a frame of groups; the inverse of `groups_frame`."""
     import polars as pl
 
     classes = domain.target.size if domain.target else 1

@@ -1,6 +1,6 @@
-"""Notes to whoever publishes: where a release is too noisy for its purpose, or the data may not fit the schema.
+"""Notes for the person who publishes: the release may be too noisy, or the data may not fit the schema.
 
-They follow from the public input and from what is released, so they cost nothing and reveal nothing more.
+Notes are made from public input and from released values, so they cost nothing and reveal nothing more.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _nothing(records: int) -> Iterator[str]:
 
 
 def _thinned(summary: dict[str, int]) -> Iterator[str]:
-    """Whether the records are fewer than what was counted."""
+    """A note if fewer records were drawn than were counted."""
     share = share_drawn(summary)
     if share < 1:
         yield (
@@ -68,7 +68,7 @@ def _thinned(summary: dict[str, int]) -> Iterator[str]:
 
 
 def _fewer_nodes(summary: dict[str, int]) -> Iterator[str]:
-    """Whether the degrees are fewer than the nodes that were counted."""
+    """A note if fewer degrees were drawn than nodes were counted."""
     if "nodes_wanted" in summary:
         yield (
             f"The noisy counts call for {summary['nodes_wanted']:,} nodes, more than a release holds: "
@@ -77,7 +77,7 @@ def _fewer_nodes(summary: dict[str, int]) -> Iterator[str]:
 
 
 def _noise_alone(strength: float) -> Iterator[str]:
-    """Whether noisy sizes may be nothing but noise."""
+    """A note if the released sets may be nothing but noise."""
     if 0 < strength < NONE:
         yield (
             "The sets that were released are no more than the noise may account for. Either the data is tiny for this "
@@ -86,7 +86,7 @@ def _noise_alone(strength: float) -> Iterator[str]:
 
 
 def _filled_in(summary: dict[str, int]) -> Iterator[str]:
-    """Whether most records of diffpart were drawn for groups of items that were too small to cut further."""
+    """A note if most records of diffpart were drawn for groups of items that were too small to cut further."""
     share = summary.get("refilled", 0) / max(1, summary["records"])
     if share > MOST_FILLED_IN:
         yield (
@@ -96,7 +96,7 @@ def _filled_in(summary: dict[str, int]) -> Iterator[str]:
 
 
 def _unlisted(schema: Schema, summary: dict[str, int]) -> Iterator[str]:
-    """Whether a list of the nodes would help: without one their number is known through their edges alone."""
+    """A note if a list of the nodes would help: without one, their number is known only through their edges."""
     unknown = isinstance(schema, GraphSchema) and schema.unit == "node" and schema.node_count is None
     if unknown and not summary.get("nodes_listed", 1):
         error = f" (up to about {summary['nodes_error']:,})" if "nodes_error" in summary else ""
@@ -108,7 +108,7 @@ def _unlisted(schema: Schema, summary: dict[str, int]) -> Iterator[str]:
 
 
 def _strength(records: int, strength: float) -> Iterator[str]:
-    """Whether there are enough records for the noise."""
+    """A note if there are few records for this amount of noise."""
     if strength < NONE:
         yield (
             f"Only {records:,} records were released, no more than the noise may account for. Either the data is tiny "
@@ -124,7 +124,7 @@ def _strength(records: int, strength: float) -> Iterator[str]:
 
 
 def _missing(drawn: object) -> Iterator[str]:
-    """Columns that came out mostly null."""
+    """A note about columns that are mostly null in the release."""
     if not isinstance(drawn, Drawn) or not drawn.records:
         return
     for attribute, codes in zip(drawn.attributes, drawn.codes, strict=True):

@@ -1,6 +1,6 @@
 """Released records that break no rule of the schema (cantle.schema.rules): known zeros, and records drawn again.
 
-All of this is post-processing with public dice, the same on every engine. Without rules no die is thrown.
+All of this is post-processing with public dice, the same on every engine. A schema without rules uses no random number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cantle.schema.rules import EVERYWHERE, SOMEWHERE, Rules
 from cantle.trusted.geometry.boxes import Ints
 
 ROUNDS = 30
-"""How often records are drawn again before those left are put into an allowed part of their region."""
+"""Rounds of drawing again; records that still break a rule are then put into an allowed part of their region."""
 
 _FLOOR = 1e-9
 
@@ -24,16 +24,16 @@ Spans = tuple[Ints, Ints]
 
 
 def fine_span(attribute: Attribute, lo: Ints, hi: Ints) -> Spans:
-    """Spans of codes as spans of places on the grid, null one past it."""
+    """Spans of codes as spans of places on the grid; null is the place after the last."""
     first = np.minimum(lo * attribute.width, attribute.grid)
     return first, np.where(hi > attribute.bins, attribute.grid + 1, np.minimum(hi * attribute.width, attribute.grid))
 
 
 class Shape:
-    """How the values of a column lie on its grid: masses of spans, and evenly inside a span."""
+    """The distribution of a column's values on its grid: spans with masses, uniform inside each span."""
 
     def __init__(self, edges: Ints, mass: Floats) -> None:
-        even = _FLOOR * max(float(mass.sum()), 1.0) * np.diff(edges) / (edges[-1] - edges[0])  # no value is without any
+        even = _FLOOR * max(float(mass.sum()), 1.0) * np.diff(edges) / (edges[-1] - edges[0])
         self._edges, self._below = edges.astype(float), np.concatenate([[0.0], np.cumsum(mass + even)])
 
     def between(self, lo: Ints, hi: Ints) -> Floats:
@@ -48,7 +48,7 @@ class Shape:
 
 
 class Regions:
-    """Regions before the rules of a domain: for each column of rules the spans of places on its grid, one per region.
+    """Regions to be compared with rules: for each column that rules name, one span of places on its grid per region.
 
     The target, if rules name it, has no spans: a record's class stays.
     """
@@ -71,9 +71,9 @@ class Regions:
         return box if self._target is None else {**box, self._target: (label, label + 1)}
 
     def forbidden(self, label: Ints, *, glance: bool = False) -> Bools:
-        """For each region, and one class per region, whether every point of it breaks a rule.
+        """Whether every point of a region with this class breaks a rule, for each region and its class in `label`.
 
-        `glance`: only where the same rule is broken everywhere, which takes no search.
+        With `glance`, only regions that break one and the same rule everywhere are found, which needs no search.
         """
         spans: dict[str | int, Spans] = dict(self._spans.items())
         if self._target in self._rules.columns:
@@ -92,9 +92,9 @@ class Regions:
     def redraw(self, made: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> None:
         """Draws records that break a rule again, in place, each inside its region; no region may be forbidden.
 
-        `made` has the places on the grid of all columns, and `region` the region of every record. One column of a rule
-        is drawn again among the values that obey all rules beside the record's others; where there are none, all
-        columns of rules are. The class of a record stays.
+        `made` has the places on the grid of all columns, and `region` the region of every record. First, one column of
+        a rule is drawn again, among the values that obey all rules together with the record's other values. If there
+        is no such value, all columns of rules are drawn again. The class of a record stays.
         """
         drawn = [str(name) for name in self._rules.columns if name != self._target]
         left = self.change_one(made, region, shapes, dice)
@@ -109,20 +109,20 @@ class Regions:
             self._place(left, made, region, drawn, dice)
 
     def change_one(self, made: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> Ints:
-        """The first part of `redraw`, in which one column of a record changes; gives the records that are left."""
+        """The first part of `redraw`: changes one column of a record; returns the records that still break a rule."""
         left = np.flatnonzero(_breaking(self._rules, made))
         for name in reversed([str(name) for name in self._rules.columns if name != self._target]):
-            if len(left):  # what stands right of an arrow goes first
+            if len(left):  # columns on the right of an arrow are tried first
                 left = left[~self._change(name, left, made, region, shapes[name], dice)]
         return left
 
     def _change(
         self, name: str, records: Ints, made: Mapping[str, Codes], region: Ints, shape: Shape, dice: Dice
     ) -> Bools:
-        """Draws one column of these records again where a value of it in their regions obeys all rules."""
+        """Draws one column of these records again where some value in their region obeys all rules; returns where."""
         codes = {str(key): made[str(key)][records].astype(np.int64) for key in self._rules.columns}
         lo, hi = (side[region[records]] for side in self._spans[name])
-        cuts = np.array(self._rules.cuts(name))  # between two of them no condition changes
+        cuts = np.array(self._rules.cuts(name))  # all conditions are constant between two cuts
         first, last = np.maximum(lo, cuts[:-1, None]), np.minimum(hi, cuts[1:, None])
         weight = np.zeros(first.shape)
         for part in range(len(first)):
@@ -155,8 +155,8 @@ def _breaking(rules: Rules, made: Mapping[str, Codes]) -> Bools:
 
 
 def repair(rules: Rules, made: Mapping[str, Codes], dice: Dice) -> None:
-    """Changes records that break a rule, in place: some columns of rules become those of a record that obeys all rules
-    and agrees in the other columns of rules. As few columns as possible change, those right of arrows first.
+    """Changes records that break a rule, in place. Some columns of rules are copied from a record that obeys all rules
+    and agrees in the other columns of rules. As few columns as possible change, those on the right of arrows first.
     """
     names = [str(name) for name in rules.columns]
     breaking = _breaking(rules, made)
@@ -177,7 +177,7 @@ def repair(rules: Rules, made: Mapping[str, Codes], dice: Dice) -> None:
 
 
 def _donors(others: Sequence[Codes], bad: Ints, good: Ints, dice: Dice) -> Ints:
-    """For each bad record a random good one with the same values of some columns, or -1."""
+    """For each bad record a random good one with the same values in the columns `others`, or -1."""
     group = np.zeros(len(bad) + len(good), dtype=np.int64)
     for codes in others:
         _, number = np.unique(np.concatenate([codes[bad], codes[good]]), return_inverse=True)

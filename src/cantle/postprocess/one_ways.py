@@ -1,7 +1,7 @@
-"""One-way tables of rps: which cells to ask about, and what the noisy counts say about each code.
+"""One-way tables of rps: which cells to count, and estimates for each code from the noisy counts.
 
-A number has the fewer cells, the fewer records there are for the noise: cells are merged before they are counted, where
-it costs nothing, and not after. Categories are not alike because they stand side by side; all of them are counted.
+A column of numbers gets fewer cells if there are few records for the noise: merging cells before they are counted costs
+nothing, unlike merging them afterwards. Categories are all counted, because neighbours in their list need not be alike.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 PER_CELL = 10
-"""Records that an average cell of a number should hold, in noise scales."""
+"""Records that an average cell of a column of numbers should hold, in noise scales."""
 
 LEAST_WIDTHS = 4
 DOUBT = 2.0
-"""Standard deviations of noise that a piece of a number must exceed to keep all its mass."""
+"""Standard deviations of noise that a piece of a column of numbers must exceed to keep its mass."""
 
 ISLAND = 4.0
-"""The same for pieces with nothing between them and the rest: more than noise reaches in any of some hundred cells.
-It was chosen after seeing a made-up table of payments, Adult and bank, so these are no test of it."""
+"""The same for isolated pieces: more than noise is likely to reach in any of some hundred cells. It was chosen after
+looking at a made-up table of payments, Adult and bank, so these are no test of it."""
 
 PRIOR = 2.0
-"""Weight of the prior shares of all categories together; 2 is a uniform prior where there are two."""
+"""Total weight of the prior on the shares of categories; for two categories, 2 makes it uniform."""
 
-_POINTS, _REACH = 128, 12.0  # of the integral over a share, and how far it goes, in noise scales
+_POINTS, _REACH = 128, 12.0  # of the integral over a share: its points, and its reach in noise scales
 _TINY = 1e-9
 
 
@@ -49,7 +49,7 @@ class OneWayTables:
 
 
 def cell_edges(attribute: Attribute, expected: float | None) -> Ints:
-    """Edges of the cells to ask about, as codes; null has a cell of its own.
+    """Edges of the cells to count, as codes; null has a cell of its own.
 
     `expected` is the number of records in noise scales; without it every code is a cell.
     """
@@ -63,13 +63,13 @@ def cell_edges(attribute: Attribute, expected: float | None) -> Ints:
 
 
 def one_way_tables(edges: Sequence[Ints], value: Ints, rate_num: int, rate_den: int) -> OneWayTables:
-    """The tables that stand side by side in one answer."""
+    """The tables in one answer, in which they follow each other."""
     ends = np.cumsum([len(edge) - 1 for edge in edges])[:-1]
     return OneWayTables(tuple(edges), tuple(np.split(value.astype(float), ends)), rate_num / rate_den)
 
 
 def estimated(domain: Domain, tables: OneWayTables, total: float) -> list[Floats]:
-    """For each attribute non-negative numbers of records by code, which add up to the total."""
+    """For each attribute the estimated number of records per code: not negative, with the given sum."""
     found = []
     for attribute, edges, noisy in zip(domain.attributes, tables.edges, tables.noisy, strict=True):
         if isinstance(attribute.scale, Steps):
@@ -80,7 +80,7 @@ def estimated(domain: Domain, tables: OneWayTables, total: float) -> list[Floats
 
 
 def _smoothed(attribute: Attribute, edges: Ints, noisy: Floats, noise: float, total: float) -> Floats:
-    """Pieces of constant density over the values, spread over the codes."""
+    """Estimates for a column of numbers: pieces of constant density over the values, divided among the codes."""
     room = np.append(attribute.rooms[1][:-1], [1.0] * attribute.nullable)  # values per code
     widths = np.add.reduceat(room, edges[:-1])
     cells = len(noisy) - attribute.nullable
@@ -91,9 +91,9 @@ def _smoothed(attribute: Attribute, edges: Ints, noisy: Floats, noise: float, to
 
 
 def _without_islands(counts: Floats, noisy: Floats, noise: float) -> Floats:
-    """The counts without runs of cells apart from the heaviest run, unless they stand out clearly.
+    """Removes isolated runs of cells, that is all but the heaviest run, unless they clearly exceed the noise.
 
-    One cell of noise far from the others changes the mean of a skewed number more than any other error.
+    One cell of noise far from the others would change the mean of a skewed column more than any other error.
     """
     there = np.concatenate([[False], counts > 0, [False]])
     first, last = (np.flatnonzero(np.diff(there.astype(np.int64)) == sign) for sign in (1, -1))
@@ -108,8 +108,9 @@ def _without_islands(counts: Floats, noisy: Floats, noise: float) -> Floats:
 def expected_shares(noisy: Floats, scale: float, total: float) -> Floats:
     """The mean share of each cell, given its noisy count: shares have a symmetric Dirichlet prior of weight PRIOR.
 
-    Each cell's integral is taken by itself; the shares are then made to add up to 1, the least certain move most.
-    With much noise they are nearly even, so a table is hardly worse than none; with little they are the noisy shares.
+    The mean is computed for each cell by itself; the shares are then corrected to add up to 1, the least certain ones
+    most. With much noise the shares are nearly equal, so a table is hardly worse than none; with little noise they are
+    the noisy shares.
 
     >>> expected_shares(np.array([90.0, 10.0]), 1e-3, 100.0).round(3).tolist()
     [0.9, 0.1]
@@ -135,7 +136,7 @@ def expected_shares(noisy: Floats, scale: float, total: float) -> Floats:
 
 
 def marginals_frame(domain: Domain, edges: Sequence[Ints], value: Ints, rate_num: int, rate_den: int) -> pl.DataFrame:
-    """The noisy one-way tables, long: attribute, first code of the cell, label, noisy, and their rate."""
+    """The noisy one-way tables in long form: attribute, first code of the cell, label, noisy count, rate."""
     import polars as pl
 
     names = [a.name for a, edge in zip(domain.attributes, edges, strict=True) for _ in edge[1:]]

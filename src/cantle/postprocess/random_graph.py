@@ -1,4 +1,4 @@
-"""A graph with released degrees. Post-processing: it reads the release alone and costs nothing.
+"""A random graph with released degrees. Post-processing: it reads only the release and costs nothing.
 
 Only the degrees are preserved. A degree sequence does not determine clustering, communities or who is connected to
 whom; the graph is a random one of the many simple graphs with these degrees.
@@ -21,7 +21,7 @@ from cantle.errors import MissingExtra, OutputError, ParameterError, install_com
 Ints = npt.NDArray[np.int64]
 
 SWAPS = 10
-"""Tried swaps of two edges' ends, for each edge."""
+"""Attempts per edge to swap the ends of two edges."""
 
 NOTE = "degrees are those of the release, adjusted where no simple graph has them; clustering and all else is random"
 
@@ -59,13 +59,13 @@ def _excess(degrees: Ints, at_least: Ints) -> Ints:
     """For k = 1..n: the sum of the k largest, minus k (k - 1) among themselves, minus min(d, k) for each other node."""
     k = np.arange(1, len(degrees) + 1)
     largest = np.cumsum(np.sort(degrees)[::-1])
-    full = np.maximum(k, at_least)  # of those beyond the k largest, the first ones up to here give k each
+    full = np.maximum(k, at_least)  # degrees from position k to this one are at least k: they contribute k each
     others = k * (full - k) + largest[-1:] - largest[full - 1]
     return largest - k * (k - 1) - others
 
 
 def _level(degrees: Ints, at_least: Ints, steps: int) -> Ints:
-    """Lowers the largest degree by one, this many times; of equal ones the earliest, so that order is kept."""
+    """Lowers the largest degree by one, `steps` times; of several largest, always the earliest."""
     if not steps:
         return degrees
     above = np.cumsum(at_least[::-1])[::-1]  # above[c]: steps that bring every degree down to c
@@ -77,7 +77,7 @@ def _level(degrees: Ints, at_least: Ints, steps: int) -> Ints:
 
 
 def regenerate(degrees: npt.ArrayLike, seed: int | None = None) -> Ints:
-    """The edges, one per row, of a random simple graph in which node i has the i-th degree, made graphical first.
+    """The edges, one per row, of a random simple graph with these degrees, which are made graphical first.
 
     It is Havel and Hakimi's graph with the ends of edges swapped at random, ten tries per edge (igraph). The same seed
     gives the same graph.
@@ -106,9 +106,10 @@ def _igraph() -> ModuleType:
 
 
 def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = None, warning: str = "") -> Path:
-    """Writes a new edge list in SNAP's form; `nodes` includes nodes without an edge, which no line can show.
+    """Writes a new edge list in SNAP's form.
 
-    A `warning` becomes its first line, as a comment.
+    `nodes` is the number of nodes for the header: nodes without edges have no line. A `warning` becomes the first line,
+    as a comment.
     """
     target = Path(path)
     count = f"Nodes: {nodes} " if nodes is not None else ""

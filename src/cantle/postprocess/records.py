@@ -1,11 +1,11 @@
 """Synthetic records as integer codes, one array per column; converted to a frame only when needed.
 
-Released values only. What is written is what polars would write of the frame (`csv_of`), byte for byte.
+Released values only. The files are byte for byte those that polars would write (`csv_of`).
 
 Writing overlaps with encoding: `in_background` hashes and writes in a second thread, which releases the GIL, while the
-next records are encoded. Reading lines, scoring the next regions, moving rows and drawing records were tried the same
-way and gained too little on two cores, because one core must fetch what the other has just made. `benchmarks/cores.py`
-measures it.
+next records are encoded. The same was tried for reading lines, scoring the next regions, moving rows and drawing
+records, and gained too little on two cores, because each core must fetch what the other has just computed.
+`benchmarks/cores.py` measures it.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 LISTED = 1 << 16
-"""Values of a column that are put into words once, however few records there are."""
+"""A column of at most this many values is converted to text once, however few records there are."""
 
 LARGE = 1 << 18
-"""Records from which on a second thread repays being started."""
+"""Records from which on starting a second thread pays off."""
 
 MOST_DRAWN, MOST_ITEMS = 50_000_000, 150_000_000
-"""Records, and items of sets, of one release that fit the memory of a usual machine."""
+"""Most records, and most items of sets, in one release: they fit in the memory of an ordinary machine."""
 
 _ROWS = 1 << 14  # records written together by the kernel
-_MANY = 1 << 18  # and as frames
-_FEW = 1 << 12  # whole numbers that are put into words one by one
+_MANY = 1 << 18  # records written together as frames
+_FEW = 1 << 12  # most whole numbers that are converted to text one by one
 
 
 ITEMS_WANTED = "items_wanted"
@@ -54,21 +54,21 @@ ITEMS_WANTED = "items_wanted"
 
 
 def wanted_items(items: float) -> dict[str, int]:
-    """What a summary says of noisy counts that call for so many items: nothing, unless these are too many to draw.
+    """The entry in the summary of a release whose noisy counts call for too many items; otherwise empty.
 
-    The run is paid for by then, and with a very small epsilon the noise alone may call for billions: so fewer records
-    are drawn, and the release says so.
+    With a very small epsilon the noise alone may call for billions of items. The run is paid for by then, so fewer
+    records are drawn, and the release says so.
     """
     return {ITEMS_WANTED: math.ceil(items)} if items > MOST_ITEMS else {}
 
 
 def share_drawn(summary: Mapping[str, int]) -> float:
-    """How many records of a release of sets are drawn per record that its noisy counts call for: 1, or fewer."""
+    """The share of the records in the noisy counts that are drawn: 1, or less if they have too many items."""
     return MOST_ITEMS / max(MOST_ITEMS, summary.get(ITEMS_WANTED, 0))
 
 
 def require_drawable(items: float) -> None:
-    """Refuses to draw more items than fit."""
+    """Refuses to draw more items than fit in memory."""
     if items > MOST_ITEMS:
         raise ParameterError(
             f"the noisy counts ask for more than {MOST_ITEMS:,} items, the most that are drawn; if the data has less, "
@@ -77,17 +77,17 @@ def require_drawable(items: float) -> None:
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
-    """Writes what `csv_of` gives, without holding it as a text."""
+    """Writes the text of `csv_of` to a file without holding it in memory."""
     frame.write_csv(path, null_value='""' if frame.width == 1 else None)
 
 
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
-    """A released table as CSV. The null of a single column is a pair of quotes: many readers pass over empty lines."""
+    """A released table as CSV. A null in a table of one column is a pair of quotes: many readers skip empty lines."""
     return frame.write_csv(include_header=include_header, null_value='""' if frame.width == 1 else None)
 
 
 def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> NativeFrame:
-    """The (public) frame as the kind that came in: polars, pandas or pyarrow.
+    """The (public) frame as the kind of frame that was given: polars, pandas or pyarrow.
 
     `nullable` are the columns that may hold nulls.
     """
@@ -104,18 +104,18 @@ def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) ->
 
 
 def kind_of_frame(records: Drawn | NativeFrame) -> str:
-    """The kind of frame in which records were given back: polars, pandas or pyarrow."""
+    """The kind of frame that records are in: polars, pandas or pyarrow."""
     library = type(records).__module__.partition(".")[0]
     return library if library in ("pandas", "pyarrow") else "polars"
 
 
 def give_back_lists(frame: pl.DataFrame, kind: str, column: str) -> NativeFrame:
-    """The same for a frame with a column of lists."""
+    """`give_back` for a frame with a column of lists."""
     made = give_back(frame, kind)
     if kind != "pandas":
         return made
     pandas = cast("pd.DataFrame", made)
-    # Polars would give arrays; people use lists, and a column of objects if it is empty.
+    # Polars returns arrays. People expect lists, also in an empty column (of objects).
     pandas[column] = pandas[column].astype(object).map(lambda one: one.tolist())
     return pandas
 
@@ -139,17 +139,17 @@ def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Columns in the order of the schema, each with the place of its values on their grid (null: one past it)."""
+    """Columns in the order of the schema; a code is the place of a value on its grid, null the place after the last."""
 
     attributes: tuple[Attribute, ...]
     codes: tuple[Codes, ...]
     records: int
     compiled: bool = False
-    """Whether kernels write them; the bytes are the same."""
+    """Whether compiled kernels write the records; the bytes are the same."""
 
     @staticmethod
     def of(columns: list[tuple[Attribute, Codes]], records: int, *, compiled: bool = False) -> Drawn:
-        """From columns and their codes, side by side."""
+        """The records of these columns, each given with its codes."""
         attributes, codes = (tuple(side) for side in zip(*columns, strict=True)) if columns else ((), ())
         return Drawn(attributes, codes, records, compiled)
 
@@ -181,7 +181,7 @@ class Drawn:
         stream.sink_parquet(path, metadata=metadata, row_group_size=_MANY)
 
     def write_csv(self, path: Path) -> str:
-        """Writes the records, some at a time; gives the hash of the file."""
+        """Writes the records, some at a time; returns the hash of the file."""
         words = self._words() if self.compiled and len(self.attributes) > 1 else None
         if words is not None:
             return self._write(path, *words)
@@ -206,7 +206,7 @@ class Drawn:
         places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
         text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
         longest = sum(table.longest for table in tables)
-        # What is written over lies beyond; one room is filled while the other is written out.
+        # The kernel copies 16 bytes at a time, hence the 64 more. One room is filled while the other is written out.
         apart = worth_a_thread(self.records)
         rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2 if apart else 1)]
 
@@ -233,7 +233,7 @@ class Drawn:
         return digest.hexdigest()
 
     def _words(self) -> tuple[list[_Words], bytes] | None:
-        """Each column's values as bytes, and the line of names; None if that is not worth it or not possible."""
+        """Each column's values as bytes, and the header line; None if that does not pay off or is not possible."""
         import polars as pl
 
         tables, last = [], len(self.attributes) - 1
@@ -253,13 +253,16 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class _Words:
-    """The values of a column as bytes with what ends a field: place << 16 | length of each."""
+    """The values of a column as bytes, each followed by the comma or line feed that ends its field.
+
+    `places` holds position << 16 | length for each value.
+    """
 
     text: npt.NDArray[np.uint8]
     places: npt.NDArray[np.int64]
     longest: int
     first: int = 0
-    step: int = 0  # not 0: whole numbers from `first` on, of which only null is listed
+    step: int = 0  # if not 0, values are whole numbers from `first` on, and only null is listed
     end: int = 0
 
     @staticmethod
@@ -269,13 +272,13 @@ class _Words:
 
     @staticmethod
     def listed(attribute: Attribute, end: bytes) -> _Words | None:
-        """All values and null as polars writes them; None if one goes over lines."""
+        """All values and null as polars writes them; None if a value has a line break."""
         texts = _unquoted(attribute)
         return _Words._written(attribute, end) if texts is None else _Words._joined(texts, end)
 
     @staticmethod
     def _joined(texts: list[bytes], end: bytes) -> _Words | None:
-        """These texts, and nothing for null."""
+        """These texts, and an empty text for null."""
         lengths = np.array([*map(len, texts), 0]) + 1
         if lengths.max() >= 1 << 16:
             return None
@@ -301,7 +304,7 @@ class _Words:
 
 
 def _unquoted(attribute: Attribute) -> list[bytes] | None:
-    """The values as CSV has them, if they can be written without polars."""
+    """The values as texts if none needs quotes, so that polars is not needed to write them; otherwise None."""
     scale = attribute.scale
     if isinstance(scale, Labels):
         whole = "".join(texts := [str(label) for label in scale.labels])

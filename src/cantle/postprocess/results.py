@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Records and groups; other frames by name; a few numbers; and public structure for release.json."""
+    """Records and groups, other frames by name, the numbers of the summary, and public structure for release.json."""
 
     drawn: Drawn | pl.DataFrame
-    """The records as codes (Drawn) or as a frame; whoever writes them to a file needs no frame."""
+    """The records as codes (Drawn) or as a frame; codes can be written to a file without making a frame."""
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
     summary: dict[str, int]
@@ -35,5 +35,5 @@ class Results:
 
 
 def as_frame(drawn: Drawn | pl.DataFrame) -> pl.DataFrame:
-    """Records as a frame, which codes become when it is first asked for."""
+    """Records as a frame; codes are converted."""
     return drawn.frame() if isinstance(drawn, Drawn) else drawn

@@ -20,7 +20,7 @@ from cantle.trusted.geometry.boxes import Ints
 if TYPE_CHECKING:
     from cantle.postprocess.records import NativeFrame
 
-_LISTED = 1 << 16  # integers that are converted to text once
+_LISTED = 1 << 16  # most integers of which each is converted to text once
 _BLOCK = 1 << 13  # records written together: their arrays stay in the cache
 _MANY = 1 << 20  # records put into lists together
 
@@ -33,7 +33,7 @@ def to_frame(starts: Ints, codes: NDArray[np.integer], universe: Universe) -> pl
     """
     if len(starts) < 2:
         return pl.DataFrame({ITEMS: universe.labels(codes[:0]).implode().head(0)})
-    if len(starts) > _MANY + 1:  # in parts, because putting lists together needs several times their memory
+    if len(starts) > _MANY + 1:  # in parts, because making lists needs several times their memory
         firsts = range(0, len(starts) - 1, _MANY)
         own = [starts[first : first + _MANY + 1] for first in firsts]
         parts = [to_frame(span - span[0], codes[span[0] : span[-1]], universe) for span in own]
@@ -62,7 +62,7 @@ def to_long(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def give_back_sets(frame: pl.DataFrame, form: SetForm) -> NativeFrame:
-    """The (public) frame of sets in the form and the library of the input, with new ids."""
+    """The (public) frame of sets in the form and library of the input; ids are new."""
     if form.form == "long":
         return give_back(to_long(frame).rename({"id": form.id, "item": form.item}), form.frame)
     return give_back_lists(frame.rename({ITEMS: form.column}), form.frame, form.column)
@@ -101,7 +101,7 @@ def _lines(items: Ints, sizes: NDArray[np.uint32]) -> Iterator[bytes]:
         mine = ends[first : first + _BLOCK]
         start = int(mine[0]) - int(sizes[first])
         which = (items[start : mine[-1]] - low) * 2
-        which[mine - start - 1] += 1  # the last of a line
+        which[mine - start - 1] += 1  # the last item of a line
         yield words[which].tobytes().translate(None, b"\0")
 
 

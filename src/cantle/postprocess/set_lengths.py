@@ -1,8 +1,8 @@
-"""Sizes of sets beside diffpart's counts: how many items records are cut to, and records made longer again.
+"""Sizes of sets for diffpart: how many items records are cut to, and how records are lengthened again. Post-processing.
 
-diffpart counts records that were cut to a few items, which would leave the longer ones short and their items rare. The
-noisy histogram of sizes says how many items are missing; each record of as many items as a cut one gets a size of its
-own, and more items, as popular as they are among records of that many. Post-processing.
+diffpart counts records that were cut to a few items. Without correction, long records would stay short and their items
+too rare. A noisy histogram of sizes shows how many items are missing. So every synthetic record that has as many items
+as a cut record gets a size from the histogram, and more items, drawn by their frequency among such records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ATTEMPTS = 8
-"""Number of draws after which a record may stay shorter than the size it was given."""
+"""Draws per missing item; after them a record may stay shorter than its size."""
 
 
 FEWEST_KEPT, MOST_KEPT = 2, 4
@@ -31,7 +31,7 @@ FEWEST_KEPT, MOST_KEPT = 2, 4
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Records were cut to `most` items; what the noisy histogram says about their sizes."""
+    """The number of items that records were cut to (`most`), and the sizes estimated from the noisy histogram."""
 
     most: int
     sizes: SizeModel
@@ -39,7 +39,7 @@ class Cut:
 
 def items_kept(sizes: SizeModel) -> int:
     """How many items records are cut to: the median size, but at least 2, so that pairs can be seen, and at most 4,
-    because every item more divides the budget further. Chosen on retail, webview-2, tags, kosarak and email-eu."""
+    because each further item divides the budget. Chosen on retail, webview-2, tags, kosarak and email-eu."""
     below = np.cumsum(sizes.count)
     median = int(sizes.size[np.searchsorted(below, below[-1] / 2)])
     return min(max(median, FEWEST_KEPT), MOST_KEPT)
@@ -53,7 +53,7 @@ def longer_size(cut: Cut) -> float:
 
 
 def lengthen(starts: Ints, items: Codes, universe: int, cut: Cut, dice: Dice) -> tuple[Ints, Codes]:
-    """Records of `most` items with sizes drawn from those of at least so many, and items to match."""
+    """Lengthens the records of `most` items: their sizes are drawn from the sizes of at least `most`."""
     lengths = np.diff(starts)
     rows = np.flatnonzero(lengths == cut.most)
     wanted = _sizes(len(rows), cut, dice)

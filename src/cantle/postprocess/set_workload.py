@@ -1,6 +1,7 @@
-"""Random questions about released sets, drawn by public dice after the records: items, and pairs and triples of them.
+"""Questions about released sets, for measuring a release's own error: single items, and pairs and triples of items.
 
-Half of each kind are the most frequent in the released records, the others are drawn from released records.
+Public dice draw them after the records. Half of the questions of each kind are the most frequent ones in the released
+records; the others come from random released records.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.workloads import SetWorkload
 
 HALF = 250
-"""Questions of each kind that are the most frequent ones, and as many that are drawn from records."""
+"""Half of the questions of each kind."""
 
 TRIES = 20
 PAIRED, TRIPLED = 40, 16
-"""Most frequent items of which all pairs and all triples compete."""
+"""How many of the most frequent items may form pairs, and triples."""
 
 _BLOCK = 1 << 14  # records looked at together
 
@@ -46,7 +47,7 @@ def _drawn_items(items: Codes, dice: Dice) -> list[int]:
 
 
 def _frequent_groups(frequent: Ints, released: tuple[Ints, Codes]) -> list[tuple[int, ...]]:
-    """The most frequent pairs and triples of frequent items, as many of both."""
+    """The most frequent pairs and triples of frequent items, equally many of both."""
     found = []
     top = np.sort(frequent[:PAIRED]), np.sort(frequent[:TRIPLED])
     for size, among, held in zip((2, 3), top, _held_together(*top, released), strict=True):
@@ -58,8 +59,8 @@ def _frequent_groups(frequent: Ints, released: tuple[Ints, Codes]) -> list[tuple
 
 
 def _held_together(paired: Ints, tripled: Ints, released: tuple[Ints, Codes]) -> tuple[Ints, Ints]:
-    """How many records hold each two of the first items, as a table, and how many all items of each set of the others
-    (some of the first), by the mask of their places."""
+    """For the items `paired`, a table of how many records hold each two of them. For the items `tripled`, which are
+    among them, how many records hold all items of each subset, by the mask of the subset."""
     starts, items = released
     row_of = np.full(int(items.max(initial=0)) + 1, len(paired), np.int64)
     row_of[paired] = np.arange(len(paired))
@@ -69,11 +70,11 @@ def _held_together(paired: Ints, tripled: Ints, released: tuple[Ints, Codes]) ->
         block = starts[first : first + _BLOCK + 1]
         row = row_of[items[block[0] : block[-1]]]
         record = np.repeat(np.arange(len(block) - 1), np.diff(block))
-        holds = np.zeros((len(paired) + 1, len(block) - 1), np.float32)  # the last row is for all other items
+        holds = np.zeros((len(paired) + 1, len(block) - 1), np.float32)  # the last row stands for all other items
         holds[row, record] = 1
-        both += (holds[:-1] @ holds[:-1].T).astype(np.int64)  # all numbers are whole and below 2^24, so exact
+        both += (holds[:-1] @ holds[:-1].T).astype(np.int64)  # exact, because all numbers are whole and below 2^24
         masks += np.bincount((bits @ holds[row_of[tripled]]).astype(np.int64), minlength=len(masks))
-    for place in range(len(tripled)):  # records that hold more than a set hold the set
+    for place in range(len(tripled)):  # adds the records that hold more than the subset
         halves = masks.reshape(-1, 2, 1 << place)
         halves[:, 0] += halves[:, 1]
     return both, masks

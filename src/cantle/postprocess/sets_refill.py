@@ -1,8 +1,9 @@
-"""Filled-in records for pruned mass: a partition's records in none of its kept sub-partitions. Post-processing.
+"""Filled-in records for pruned mass: the records of a partition that are in none of its kept sub-partitions.
 
-Publishing only leaves would lose whatever was pruned, half of the records of sparse data. Yet the noisy counts show
-under which nodes those records have items: the cut of the last partition that kept them. Below the cut, a record is
-drawn like the records in the kept leaves: by how many children of a node they touch, and which ones are popular.
+A release of the leaves alone would lose whatever was pruned, which is half of the records of sparse data. But the noisy
+counts show under which nodes those records have items: the cut of the last partition that kept them. Below that cut,
+records are drawn like those in the kept leaves: with as many children per node, and with children as frequent as there.
+Post-processing.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, append, bits_of, find_pairs
 
 SMOOTHING = 0.1
-"""Smallest popularity of a child, as a share of the average of its height."""
+"""Mass that is added to each child, as a share of the average mass at its height."""
 
 ATTEMPTS = 8
 """Number of draws after which a record may fall into a kept sub-partition (whose records are counted already)."""
 
-_PARTS = 64  # equal parts of a node's mass, for each of which the first child is listed
-_FEW = 8  # shares that are compared one by one
-_LISTED = 12  # children of which all sets are listed
-_MARKED = 1 << 23  # sets of children, of all partitions of a height, that are marked in a table
+_PARTS = 64  # equal parts of a node's mass; a table lists the child in which each part begins
+_FEW = 8  # up to this many shares are compared one by one
+_LISTED = 12  # most children of which all subsets are listed
+_MARKED = 1 << 23  # most entries of a table that marks sets of children, for all partitions of one height
 
 Ragged = tuple[Ints, Ints]
 
 
 class _Level:
-    """The nodes of one height: the mass below each of their children, and shares of records that touch 1, 2, ..."""
+    """The nodes of one height: the mass below each child, and the shares of records that touch 1, 2, ... children."""
 
     def __init__(self, edge: Ints, mass: Floats, shown: Floats) -> None:
         self.first, self._last, self.fan = edge[:-1], edge[1:], np.diff(edge)
@@ -40,11 +41,11 @@ class _Level:
         self._mass = self._below[self._last] - self._base
         self._shares = np.cumsum(shown) / max(float(shown.sum()), 1e-300)
         self._end = self._below[1:].copy()
-        self._end[self._last - 1] = np.inf  # a last child takes what rounding leaves
+        self._end[self._last - 1] = np.inf  # the last child takes what rounding leaves
         self._bit = np.int64(1) << (np.arange(len(mass)) - np.repeat(self.first, self.fan))
 
     def draw(self, node: Ints, most: Ints, dice: Dice) -> Ints:
-        """A non-empty set of children for each node, as a mask: several draws by popularity, repeats merged."""
+        """A non-empty set of children for each node, as a mask: several draws by mass, repeats merged."""
         if not len(node):
             return np.zeros(0, np.int64)
         number = self._numbers(node, most, dice.random(len(node)))
@@ -52,7 +53,7 @@ class _Level:
         return np.bitwise_or.reduceat(self._bit[self._children(owner, dice)], np.cumsum(number) - number)
 
     def _numbers(self, node: Ints, most: Ints, random: Floats) -> Ints:
-        """How many draws each node has."""
+        """How many children to draw for each node."""
         limit = np.maximum(1, np.minimum(most, self.fan[node]))
         shares = self._shares[: limit.max() - 1]
         if len(shares) > _FEW:
@@ -63,7 +64,7 @@ class _Level:
         return np.minimum(number, limit)
 
     def _children(self, node: Ints, dice: Dice) -> Ints:
-        """A child of each node, by popularity."""
+        """A random child of each node, drawn by mass."""
         random = dice.random(len(node))
         at = random * self._mass[node]
         at += self._base[node]
@@ -81,14 +82,14 @@ class _Level:
 
     @cached_property
     def _guide(self) -> Ints:
-        """For each part of each node's mass, the child it begins in."""
+        """For each part of each node's mass, the child in which the part begins."""
         at = self._base[:, None] + np.arange(_PARTS) / _PARTS * self._mass[:, None]
         child = np.searchsorted(self._below, at, side="right") - 1
         return np.clip(child, self.first[:, None], self._last[:, None] - 1).reshape(-1)
 
 
 class ItemFrequencies:
-    """The shape of records in the kept leaves, per height: how many children a record touches, and their popularity."""
+    """Statistics of the records in the kept leaves, by height: how many children they touch, and which."""
 
     def __init__(self, tree: ItemTree, item_sets: Ragged, weight: Floats) -> None:
         self.levels: list[_Level] = []
@@ -119,16 +120,16 @@ class ItemFrequencies:
 
     @cached_property
     def _subsets(self) -> tuple[Ints, Ints, Ints]:
-        """The members of all masks: where those of a mask are listed, how many they are, and the list."""
+        """The members of all masks: where those of each mask begin in a list, how many there are, and the list."""
         starts, member = bits_of(np.arange(1 << self.widest), np.zeros(1 << self.widest, np.int64))
         return starts[:-1], np.diff(starts), member
 
 
 class _Counted:
-    """The sets of children that were kept, of partitions of one height."""
+    """The kept sets of children of all partitions of one height."""
 
     def __init__(self, nodes: Partitions, parent: Ints, mask: Ints, widest: int) -> None:
-        """From the sorted pairs of all partitions, and how many children a node has at most."""
+        """`parent` and `mask` are the kept sets of all partitions, sorted; `widest` is the most children of a node."""
         near = slice(*np.searchsorted(parent, [nodes.ids[0], nodes.ids[-1] + 1]))
         row = np.searchsorted(nodes.ids, parent[near])
         mine = nodes.ids[row] == parent[near]
@@ -139,7 +140,7 @@ class _Counted:
             self._marked[(self._row << widest) | self._mask] = True
 
     def among(self, row: Ints, mask: Ints) -> Ints:
-        """The places of the sets that are among them."""
+        """The positions of those given sets that were kept."""
         if self._marked is not None:
             return np.flatnonzero(self._marked[(row << self._width) | mask])
         return np.flatnonzero(find_pairs(self._row, self._mask, row, mask) < len(self._row))
@@ -148,7 +149,10 @@ class _Counted:
 def refill(
     frequencies: ItemFrequencies, rounds: list[Partitions], kept: Counted, missing: Ints, dice: Dice
 ) -> list[Ragged]:
-    """`missing[p]` records for each partition p, as ragged tables of ascending items; `kept`: what was kept of them."""
+    """Draws `missing[p]` records for each partition p, as ragged tables of ascending items.
+
+    `kept` lists the kept sets of children of all partitions.
+    """
     order = np.lexsort((kept.mask, kept.parent))
     parent, mask = kept.parent[order], kept.mask[order]
     made = []
@@ -164,9 +168,10 @@ def refill(
 
 
 def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
-    """Records of partitions of one height: their next node first, then the others of the height, then down.
+    """Records of the partitions of one height: first their next node is expanded, then the other nodes of this height,
+    then the heights below.
 
-    A cut is ascending, and children keep the order of their nodes, so each record's items are ascending too.
+    Cuts are ascending, and children are in the order of their nodes, so each record's items are ascending too.
     """
     rows = np.repeat(np.arange(len(nodes)), missing)
     height = int(nodes.height[0])
@@ -185,10 +190,10 @@ def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counte
 
 
 class _Cut:
-    """The cuts of partitions of one height, one ragged table each: nodes below it, the next node, those that wait.
+    """The cuts of the partitions of one height, as ragged tables: lower nodes, the next node, and nodes that wait.
 
-    `first`: the first child of each node, a node below being its own only child; `next`: the next node's place in its
-    row. Of nodes of the height, `node`, whether it `waits`, and the `room` of one that does.
+    `first` is the first child of each node (a lower node counts as its own only child), `next` the position of the next
+    node in its row. For nodes of this height there are `node`, whether it `waits`, and the `room` of one that waits.
     """
 
     def __init__(self, nodes: Partitions, level: _Level) -> None:
@@ -207,7 +212,7 @@ class _Cut:
 
 
 def _places(starts: Ints, rows: Ints) -> Ragged:
-    """Where the values of each row of a ragged table are, as a ragged table."""
+    """The positions of the values of these rows of a ragged table, as a ragged table."""
     sizes = np.diff(starts)[rows]
     made = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     place = np.repeat(starts[:-1][rows] - made[:-1], sizes)
@@ -216,7 +221,7 @@ def _places(starts: Ints, rows: Ints) -> Ragged:
 
 
 def _first(level: _Level, nodes: Partitions, counted: _Counted, rows: Ints, dice: Dice) -> Ints:
-    """Sets of children of the next node, avoiding those that were kept and are counted already."""
+    """Sets of children of the next node, avoiding the kept ones, whose records are counted already."""
     node, room = nodes.node[rows], nodes.room[rows]
     mask = level.draw(node, room, dice)
     again = counted.among(rows, mask)
@@ -230,7 +235,7 @@ def _first(level: _Level, nodes: Partitions, counted: _Counted, rows: Ints, dice
 
 
 def _expand(frequencies: ItemFrequencies, height: int, cut: Ragged, most: int, dice: Dice) -> Ragged:
-    """Every node of each row replaced by a set of its children; a row has room for `most` nodes in all."""
+    """Replaces every node of each row by a set of its children; a row has room for `most` nodes in all."""
     starts, node = cut
     sizes = np.diff(starts)
     room = most - np.repeat(sizes, sizes) + 1

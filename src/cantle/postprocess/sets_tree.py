@@ -15,8 +15,8 @@ from cantle.trusted.geometry.item_partitions import Partitions
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Released sub-partitions or leaves: for each the partition it came from, its set of children, the noisy count and
-    its rate; rate_num is 0 if nothing was asked."""
+    """Released sub-partitions or leaves: for each its partition, its set of children, the noisy count and the rate;
+    rate_num is 0 if it was not counted."""
 
     parent: Ints
     mask: Ints
@@ -36,7 +36,7 @@ class Counted:
 
 
 class KeptPartitions:
-    """The answers of a run of DiffPart: partitions by round, numbered as by the curator, and leaves."""
+    """The answers of a run of DiffPart: partitions by round, with the curator's numbers, and leaves."""
 
     def __init__(self) -> None:
         self.rounds: list[Partitions] = []
@@ -46,12 +46,12 @@ class KeptPartitions:
         self._item_sets: list[tuple[Ints, Ints]] = []
 
     def add_round(self, nodes: Partitions, mask: Ints, noisy: Ints, rate_num: Ints, rate_den: int) -> None:
-        """The partitions that are expanded further; nothing is known about the root."""
+        """Adds the partitions that are expanded further; the root has no noisy count."""
         self.rounds.append(nodes)
         self._kept.append(Counted(nodes.parent, mask, noisy, rate_num, rate_den))
 
     def add_leaves(self, nodes: Partitions, noisy: NoisyCells, path: Ints) -> None:
-        """The leaves of some partitions."""
+        """Adds the leaves of some partitions."""
         rows, mask = noisy.rows, nodes.children(noisy.rows, noisy.cells)
         self._leaves.append(Counted(nodes.ids[rows], mask, noisy.value, noisy.rate_num[rows], noisy.rate_den))
         self._paths.append(path[rows])
@@ -79,9 +79,9 @@ class KeptPartitions:
 def agree(parts: Counted, leaves: Counted, levels: list[Ints]) -> tuple[Floats, Floats]:
     """Estimates of all leaves, and of how many records of each partition are in none of its kept sub-partitions.
 
-    The kept sub-partitions of a partition hold at most its records. Where the noisy counts exceed
-    that, both sides change in proportion to their variances: from the leaves up, the sum raises the partition's count;
-    from the root down, the count lowers the sum.
+    The kept sub-partitions of a partition hold at most its records. Where their noisy counts sum to more, both sides
+    change in proportion to their variances: from the leaves up, the sum raises the partition's count; from the root
+    down, the count lowers the sum.
     """
     count, spread = len(parts), np.zeros(len(parts))
     known = parts.rate_num > 0
@@ -109,7 +109,7 @@ def agree(parts: Counted, leaves: Counted, levels: list[Ints]) -> tuple[Floats, 
 
 
 def _fit(x: Floats, spread: Floats, parent: Ints, z: Floats, sums: Floats) -> Floats:
-    """Children lowered to their parent's count if their sum exceeds it, each by its share of the variance."""
+    """Lowers children whose sum exceeds their parent's count, each by its share of the variance."""
     over = np.maximum(0.0, sums - np.maximum(z, 0.0))[parent]
     whole = np.bincount(parent, spread, len(z))[parent]
     return np.maximum(0.0, x - over * spread / np.maximum(whole, 1e-300))

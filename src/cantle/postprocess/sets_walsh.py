@@ -1,11 +1,12 @@
 """Non-negative counts of all sets of a small universe that keep the one- and two-item tables. Post-processing.
 
-Clipping 2^|I| noisy counts at zero adds half the noise of every empty cell; thresholding loses all small cells. But
-the numbers of records that contain one or two given items are sums of many cells, in which the noise averages out. So
-we keep the cells that stand out, spread the rest as if items were independent, and alternate between "one- and
-two-item tables as measured" and "no negative cell", correcting the sizes of records from time to time. In Walsh terms:
-coefficients of order at most 2 are those of the noisy table, shrunk towards the starting point by the part of the
-difference that noise explains. Orders from 3 on would bring back the noise of the cells.
+Clipping 2^|I| noisy counts at zero would add half the noise of every empty cell; a threshold would lose all small
+cells. But the number of records that contain one or two given items is a sum of many cells, in which the noise averages
+out. So we keep the cells that stand out of the noise and spread the rest as if items were independent. Then we
+alternate between "one- and two-item tables as measured" and "no negative cell", and correct the sizes of records from
+time to time. In terms of Walsh coefficients: those of order at most 2 are taken from the noisy table, shrunk towards
+the starting point by the part of the difference that noise explains. Orders from 3 on would bring back the noise of the
+cells.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from cantle.trusted.geometry.subsets import popcount
 ORDER = 2
 ROUNDS = 150
 SIZES_EVERY = 5
-"""Rounds after which the numbers of records of each size are corrected: clipping moves mass into large sets."""
+"""Rounds between corrections of the numbers of records of each size, because clipping moves mass into large sets."""
 STEP = 1.8
-"""Over-relaxation of the projection on the tables; below 2, where it still converges."""
+"""Over-relaxation factor of the projection on the tables; it converges for factors below 2."""
 STANDS_OUT = 8.0
 """Number of noise scales from which on a cell counts as standing out."""
 
 
 def transform(cells: Floats, order: int = ORDER) -> list[Floats]:
-    """Walsh coefficients of up to this order, by order: of a table over 2^d cells, bit by bit from the highest.
+    """The Walsh coefficients of a table of 2^d cells, up to this order, one array per order.
 
-    An array of coefficients of order k over the remaining bits becomes two of half the size: the sum of its halves, of
-    order k, and their difference, of order k + 1. Dropping higher orders on the way leaves about 6 * 2^d operations.
+    Bits are transformed one by one from the highest. An array of coefficients of order k over the remaining bits
+    becomes two arrays of half the size: the sum of its halves has order k, their difference order k + 1. Because higher
+    orders are dropped on the way, this takes about 6 * 2^d operations.
     """
     levels = [cells.reshape(1, -1)] + [np.zeros((0, len(cells)))] * order
     while levels[0].shape[1] > 1:
@@ -41,7 +43,7 @@ def transform(cells: Floats, order: int = ORDER) -> list[Floats]:
 
 
 def _halved(level: Floats, lower: Floats, half: int) -> Floats:
-    """The sums of the halves of one order, and the differences of those of the order below it."""
+    """The sums of the halves of one order, and the differences of the halves of the order below it."""
     made = np.empty((len(level) + len(lower), half))
     np.add(level[:, :half], level[:, half:], out=made[: len(level)])
     np.subtract(lower[:, :half], lower[:, half:], out=made[len(level) :])
@@ -51,11 +53,11 @@ def _halved(level: Floats, lower: Floats, half: int) -> Floats:
 def spread(coefficients: list[Floats], bits: int) -> Floats:
     """The table that has these coefficients and no others: the steps of `transform` backwards."""
     order = len(coefficients) - 1
-    levels = [c.reshape(-1, 1) * 0.5**bits for c in coefficients]  # half for each step
+    levels = [c.reshape(-1, 1) * 0.5**bits for c in coefficients]  # one factor 1/2 per step
     for done in range(bits - 1, -1, -1):
         kept = [_sets(done, k) for k in range(order + 1)]
         gaps = [level[kept[k] :] for k, level in enumerate(levels)]
-        twice = np.concatenate([levels[order][: kept[order]]] * 2, axis=1)  # there is no order above it
+        twice = np.concatenate([levels[order][: kept[order]]] * 2, axis=1)  # the highest order has no differences
         levels = [*(_doubled(levels[k][: kept[k]], gaps[k + 1]) for k in range(order)), twice]
     return np.asarray(levels[0][0])
 
@@ -70,7 +72,7 @@ def _doubled(sums: Floats, gaps: Floats) -> Floats:
 
 
 def _sets(bits: int, size: int) -> int:
-    """C(bits, size) for sizes up to 2 and beyond."""
+    """C(bits, size), the number of sets of this size."""
     number = 1
     for i in range(size):
         number = number * (bits - i) // (i + 1)
@@ -78,7 +80,7 @@ def _sets(bits: int, size: int) -> int:
 
 
 def fill_in(noisy: Floats, rate: float) -> Floats:
-    """Non-negative estimates of all cells, cell 0 (the empty set) being 0, from noisy ones of this rate."""
+    """Non-negative estimates of all cells from noisy counts of this rate; cell 0, the empty set, gets 0."""
     bits = len(noisy).bit_length() - 1
     large = noisy > STANDS_OUT / rate
     rest = np.where(large, 0.0, noisy)
@@ -100,13 +102,13 @@ def fill_in(noisy: Floats, rate: float) -> Floats:
 
 
 def _by_size(rest: Floats, large: Bools, size: Ints, spread_of_one: float) -> Floats:
-    """Records of each size among the cells that do not stand out, minus what noise explains."""
+    """Numbers of records of each size in the cells that do not stand out, minus what noise explains."""
     found = np.maximum(np.bincount(size, rest), 1e-9)
     return found * np.maximum(0.0, 1 - spread_of_one * np.bincount(size, ~large) / found**2)
 
 
 def _independent(rest: Floats, bits: int) -> Floats:
-    """A table with the measured number of records and of each item, as if items were independent."""
+    """The table of independent items with the measured number of records and the measured frequency of each item."""
     total, ones = transform(rest, 1)
     records = max(1.0, float(total[0]))
     share = np.clip((records - ones[::-1]) / (2 * records), 1e-6, 0.999)  # coefficients come highest bit first
@@ -118,7 +120,8 @@ def _independent(rest: Floats, bits: int) -> Floats:
 
 
 def _drawn(said: Floats, shown: Floats, noise: float) -> Floats:
-    """Coefficients between those measured and those of the start: the less noise explains, the closer to measured."""
+    """Coefficients between the measured ones and those of the start; closer to the measured ones if noise explains less
+    of the difference."""
     off = said - shown
     seen = float(np.mean(off**2)) if len(off) else 0.0
     return np.asarray(shown + max(0.0, 1 - noise / seen) * off if seen > 0 else shown)

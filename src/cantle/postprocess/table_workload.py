@@ -1,9 +1,9 @@
-"""Random counting questions about released records of a table, drawn by public dice after the records.
+"""Random counting questions about a released table, for measuring a release's own error.
 
-A question has one to three conditions, each on a column: a value that a released record has, or for numbers and dates
-the interval between the values of two released records; null is a value too. A question is kept if 2 to 50 % of the
-released records answer yes, and drawn again up to 20 times. One about several columns is judged on some of the records
-while they are drawn, and once more on all of them in the end.
+Public dice draw them after the records. A question has one to three conditions, each on one column: a value that a
+released record has, or for numbers and dates the interval between the values of two released records. Null is a value
+too. A question is kept if 2 to 50 % of the released records satisfy it; otherwise it is drawn again, up to 20 times.
+For questions about several columns, this share is judged on some of the records first, and at the end on all of them.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Conditions = list[tuple[int, int, int]]
 """A question: columns, each with the codes from `lo` to before `hi`."""
 
 QUESTIONS = 500
-"""Questions of each kind."""
+"""Most questions of each kind."""
 
 TRIES = 20
 LEAST_SHARE, MOST_SHARE = 0.02, 0.5
 JUDGED = 2_000
-"""Released records on which shares are judged while questions are drawn."""
+"""Number of released records on which shares are judged while questions are drawn."""
 
 COUNTED = 1 << 22
-"""Codes of a column up to which they are counted one by one."""
+"""A column of more codes is sorted instead of counted code by code."""
 
 MOST_PAIRS = 300
 MOST_GROUPS = 16
-"""Groups of a column in a table of two."""
+"""Most groups of a column in a table of two columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +63,13 @@ def columns_of(domain: Domain) -> list[Attribute]:
 
 
 def engine_codes(domain: Domain, drawn: Drawn) -> list[Codes]:
-    """The released records as codes of the domain that was counted, which may have bins of several values."""
+    """The released records as codes of the counted domain, in which a bin may hold several values."""
     fine = {attribute.name: codes for attribute, codes in zip(drawn.attributes, drawn.codes, strict=True)}
     return [coded(attribute, fine[attribute.name]) for attribute in columns_of(domain)]
 
 
 def coded(attribute: Attribute, fine: Codes) -> Codes:
-    """The codes of places on the grid; null is one past it."""
+    """The codes of places on the grid; null is the place after the last."""
     if attribute.width == 1:
         return fine
     return np.where(fine == attribute.grid, attribute.bins, fine // attribute.width)
@@ -78,7 +78,7 @@ def coded(attribute: Attribute, fine: Codes) -> Codes:
 def table_workload(
     attributes: Sequence[Attribute], released: Sequence[Codes], dice: Dice
 ) -> tuple[TableWorkload, Ints]:
-    """The workload for these released records, and its counts of them."""
+    """The workload for these released records, and the number of records that satisfy each question."""
     columns = [Column.of(attribute) for attribute in attributes]
     usable = [number for number, column in enumerate(columns) if column.codes > 1]
     one = _Draft(columns, released, dice).questions(usable, (1,))
@@ -98,7 +98,7 @@ def table_workload(
 
 
 def _kept(workload: TableWorkload, released: Sequence[Codes]) -> tuple[TableWorkload, Ints]:
-    """The workload without questions whose share of all released records is outside the bounds, and its counts."""
+    """The workload without the questions whose share of all released records is out of bounds, and its counts."""
     families, first = list[Questions](), 0
     counts = count_table(workload, released)
     kept = np.ones(len(counts), dtype=np.bool_)
@@ -138,7 +138,7 @@ class _Draft:
         self.found: list[Conditions] = []
 
     def questions(self, usable: Sequence[int], lengths: Sequence[int]) -> _Draft:
-        """Draws up to QUESTIONS questions about so many columns each; fewer where none has a fair share."""
+        """Draws up to QUESTIONS questions about `lengths` columns; fewer if shares are often out of bounds."""
         able = [length for length in lengths if length <= len(usable)]
         if not self._records or not able:
             return self
@@ -154,7 +154,7 @@ class _Draft:
         return self
 
     def _drawn(self, number: int, usable: Sequence[int], able: Sequence[int]) -> list[Conditions]:
-        """So many questions, fair or not."""
+        """This many questions, whatever their share."""
         lengths = np.array(able)[self._dice.integers(0, len(able), number)].tolist()
         order = np.argsort(self._dice.random((number, len(usable))), axis=1)[:, : max(able)].tolist()
         rows = self._dice.integers(0, self._records, (number, max(able), 2)).tolist()
@@ -164,7 +164,7 @@ class _Draft:
         ]
 
     def _condition(self, number: int, first: int, second: int) -> tuple[int, int, int]:
-        """A column and an interval of its codes, by the values of two released records."""
+        """A column and an interval of its codes, from the values of two released records."""
         column, codes = self._columns[number], self._released[number]
         a, b = int(codes[first]), int(codes[second])
         if not column.ordered:
@@ -196,7 +196,7 @@ class _Draft:
         return np.searchsorted(sums, code)
 
     def ends(self, number: int) -> Ints:
-        """All ends of intervals of a column."""
+        """The ends of all intervals on a column."""
         return np.array([end for one in self.found for j, *ends in one if j == number for end in ends], dtype=np.int64)
 
     def on(self, edges: Sequence[Ints]) -> Questions:

@@ -1,4 +1,4 @@
-"""The public tree of a run as flat arrays: regions, cuts, noisy facts; and its leaves once they are summarised."""
+"""The public tree of a run as flat arrays (regions, cuts, noisy counts), and its leaves with their estimates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 
 @dataclass
 class Tree:
-    """Grows level by level; ids number nodes from 0, children come in pairs in the order of their parents."""
+    """A tree that grows level by level. Ids number nodes from 0; children come in pairs, in the order of parents."""
 
     attributes: int
     classes: int
@@ -24,21 +24,21 @@ class Tree:
     declared: int | None = None
 
     def declare(self, records: int) -> None:
-        """The number of records, public."""
+        """Records the declared, public number of records."""
         self.declared = records
 
     def add_level(self, nodes: Frontier) -> None:
         self.levels.append(nodes)
 
     def note_sizes(self, nodes: Frontier, noisy: Noisy) -> None:
-        """A noisy size of each region."""
+        """Records a noisy size of each region."""
         self.sizes.append((nodes.ids, noisy))
 
     def note_cuts(self, nodes: Frontier, cuts: Cuts) -> None:
         self.cuts[nodes.depth] = (nodes.ids, cuts)
 
     def note_leaves(self, nodes: Frontier, noisy: Noisy | None, path: Ints) -> None:
-        """The noisy class histogram of leaves, and the kind of path they paid."""
+        """Records the noisy class histograms of leaves, and the number of each leaf's kind of path in the receipt."""
         self.leaves.append((nodes, noisy, path))
 
     def __len__(self) -> int:
@@ -67,7 +67,8 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The summarised leaves of a table, ascending by id. `noisy` and `rate_num` are empty where nothing was asked."""
+    """The leaves of a table with their estimates, ascending by id. `noisy` and `rate_num` are empty if no leaf was
+    counted."""
 
     ids: Ints
     parent: Ints

@@ -77,7 +77,8 @@ def _mixed(key: np.uint64) -> np.uint64:
 
 @compiled
 def _strata_of(keys: Codes, strata: int, word: np.uint64) -> Words:
-    """For each key the number of its records, the ranks given so far, and what permutes them."""
+    """For each key: the number of its records, the number of ranks given so far, and two words that permute the
+    ranks."""
     known = np.zeros((strata, 4), dtype=np.uint64)
     for key in keys:
         known[key, 0] += np.uint64(1)
@@ -113,7 +114,8 @@ def _uniform(known: Words, key: np.uint32, jitter: np.uint64) -> np.float64:
 
 @compiled
 def _find_rows(cells: Codes, columns: Ints, offsets: NDArray[np.uint32], first: int, rows: NDArray[np.uint32]) -> None:
-    """The rows of the records from `first` on in one table, given its columns and what their cells add."""
+    """Writes to `rows` the row in one table of each record from `first` on; `offsets` is what the cells of `columns`
+    add."""
     rows[:] = 0
     for i in range(len(columns)):
         adds, column = offsets[i], cells[columns[i]]
@@ -155,7 +157,7 @@ def _draw(
                 weights[r] += weights[r - 1]
             bar = _uniform(known, keys[first + u], np.uint64(first + u) + words[1]) * weights[groups - 1]
             at = 0
-            for r in range(groups - 1):  # rather than stop at the first: no branch to guess
+            for r in range(groups - 1):  # counting all needs no branches, unlike stopping at the first
                 at += weights[r] <= bar
             drawn[first + u] = at
 
@@ -169,7 +171,7 @@ def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Word
 
 @compiled
 def _draw_rows(rising: Floats, width: int, guide: NDArray[np.uint32], row: Codes, words: Words, drawn: Codes) -> None:
-    """`guide[i]` is the last entry that is surely not beyond what the uniform numbers from i / len(guide) on find."""
+    """Draws an entry for each record; the search for the uniform number u starts at the entry of `guide` for u."""
     strata = len(rising) // width
     known = _strata_of(row, strata, words[0])
     steps = len(guide) // strata
@@ -188,7 +190,7 @@ def draw_rows(given: Floats, row: Codes, words: Words) -> Codes:
     strata, width = given.shape
     drawn: Codes = np.empty(len(row), dtype=np.uint8 if width <= 256 else np.uint16)
     ascending, steps = rising(given), 1 << int(2 * width - 1).bit_length()
-    starts = np.arange(strata)[:, None] + np.arange(steps) / steps  # exact: whole numbers over a power of two
+    starts = np.arange(strata)[:, None] + np.arange(steps) / steps  # exact, because `steps` is a power of two
     guide = np.searchsorted(ascending, starts.ravel(), side="right").astype(np.uint32)
     _draw_rows(ascending, width, guide, row.astype(np.uint32), words, drawn)
     return drawn

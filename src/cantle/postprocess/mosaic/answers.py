@@ -8,11 +8,12 @@ from typing import TypedDict
 from cantle._arrays import Ints
 
 FIRST = "first tables"
-"""How receipts call the tables of all columns that are measured first: this, and for which numbers of cells."""
+"""What receipts call the tables of all columns, which are measured first; the numbers of cells follow."""
 
 
 class TreeNode(TypedDict, total=False):
-    """A node of a label tree: a leaf has its number; another has its column, the cells that go left, its children."""
+    """A node of a label tree. A leaf has its number; an inner node has its column, the cells that go left, and its
+    children."""
 
     leaf: int
     column: int
@@ -22,7 +23,7 @@ class TreeNode(TypedDict, total=False):
 
 
 class CellsOf(TypedDict, total=False):
-    """What the cells of an answer are. Columns are given by their numbers, edges as codes."""
+    """A description of an answer's cells. Columns are given by their numbers, edges as codes."""
 
     columns: list[int]
     edges: list[list[int]] | list[int]
@@ -36,7 +37,7 @@ class CellsOf(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class NoisyAnswer:
-    """Noisy counts as they were given, and the rate of their noise."""
+    """Noisy counts as released, and the rate of their noise."""
 
     why: str
     cells: Ints

@@ -1,4 +1,4 @@
-"""Learned classes: a mixture of a few kinds of records that explains all noisy tables together."""
+"""Learned classes: a mixture of a few classes of records, fitted to all noisy tables together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from cantle.trusted.geometry.cross_tables import Map
 
 CLASSES, STEPS = 6, 30
 MOST_MEAN_CELLS = 6
-"""Mean number of cells per column up to which classes are learned; on mixed tables they made things worse."""
+"""Classes are learned only up to this mean number of cells per column; on tables with wide columns they made results
+worse."""
 
 _TINY = 1e-12
 
@@ -25,10 +26,11 @@ def learn_classes(
     total: float,
     dice: Dice,
 ) -> tuple[Floats, list[Floats]]:
-    """Shares of the classes and each column's distribution in them, by EM on the composite likelihood of the tables.
+    """Shares of the classes, and the distribution of each column in them.
 
-    Every step scales the classes so that they mix to the one-way distributions. Stopping after 30 steps matters: more
-    steps fit the noise.
+    They are fitted by expectation-maximisation on the composite likelihood of the tables. After every step, the classes
+    are scaled so that together they have the one-way distributions. There are only 30 steps, because more would fit the
+    noise.
     """
     shares = np.full(CLASSES, 1 / CLASSES)
     within = []
@@ -42,7 +44,7 @@ def learn_classes(
         mixture = np.zeros(CLASSES)
         for table, mass, grouping in zip(tables, observed, maps, strict=True):
             _expect(table, mass, grouping, shares, within, seen, mixture)
-        if not mixture.any():  # the tables have all their mass where a one-way distribution has none
+        if not mixture.any():  # the tables have mass only where a one-way distribution has none
             break
         shares = mixture / max(mixture.sum(), _TINY)
         within = [_mixing_to(s + _TINY, shares, p) for s, p in zip(seen, one_way, strict=True)]
@@ -58,7 +60,7 @@ def _expect(
     seen: list[Floats],
     mixture: Floats,
 ) -> None:
-    """Adds the table's expected records of each class to the columns' counts."""
+    """Adds the expected records of each class in this table to the counts of its columns (`seen`) and to `mixture`."""
     grouped = [_group(within[c], map_) for c, map_ in zip(table.columns, grouping, strict=True)]
     joint = shares[:, None]
     for part in grouped:
@@ -73,7 +75,7 @@ def _expect(
 
 
 def predict(table: NoisyTable, shares: Floats, within: Sequence[Floats], groupings: Sequence[Groupings]) -> Floats:
-    """The share of records that the classes expect in each cell of a table."""
+    """The share of records in each cell of a table, as the classes predict it."""
     joint = shares[:, None]
     for column, groups in zip(table.columns, table.groups, strict=True):
         part = _group(within[column], groupings[column].map(groups))
@@ -86,7 +88,7 @@ def _group(within: Floats, map_: Map) -> Floats:
 
 
 def _mixing_to(within: Floats, shares: Floats, one_way: Floats) -> Floats:
-    """The classes' distributions scaled so that they mix to the one-way distribution."""
+    """The classes' distributions of a column, scaled so that their mixture is its one-way distribution."""
     for _ in range(3):
         within = within / np.maximum(within.sum(axis=1, keepdims=True), _TINY)
         mixed = shares @ within

@@ -1,8 +1,8 @@
 """Cells of columns: public spans of values that the tables of `mosaic` count.
 
-A column of up to 64 values and every category have one cell per value. A wider numeric column starts with equal widths,
-single cells for its lowest value and for zero, and a 1-2-5 ladder away from both; noisy answers may refine it. Null is
-one more cell, always the last.
+Numeric columns of up to 64 values and all categories have one cell per value. A wider numeric column starts with cells
+of equal width, single cells for its lowest value and for zero, and cells of growing width (1, 2, 5, 10, ...) away from
+both; noisy answers may refine them. Null is one more cell, always the last.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 MOST_UNIT_CELLS = 64
-"""Values up to which a numeric column has one cell per value."""
+"""A numeric column of at most this many values has one cell per value."""
 
 WIDTHS, LOW_WIDTHS = 32, 16
-"""Equal widths of a wide column, ordinarily and under the low rule."""
+"""Cells of equal width of a wide column, normally and if there are few records."""
 
 MOST_SPIKES = 24
 PERIODS = (1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000)
 FEWEST_MULTIPLES = 8
-"""Multiples in range that a period needs to make a class of values."""
+"""A period makes a class of round values only if the range has at least this many multiples of it."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Public facts about a column: how many values it has, and which of them belong together."""
+    """Public facts about a column: how many values it has, and which values are close to each other."""
 
     name: str
     values: int
     null: bool = False
     numeric: bool = False
     origin: int | None = None
-    """Code 0 in steps from zero; None where values are not multiples of anything (dates, categories)."""
+    """The distance of code 0 from the value zero, in steps; None if values are not multiples of anything (dates,
+    categories)."""
     levels: tuple[tuple[int, ...], ...] = ()
     """Levels of a taxonomy, coarsest first: the edges of their spans of codes."""
 
@@ -51,7 +52,7 @@ class Column:
 
     @property
     def classes(self) -> ValueClasses:
-        """The classes of round values; one class where there are no multiples."""
+        """The classes of round values; a single class if values are not multiples of anything."""
         if self.origin is None:
             return ValueClasses(0, (1,))
         every = ValueClasses(self.origin, PERIODS)
@@ -70,7 +71,7 @@ def column_of(attribute: Attribute) -> Column:
 
 
 def _levels(attribute: Attribute) -> tuple[tuple[int, ...], ...]:
-    """The edges of the nodes of a taxonomy, level by level below its root; leaves stay where a branch is short."""
+    """The edges of the nodes of a taxonomy, level by level below its root; the leaf of a short branch is repeated."""
     tree = attribute.taxonomy
     if tree is None:
         return ()
@@ -84,7 +85,7 @@ def _levels(attribute: Attribute) -> tuple[tuple[int, ...], ...]:
 
 
 def starting_edges(column: Column, widths: int = WIDTHS) -> Ints:
-    """Edges of the cells of a column's values before any answer, null not included."""
+    """Edges of the cells of a column's values before any answer; null is not included."""
     if not column.wide:
         return np.arange(column.values + 1, dtype=np.int64)
     return ladder_edges(column.values, widths, None if column.origin is None else -column.origin)
@@ -108,7 +109,7 @@ def _ladder(values: int, widths: int) -> Ints:
 
 
 def with_single_values(edges: Ints, codes: Ints) -> Ints:
-    """The cells with these codes cut out as cells of their own."""
+    """The edges after each of these codes is made a cell of its own."""
     return np.unique(np.concatenate([edges, codes, codes + 1])).astype(np.int64)
 
 
@@ -119,7 +120,7 @@ def largest_spikes(codes: Ints, counts: Ints) -> Ints:
 
 
 def with_null(column: Column, edges: Ints) -> Ints:
-    """The edges with the null cell, where the column has one."""
+    """The edges with the null cell, if the column has one."""
     return np.append(edges, column.codes).astype(np.int64) if column.null else edges
 
 

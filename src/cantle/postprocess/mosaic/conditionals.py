@@ -1,7 +1,7 @@
-"""Record generation column by column (GENERATE): plain numpy, the specification of the compiled kernels.
+"""Record generation column by column, in plain numpy: the specification of the compiled kernels.
 
-Every column is drawn from a log-linear regression on the columns drawn before it, whose sufficient statistics are the
-noisy tables. The same sums are taken in the same order here and in the kernels, so both draw the same records.
+Every column is drawn from a log-linear regression on the columns drawn before it; its sufficient statistics are the
+noisy tables. The kernels add up the same numbers in the same order, so both draw the same records.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ BELOW_ONE = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Rows that records look up in tables, given their cells: those of table t are the sums of what each cell of its
-    columns adds, offsets[i][cell] for i from begins[t] to begins[t + 1] - 1, column columns[i]."""
+    """How to find a record's row in a table from its cells. The row in table t is the sum of offsets[i][cell of column
+    columns[i]] for i from begins[t] to begins[t + 1] - 1."""
 
     begins: Ints
     columns: Ints
@@ -33,7 +33,7 @@ class Places:
 
     @staticmethod
     def of(tables: Sequence[Sequence[tuple[int, Codes]]]) -> Places:
-        """From tables, each a list of columns with what their cells add."""
+        """For tables, each given as a list of columns with what their cells add to the row."""
         flat = [one for table in tables for one in table]
         offsets = np.zeros((len(flat), max(len(adds) for _, adds in flat)), dtype=np.uint32)
         for line, (_, adds) in zip(offsets, flat, strict=True):
@@ -50,7 +50,7 @@ class Places:
 
 
 class Regression(Protocol):
-    """The steps over records that take the time: those below, or their compiled twins."""
+    """The loops over records, which take most of the time: the functions below, or their compiled twins."""
 
     def rake(
         self,
@@ -66,23 +66,23 @@ class Regression(Protocol):
         """Fits the rows to the goals of the tables."""
 
     def mass(self, rows: Floats, index: Codes, lines: int) -> Floats:
-        """The sum of the records' rows in each row of a table."""
+        """The sum of `rows` over the records in each row of a table."""
 
     def draw(self, cells: Codes, places: Places, factors: Floats, strata: int, words: Words) -> Codes:
         """A group for each record."""
 
     def draw_rows(self, given: Floats, row: Codes, words: Words) -> Codes:
-        """A cell for each record from one of several distributions."""
+        """A cell for each record, from the distribution that `row` names."""
 
 
 def rake(
     rows: Floats, index: Codes, groups: Codes, goals: Floats, starts: Ints, widths: Ints, factors: Floats, order: Ints
 ) -> None:
-    """Fits the rows (records x refined groups, each summing to 1) to the goals, one table after the other.
+    """Fits the rows (records x refined groups, each summing to 1) to the goals, one table after the other, in place.
 
-    Table t: record u is in row `index[t, u]`, refined group r in group `groups[t, r]` of `widths[t]`; its goal is
-    goals[starts[t] : starts[t+1]] as (table rows, width). `factors[t]` (table rows x refined groups) takes the product
-    of all corrections. `order` lists the tables to fit.
+    In table t, record u is in row `index[t, u]`, and refined group r is in group `groups[t, r]` of `widths[t]`. The
+    goal of the table is goals[starts[t] : starts[t+1]], as (table rows, width). All corrections are multiplied into
+    `factors[t]` (table rows x refined groups). `order` lists the tables in the order of fitting.
     """
     for table in order.tolist():
         goal = goals[starts[table] : starts[table + 1]].reshape(-1, widths[table])
@@ -104,14 +104,14 @@ def _correction(rows: Floats, index: Codes, groups: Codes, goal: Floats) -> Floa
 
 
 def mass(rows: Floats, index: Codes, lines: int) -> Floats:
-    """The sum of the rows of all records that are in each row of a table."""
+    """The sum of `rows` over the records in each row of a table."""
     refined = rows.shape[1]
     cells = (index.astype(np.int64)[:, None] * refined + np.arange(refined)).ravel()
     return np.bincount(cells, rows.ravel(), lines * refined).reshape(lines, refined).astype(np.float64)
 
 
 def _row_sums(rows: Floats) -> Floats:
-    """Sums from left to right; numpy's own would add in another order than a loop does. Empty rows give 1."""
+    """Sums from left to right, as a loop adds; numpy's own sum uses another order. A sum of 0 becomes 1."""
     total = rows[:, 0].copy()
     for r in range(1, rows.shape[1]):
         total += rows[:, r]
@@ -120,7 +120,7 @@ def _row_sums(rows: Floats) -> Floats:
 
 
 def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Words) -> Codes:
-    """For each record a group, from the product of factors[t][its row in table t].
+    """Draws a group for each record; probabilities are proportional to the product of factors[t][its row in table t].
 
     The last table of `places` has no factors: its rows are the strata in which uniform numbers are spread evenly.
     """
@@ -138,14 +138,15 @@ def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Word
 
 
 def draw_rows(given: Floats, row: Codes, words: Words) -> Codes:
-    """For each record an entry of given[row], spread evenly among records of the same row; rows need not sum to 1."""
+    """Draws an entry of given[row] for each record, spread evenly among records of the same row; rows need not sum to
+    1."""
     uniforms = np.minimum(spread(row, len(given), words), BELOW_ONE)
     found = np.searchsorted(rising(given), row + uniforms, side="right") - row.astype(np.int64) * given.shape[1]
     return found.astype(np.uint8 if given.shape[1] <= 256 else np.uint16)
 
 
 def rising(given: Floats) -> Floats:
-    """The distribution functions of all rows in one ascending array: that of row i goes from i to i + 1."""
+    """The cumulative distributions of all rows in one ascending array: that of row i rises from i to i + 1."""
     running = np.cumsum(given, axis=1)
     running /= running[:, -1:]
     return (running + np.arange(len(given))[:, None]).ravel()
@@ -157,8 +158,8 @@ def rising(given: Floats) -> Floats:
 def spread(keys: Codes, strata: int, words: Words) -> Floats:
     """Uniform numbers spread evenly among records of equal key: (place + jitter) / size.
 
-    Places are the ranks of a key's records in order, permuted by a public hash: moving records through memory in a
-    random order would take longer than everything else once they no longer fit the cache.
+    Places are the ranks of a key's records, permuted by a public hash. Shuffling the records themselves would take
+    longer than everything else once they no longer fit in the cache.
     """
     sizes = np.bincount(keys, minlength=strata)
     order = np.argsort(keys.astype(np.uint16) if strata <= 1 << 16 else keys, kind="stable")
@@ -171,10 +172,10 @@ def spread(keys: Codes, strata: int, words: Words) -> Floats:
 
 
 def permuted(ranks: Words, sizes: Words, words: Words) -> Words:
-    """The place of each rank below its size under a permutation that the word names.
+    """The place of each rank under a permutation of the numbers below its size; the word selects the permutation.
 
-    A permutation of the numbers below the next power of two, repeated until it comes to a number below the size; and a
-    shift around, so that every place is equally likely for every rank.
+    It is a permutation of the numbers below the next power of two, repeated until the result is below the size; then a
+    cyclic shift, so that every place is equally likely for every rank.
     """
     one = np.uint64(1)
     bits = np.ceil(np.log2(sizes.astype(np.float64))).astype(np.uint64)

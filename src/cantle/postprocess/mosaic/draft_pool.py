@@ -1,6 +1,6 @@
-"""A draft of the records that the candidates of a round are compared with, reweighted after every table bought.
+"""Drafted records, whose weights change with every measured table; the candidates of a round are compared with them.
 
-Without reweighting, a set that contains an already measured strong pair would look bad, and be chosen, once more.
+Without new weights, a set that contains a strong pair already measured would still look badly fitted, and be chosen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cantle.trusted.geometry.cross_tables import CrossTable
 
 
 class DraftPool:
-    """Drafted records (cells by column) and how much each of them counts."""
+    """Drafted records (cells by column) and their weights."""
 
     def __init__(self, cells: Sequence[Codes], total: float) -> None:
         self._cells = np.stack([part.astype(np.uint16) for part in cells])
@@ -25,7 +25,7 @@ class DraftPool:
         self._total = total
 
     def models(self, tables: Sequence[CrossTable], share: float) -> tuple[Ints, ...]:
-        """Whole numbers of records that the draft expects in each cell of the tables."""
+        """The number of records, rounded, that the draft expects in each cell of the tables."""
         size = self._cells.shape[1]
         running = np.cumsum(self._weights)
         points = (np.arange(size) + 0.5) * (running[-1] / size)
@@ -35,7 +35,7 @@ class DraftPool:
         return tuple(np.split(counts, np.cumsum([table.cells for table in tables])[:-1]))
 
     def learn(self, question: CrossTable, answer: NoisyTable) -> None:
-        """Multiplies the weights so that the draft agrees with a noisy table, cells of few records less so."""
+        """Multiplies the weights so that the draft agrees with a noisy table; cells of few records change less."""
         index = np.zeros(self._cells.shape[1], dtype=np.int64)
         for column, map_, groups in zip(question.columns, question.maps, question.shape, strict=True):
             index = index * groups + map_[self._cells[column]]

@@ -1,4 +1,4 @@
-"""Values inside cells: uniform whole numbers, some of them moved to round values, where people heap them."""
+"""Values inside cells: uniform, with some moved to round values, which are more frequent in many data."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Heaps:
-    """For each group of cells the probability that a value moves to a multiple of each class's period."""
+    """For each group of cells and each class of round values, the probability that a value moves to one of that
+    class."""
 
     table: HeapTable
     moves: Floats  # (groups, classes)
 
 
 def heap_groups(masses: Floats, single: Bools, scale: float, total: float) -> Ints:
-    """For each cell its group of nearly equal mass, -1 for cells of one value."""
+    """For each cell its group; groups have nearly equal mass, and cells of one value have group -1."""
     wanted = int(min(MOST_HEAP_GROUPS, max(1, total // (100 * scale))))
     mass = np.where(single, 0.0, masses)
     middle = np.cumsum(mass) - mass / 2
@@ -40,7 +41,7 @@ def heap_groups(masses: Floats, single: Bools, scale: float, total: float) -> In
 
 
 def heaps(table: HeapTable, noisy: Ints, masses: Floats, scale: float) -> Heaps:
-    """The excess of round values over uniform draws, where it stands out of the noise."""
+    """The excess of round values over uniform draws, as far as it stands out of the noise."""
     groups, classes = table.shape
     counts = noisy.reshape(groups, classes).astype(np.float64)
     uniform = np.zeros((groups, classes))

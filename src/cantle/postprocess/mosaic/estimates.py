@@ -59,7 +59,7 @@ def one_ways(
     total: float,
     doubt: float,
 ) -> list[Floats]:
-    """Smoothed one-way distributions of all columns, the chosen tables taken into account."""
+    """Smoothed one-way distributions of all columns, which also use the chosen tables."""
     found = []
     for number, column in enumerate(columns):
         x, variance = counts[number], spread[number]

@@ -1,4 +1,4 @@
-"""Estimates from noisy answers about a table, and records drawn from them, in a run and from a saved release alike."""
+"""Estimates from noisy answers about a table, and records drawn from them, both in a run and from a saved release."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.geometry.boxes import Ints
 
 DOUBT = 2.0
-"""Standard deviations below which a piece of a wide column is emptied, once its cells were refined."""
+"""A piece of a wide column with less mass than this many standard deviations of its noise is emptied, once the cells
+are refined."""
 
-"""Public dice of a run by use; `records` and `classes` draw the records, the others serve choices before them."""
+"""The public dice of a run by their use: `records` and `classes` draw the records, the others serve earlier choices."""
 
 Learned = tuple[Floats, list[Floats]] | None
 """Shares of learned classes and the columns' distributions in them."""
@@ -34,7 +35,7 @@ Learned = tuple[Floats, list[Floats]] | None
 
 @dataclass
 class Fitted:
-    """Estimates from the answers so far; `first_tables` makes them, `tables` and `heaps` are added one by one."""
+    """Estimates from the answers so far. `first_tables` makes them; then `tables` and `heaps` are added one by one."""
 
     columns: Sequence[Column]
     edges: Sequence[Ints]
@@ -66,7 +67,7 @@ class Fitted:
         return self.one_way[column] * self.total
 
     def add(self, table: NoisyTable) -> None:
-        """Takes one more table; groups of values that no record may have are known to be empty."""
+        """Adds a table; its cells that hold only values that break a rule are known to be empty."""
         if self.rules is not None:
             table = table.without(self.empty(table.columns, table.groups))
         self.tables.append(table)
@@ -82,7 +83,7 @@ class Fitted:
         return _forbidden(self.rules, self.columns, spans)
 
     def use_tables(self) -> None:
-        """Takes the tables bought so far into the one-way distributions."""
+        """Updates the one-way distributions with the tables measured so far."""
         self.one_way = self._one_ways(self.groupings)
 
     def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
@@ -91,14 +92,14 @@ class Fitted:
         )
 
     def learned_classes(self, dice: Dice) -> Learned:
-        """Classes of records that explain all tables together; None where columns have too many cells for that."""
+        """Classes of records, learned from all tables together; None if columns have too many cells for that."""
         tables = [*self.class_tables.values(), *self.tables]
         if not tables or np.mean(self.sizes) > MOST_MEAN_CELLS:
             return None
         return learn_classes(tables, self.one_way, self.groupings, self.total, dice)
 
     def model(self, learned: Learned) -> Model:
-        """The model that records are drawn from now."""
+        """The model that records are drawn from, given the answers so far."""
         given = []
         for number, p in enumerate(self.one_way):
             if number in self.class_tables:
@@ -122,7 +123,7 @@ class Fitted:
         return self._possible(self.model(learned).to_release(), records, dice)
 
     def _possible(self, model: Model, records: int, dice: Dice) -> list[Codes]:
-        """Cells of records, with none in which every point breaks a rule."""
+        """Cells of records, none of which breaks a rule at every point of its cells."""
         cells = generate(model, records, dice)
         if self.rules is None:
             return cells
@@ -146,7 +147,7 @@ class Fitted:
         return {column.name: part for column, part in zip(self.columns, codes, strict=True)}
 
     def labels(self) -> Labels:
-        """The model that draws the two-valued target, last of all columns."""
+        """The model that draws the two-valued target, as the last column."""
         assert self.lead is not None
         with_target = [table for table in self.tables if self.lead in table.columns]
         return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
@@ -162,7 +163,8 @@ class Fitted:
         return made
 
     def _obey(self, rules: Rules, cells: Sequence[Codes], made: dict[str, Codes], dice: Dice) -> None:
-        """Changes records that break a rule: inside their cells if possible, so that they agree with the tables."""
+        """Changes records that break a rule, inside their cells if possible, so that they still agree with the
+        tables."""
         bad = np.flatnonzero(rules.breaking(lambda name: made[str(name)]))
         spans, shapes = {}, {}
         for column, edges, part in zip(self.columns, self.edges, cells, strict=True):

@@ -1,4 +1,4 @@
-"""A mosaic release as tables: the noisy answers with their rates, the cells of the columns, and the drawn records."""
+"""A mosaic release as frames: the noisy answers with their rates, the cells of the columns, and the drawn records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def drawn_codes(domain: Domain, codes: Sequence[Codes]) -> Drawn:
-    """Records, given their codes by column."""
+    """Records from their codes by column."""
     columns = zip(domain.attributes, codes, strict=True)
     drawn = [(one, part.astype(unsigned(one.size + 1), copy=False)) for one, part in columns]
     records = len(codes[0]) if codes else 0
@@ -37,9 +37,10 @@ def mosaic_results(
     lead: str | None,
     classes: bool,
 ) -> Results:
-    """Records (codes by column), `groups`: the cells of every column, `tables`: every noisy count that was given.
+    """Everything a mosaic release holds: the records, `groups` with the cells of every column, and `tables` with every
+    noisy count.
 
-    `lead` is the leading column, `classes` says whether records were drawn by learned classes.
+    `lead` is the leading column; `classes` says whether learned classes drew the records.
     """
     drawn = drawn_codes(domain, codes)
     records = len(codes[0]) if codes else 0
@@ -97,7 +98,7 @@ def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:
 
 
 def _with_names(about: CellsOf, names: Sequence[str]) -> dict[str, JSON]:
-    """The same with columns by their names instead of their numbers."""
+    """The description with names of columns instead of their numbers."""
     named = cast("dict[str, JSON]", dict(about))
     if "columns" in about:
         named["columns"] = [names[number] for number in about["columns"]]

@@ -19,17 +19,17 @@ from cantle.postprocess.mosaic.sub_tables import SubTable, sub_tables
 from cantle.trusted.geometry.boxes import Ints
 
 FITTED, LAST_FITTED = 5_000, 20_000
-"""Records that a column's regression is fitted on: in drafts, and at most where the records are to be released."""
+"""Number of records that a column's regression is fitted on in drafts, and most records for a release."""
 
 WORK = 2_000_000
-"""Numbers that a regression may look at in each step, as far as it has more than the fewest records."""
+"""Most numbers that a regression reads per step, unless it is fitted on the fewest records anyway."""
 
 SWEEPS, LAST_SWEEPS = 1, 4
 LEAD = -1
-"""The row of the leading variable's classes after those of the columns."""
+"""The row with the classes of the leading variable, which comes after the rows of the columns."""
 
 STRONGEST = 3
-"""Parents whose records share their uniforms' strata."""
+"""Number of strongest parents that define the strata of uniform numbers."""
 
 COMPILED_FROM = 2_000
 _MOST_STRATA = 1 << 16
@@ -50,16 +50,18 @@ class Model:
     total: float
     lead: int | None = None
     mixture: Floats | None = None
-    first: int | None = None  # the column to draw first after learned classes
-    fitted: int = FITTED  # records that regressions are fitted on, at most
+    first: int | None = None  # the column to draw first, after the learned classes
+    fitted: int = FITTED  # most records that regressions are fitted on
 
     def to_release(self) -> Model:
-        """The same, its regressions fitted to more records: their errors do not average out in the release."""
+        """The same model with regressions fitted on more records, because their errors do not average out in a
+        release."""
         return replace(self, fitted=LAST_FITTED)
 
 
 def kernels(records: int) -> Regression:
-    """The compiled kernels if numba is installed and they pay off, else the plain functions; both draw the same."""
+    """The compiled kernels if numba is installed and they pay off, else the plain functions; both draw the same
+    records."""
     if records >= COMPILED_FROM and find_spec("numba") is not None:
         from cantle.postprocess.mosaic import _generate_kernels
 
@@ -89,9 +91,9 @@ def generate(model: Model, records: int, dice: Dice, engine: Regression | None =
 
 
 def _next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
-    """The column most strongly linked to those drawn; at the beginning the one with the strongest links at all.
+    """The column most strongly linked to those drawn so far; at the beginning, the column with the strongest links.
 
-    A column that explains two others must come before them: drawn last, it could not make them agree any more.
+    A column that explains two others must be drawn before them: if it came last, it could no longer connect them.
     """
     if model.first is not None and model.first not in drawn:
         return model.first
@@ -102,7 +104,7 @@ def _next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
 
 
 def _link_strengths(model: Model) -> Floats:
-    """For each pair of columns how many records their measured tables move away from independence, noise deducted."""
+    """For each pair of columns, how many records their measured tables are away from independence, beyond the noise."""
     links = np.zeros((len(model.one_way), len(model.one_way)))
     for table in model.tables:
         for pair in combinations(table.columns, 2):
@@ -155,7 +157,7 @@ def _fit(
     """Factors of every sub-table, fitted level by level on some of the records.
 
     The last factors are those of the anchor: the column's distribution given the leading column, or its one-way
-    distribution if classes were learned. Every level ends with it.
+    distribution if classes were learned. Fitting at every level ends with the anchor.
     """
     refined, anchor, by_lead = first.shape[1], len(tables), model.mixture is None
     cells = cells[:, : min(model.fitted, max(FITTED, WORK // (refined * (len(tables) + 1))))]
@@ -188,7 +190,8 @@ def _fit(
 def _places(
     model: Model, column: int, tables: list[SubTable], refined: int, cells: Codes, anchor_rows: Codes
 ) -> tuple[Codes, Codes]:
-    """For each sub-table, and last the anchor: the row of each record, and the group of each refined group."""
+    """For each sub-table, and last for the anchor: the row of each record, and the group that holds each refined
+    group."""
     index = np.empty((len(tables) + 1, len(anchor_rows)), dtype=np.uint16)
     groups = np.empty((len(tables) + 1, refined), dtype=np.uint16)
     places = Places.of([_parents(model, table) for table in tables])
@@ -200,7 +203,7 @@ def _places(
 
 
 def _believe(table: SubTable, mass: Floats, starts: Ints, total: float) -> None:
-    """Sets the table's goal from what the rows say so far: their `mass` by row of the table and refined group."""
+    """Sets the table's goal, given the current `mass` of the records by row of the table and refined group."""
     grouped = np.add.reduceat(mass, starts, axis=1)
     members = grouped.sum(axis=1)
     everyone = grouped.sum(axis=0) / max(grouped.sum(), 1e-12)
@@ -209,7 +212,7 @@ def _believe(table: SubTable, mass: Floats, starts: Ints, total: float) -> None:
 
 
 def _parents(model: Model, table: SubTable) -> list[tuple[int, Codes]]:
-    """The columns that a sub-table is about, with what each of their cells adds to the number of a record's row."""
+    """The parent columns of a sub-table, with what each of their cells adds to the number of a record's row."""
     found, stride = list[tuple[int, Codes]](), len(table.counts)
     for parent, groups in zip(table.parents, table.parent_groups, strict=True):
         stride //= groups
@@ -220,8 +223,8 @@ def _parents(model: Model, table: SubTable) -> list[tuple[int, Codes]]:
 def _merged_factors(
     model: Model, tables: list[SubTable], first: Floats, factors: Floats
 ) -> tuple[list[list[tuple[int, Codes]]], Floats]:
-    """`first`, the product of all factors of one parent by its cells, those of joint tables by their rows: where
-    records find their rows in each, and all of them together."""
+    """All factors, merged into fewer tables, with the description of their rows for `Places`: `first`, one table per
+    parent with the product of all factors that depend on it alone, and one per joint table."""
     found: list[list[tuple[int, Codes]]] = [[(LEAD, np.arange(len(first)))]]
     parts, single = [first], dict[int, int]()
     for table, factor in zip(tables, factors, strict=False):
@@ -244,8 +247,8 @@ def _merged_factors(
 
 
 def _strata(model: Model, tables: list[SubTable], classes: int) -> tuple[list[tuple[int, Codes]], int]:
-    """Where records find the number of their stratum, shared with all that have the same class and groups of their
-    strongest parents; and how many strata there are."""
+    """How the number of a record's stratum follows from its cells (for `Places`), and how many strata there are.
+    Records share a stratum if they have the same class and the same groups of the strongest parents."""
     strongest: dict[int, tuple[float, int]] = {}
     for table in tables:
         if len(table.parents) == 1:
@@ -265,7 +268,7 @@ def _strata(model: Model, tables: list[SubTable], classes: int) -> tuple[list[tu
 def _draw_inside(
     given: Floats, grouping: Codes, refined: int, groups: Codes, lead: Codes, dice: Dice, engine: Regression
 ) -> Codes:
-    """A cell inside each record's group, by the column's distribution given the leading variable."""
+    """A cell inside each record's group, drawn from the column's distribution given the leading variable."""
     mask = grouping[None, :] == np.arange(refined)[:, None]
     inside = (given[:, None, :] * mask[None]).reshape(-1, given.shape[1])
     empty = inside.sum(axis=1) <= 0

@@ -1,7 +1,7 @@
 """Distributions of a column in each class of the leading column, from one noisy class table.
 
-The table is believed first coarsely, then finely, each time only as far as it stands out of its own noise; the result
-agrees with the column's one-way distribution.
+The table is used first coarsely, then finely, each time only as far as it stands out of its noise. The result agrees
+with the column's one-way distribution.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _TINY = 1e-300
 def given_class(
     table: NoisyTable, one_way: Floats, shares: Floats, groupings: tuple[Groupings, ...], total: float
 ) -> Floats:
-    """Rows: classes; columns: cells. `table` is over (column, class), `shares` are those of the classes."""
+    """The distributions, one row per class and one column per cell.
+
+    `table` counts (column, class); `shares` are the shares of the classes.
+    """
     column, lead = table.columns
     model = np.tile(one_way, (len(shares), 1))
     done = 0
@@ -41,7 +44,7 @@ def given_class(
 
 
 def _agree(model: Floats, goal: Floats, grouping: Map, starts: Ints, one_way: Floats, shares: Floats) -> Floats:
-    """The model scaled in turn to the goal of its groups in each class and to the one-way distribution."""
+    """Scales the model in turn to the goal for its groups in each class and to the one-way distribution."""
     for _ in range(_SWEEPS):
         now = np.add.reduceat(model, starts, axis=1)
         model = model * (goal / np.maximum(now, _TINY))[:, grouping]

@@ -1,6 +1,7 @@
-"""Groupings of cells: neighbours merged to nearly equal noisy mass, every coarser grouping nested in the finer ones.
+"""Groupings of a column's cells: neighbours are merged to nearly equal noisy mass, and groupings are nested.
 
-Nested groupings make tables of different sets comparable: their coarse forms have the same groups and can be averaged.
+Because they are nested, tables over different sets of columns can be compared: their coarse forms have the same groups
+and can be averaged.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from cantle.trusted.geometry.cross_tables import Map
 
 MOST_GROUPS = 16
 _BOUNDARY = 4.0
-"""How much heavier a merge across one more level of a taxonomy, or into the null cell, counts."""
+"""Factor on the mass of a merge, for each level of a taxonomy that it crosses, and for a merge with the null cell."""
 
 
 class Groupings:
-    """The groupings of one column by their number of groups: 1 .. 16, and the cells themselves."""
+    """The groupings of one column by number of groups: 1 to 16 groups, and the cells themselves."""
 
     def __init__(self, masses: Floats, barriers: Floats) -> None:
-        """`masses` of the cells; `barriers[i]` weighs the boundary between cells i and i + 1 (1: none)."""
+        """`masses` are those of the cells; `barriers[i]` is the weight of the boundary between cells i and i + 1 (1:
+        none)."""
         self.cells = len(masses)
         self._edges = _merge_sequence(np.maximum(masses, 0.0), barriers)
         self._maps: dict[int, Map] = {}
@@ -73,7 +75,7 @@ def barriers(column: Column, edges: Ints) -> Floats:
 
 
 def _merge_sequence(masses: Floats, barriers: Floats) -> dict[int, Ints]:
-    """Edges (in cells) of every kept grouping; each merge takes the two neighbours of least weighted joint mass."""
+    """Edges (in cells) of every kept grouping; each step merges the two neighbours of least weighted joint mass."""
     mass, weight = masses + 1e-9, barriers.copy()
     edges: Ints = np.arange(len(masses) + 1, dtype=np.int64)
     kept = {len(masses): edges}

@@ -19,7 +19,7 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 
 DRAFT = 15_000
-"""Drawn records that the model is fitted on."""
+"""Number of drafted records that the model is fitted on."""
 
 CUT_BACKS = (4, 16, 64)
 SLICE = 1 << 18
@@ -37,7 +37,7 @@ def _sums(records: int) -> Sums:
 
 
 class Labels:
-    """FIT, label tree and redraw of one release."""
+    """The model of the target in one release: it is fitted, gives a label tree to be counted, and draws labels."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Labels:
         return LabelTree(column, tree.goes_left, tree.left, tree.right, tree.leaf)
 
     def redraw_from(self, cells: Sequence[Codes], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Codes:
-        """New labels for other records, from the tree of a release and its counts."""
+        """Labels for other records, from the tree of a release and its counts."""
         self._fit_tables(cells)
         return self.redraw(cells, tree, noisy, variance, dice)
 
@@ -93,7 +93,7 @@ class Labels:
         return label_fit.redraw(probability, dice)
 
     def _fit_tables(self, cells: Sequence[Codes]) -> list[Codes]:
-        """Fits the model to the tables alone; gives the drafted records' cells in them."""
+        """Fits the model to the tables alone; returns the drafted records' cells in them."""
         self._draft = [part[:DRAFT] for part in cells]
         rows = self._rows(self._draft)
         self._blocks = self._table_blocks(rows)

@@ -1,7 +1,8 @@
 """A logistic model of a two-valued target, fitted to noisy tables instead of records.
 
-logit p(x) = t0 + one effect per cell of each block; a block is one noisy table with the target, seen as a partition of
-the drafted records. Each cell's misfit is weighed by its own noise, so that raking's overfitting does not happen.
+logit p(x) = t0 + one effect per block, namely that of the cell of x. A block is one noisy table with the target, seen
+as a partition of the drafted records. Each cell's misfit is weighted by its own noise, which avoids the overfitting of
+raking.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cantle.postprocess.counts import Dice, Floats
 from cantle.trusted.geometry.boxes import Ints
 
 STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3
-"""Gauss-Newton steps from nothing and from an earlier fit; conjugate-gradient steps in each, and where they stop."""
+"""Gauss-Newton steps for a new fit and after an earlier fit; conjugate-gradient steps in each, and their tolerance."""
 
 COLUMN_LEVELS = ((2, 1.0), (4, 0.5), (8, 0.25))
 COLUMN_CELLS = 0.125
@@ -34,7 +35,7 @@ Curve = Callable[[float, Floats], tuple[float, Floats]]
 
 
 class Sums(Protocol):
-    """The two sums over records that take the time: those below, or their compiled twins."""
+    """The two sums over records, which take most of the time: the functions below, or their compiled twins."""
 
     def gather(self, effects: Floats, rows: Codes) -> Floats:
         """For each record the sum of the effects of its cells."""
@@ -47,7 +48,8 @@ class Sums(Protocol):
 class Block:
     """One partition of the records with noisy counts of both classes.
 
-    `levels` are coarser groupings of its cells with the prior variances of their effects, `own` is that of the cells'.
+    `levels` are coarser groupings of its cells with the prior variances of their effects; `own` is the prior variance
+    of the cells' own effects.
     """
 
     rows: Codes  # the cell of each drafted record
@@ -70,7 +72,7 @@ class LabelFit:
     starts: Ints
 
     def probability(self, rows: Codes, sums: Sums) -> Floats:
-        """p of records, given their cells (records x blocks, offset by the blocks' starts)."""
+        """The probability of the second class for each record, given its cells as `stack` numbers them."""
         return sigmoid(self.intercept + sums.gather(self.effects, rows))
 
 
@@ -87,7 +89,7 @@ def stack(rows: Sequence[Codes], starts: Ints) -> Codes:
 
 
 def fit(blocks: Sequence[Block], sums: Sums, before: LabelFit | None = None) -> LabelFit:
-    """The effects of least misfit plus prior; `before` holds a start for the first of the blocks."""
+    """The effects that minimise misfit plus prior; `before` is an earlier fit of the first blocks, to start from."""
     problem = _Problem(blocks, sums)
     effects = np.zeros(problem.cells)
     ones = sum(block.counts[:, 1].sum() for block in blocks)
@@ -147,7 +149,7 @@ class _Problem:
     def _solve(
         self, rest0: float, rest: Floats, curve: Curve, near0: float, near: list[Floats]
     ) -> tuple[float, Floats]:
-        """The move that takes the gradient `rest` away, by preconditioned conjugate gradients."""
+        """The step for which the gradient `rest` vanishes, by preconditioned conjugate gradients."""
         shift, move = 0.0, np.zeros(self.cells)
         z0, z = near0 * rest0, _apply(near, rest, self.starts)
         p0, p = z0, z
@@ -208,8 +210,9 @@ def scatter(values: Floats, rows: Codes, cells: int) -> Floats:
 
 
 def redraw(probability: Floats, dice: Dice) -> Codes:
-    """Labels with these probabilities by systematic sampling along the sorted probabilities."""
-    order = np.argsort((probability * 65535).astype(np.uint16), kind="stable")  # close enough, and much quicker
+    """Labels with these probabilities, by systematic sampling along the sorted probabilities."""
+    # 16 bits are precise enough, and numpy sorts them much faster.
+    order = np.argsort((probability * 65535).astype(np.uint16), kind="stable")
     running = np.floor(np.cumsum(probability[order]) + dice.random())
     labels = np.zeros(len(order), dtype=np.uint8)
     labels[order] = np.diff(running, prepend=0.0) > 0.5

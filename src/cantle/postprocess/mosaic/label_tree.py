@@ -1,4 +1,4 @@
-"""A public tree over drafted records whose leaves separate their fitted probabilities of the target."""
+"""A public tree over drafted records, whose leaves separate records by their fitted probability of the target."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 
 Cut = tuple[float, int, Ints, int, Bools]
-"""Minus the gain of a cut, the node, its records, the column, and which cells go left."""
+"""A cut on the heap: minus its gain, the node, its records, the column, and which cells go left."""
 
 FEWEST = 10
-"""Fewest drafted records of a leaf."""
+"""Fewest drafted records in a leaf."""
 
 
 def label_tree(
@@ -53,7 +53,7 @@ class _Grower:
             goes_left += [np.zeros(0, dtype=bool)] * 2
             left += [-1, -1]
             right += [-1, -1]
-            leaf += [leaf[node], leaves_so_far]  # `parent_leaves` relies on this numbering
+            leaf += [leaf[node], leaves_so_far]  # the left child keeps the number; `parent_leaves` relies on it
             leaves_so_far += 1
             leaf[node] = -1
             self._offer(waiting, left[node], rows[goes])
@@ -89,11 +89,11 @@ class _Grower:
 
 
 def parent_leaves(tree: LabelTree) -> Ints:
-    """For each leaf the older leaf it was split from: a split's left child keeps its number, the right one gets a new.
+    """For each leaf the older leaf that it was split from; the first leaf is its own parent.
 
-    The first leaf is its own parent.
+    When a leaf is split, the left child keeps its number and the right child gets a new one.
     """
-    number = tree.leaf.copy()  # of every node, the one it had as a leaf
+    number = tree.leaf.copy()  # the number that each node had as a leaf
     parents = np.zeros(tree.leaves, dtype=np.int64)
     for node in range(len(number) - 1, -1, -1):
         if tree.column[node] >= 0:

@@ -32,13 +32,13 @@ class NoisyTable:
         return replace(self, counts=np.where(empty, 0.0, self.counts), empty=empty)
 
     def projected(self, total: float) -> Floats:
-        """Counts of at least 0 that sum to `total`, of all cells in one row."""
+        """Non-negative counts of all cells that sum to `total`, in one row."""
         return project_onto(self.counts.ravel(), total, None if self.empty is None else ~self.empty.ravel())
 
     def onto(
         self, columns: Sequence[int], groups: Sequence[int], groupings: Sequence[Groupings]
     ) -> tuple[Floats, Floats]:
-        """Counts over some of the columns at coarser groups, and how many noisy cells of this table each one sums."""
+        """Counts over some of the columns at coarser groups, and how many noisy cells of this table each count sums."""
         others = tuple(axis for axis, column in enumerate(self.columns) if column not in columns)
         summed = self.counts.sum(axis=others)
         weight = np.full(summed.shape, self.counts.size / max(1, summed.size))
@@ -56,11 +56,12 @@ class NoisyTable:
 
 
 def question(columns: tuple[int, ...], groups: tuple[int, ...], groupings: Sequence[Groupings]) -> CrossTable:
-    """The table to ask for."""
+    """The cross table that measures these columns in these groups."""
     return CrossTable(columns, tuple(groupings[c].map(g) for c, g in zip(columns, groups, strict=True)))
 
 
 def laplace_variance(rate: float) -> float:
-    """The variance of discrete Laplace noise of this rate; at high rates not its true value, which rounds to 0."""
+    """The variance of discrete Laplace noise of this rate; at least LEAST_VARIANCE, because at high rates the formula
+    rounds to 0."""
     ratio = np.exp(-rate)
     return max(float(2 * ratio / (1 - ratio) ** 2), LEAST_VARIANCE)

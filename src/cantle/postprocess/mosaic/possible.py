@@ -1,7 +1,7 @@
-"""Drafted records of which some break a rule: those that do are left out, and others stand in for them.
+"""Replacement of drafted records that break a rule by others that do not.
 
-Leaving records out moves the distributions that the noisy tables know. So more records are drafted than are needed,
-those that obey the rules are weighed until they agree with the tables again, and the records are drawn by weight.
+Leaving records out would change the distributions that the noisy tables measured. So more records are drafted than
+needed, those that obey the rules get weights that agree with the tables again, and records are drawn by weight.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 
 LEAST_KEPT = 0.05
-"""The share of records that must obey the rules for others to be drawn like them."""
+"""The smallest share of records that obey the rules with which replacements are drawn."""
 
 _MOST_TIMES = 4
 _MANY = 1 << 20
-"""Records from which on drafting as many again is enough: their own randomness no longer counts."""
+"""From this many records on, drafting as many again is enough, because their randomness no longer matters."""
 
 _SWEEPS = 20
 _MOVED = 5e-4
-"""The share of records that a sweep must move for another one to follow."""
+"""If a sweep moves a smaller share of records than this, no further sweep follows."""
 
 _MOST_STEP = 4.0
-"""How far one step may change a weight."""
+"""The largest factor by which one step may change a weight."""
 
 
 def enough(kept: Bools) -> bool:
-    """Whether enough records obey the rules to stand in for the others."""
+    """Whether enough records obey the rules to replace the others."""
     return bool(kept.mean() >= LEAST_KEPT)
 
 
 def more_for(kept: Bools) -> int:
-    """How many more records to draft, if so many of the first were kept."""
+    """How many more records to draft, given which of the first ones obey the rules."""
     return len(kept) * (1 if len(kept) >= _MANY else min(_MOST_TIMES, ceil(1 / float(kept.mean()))))
 
 
@@ -50,14 +50,14 @@ def drawn_again(
     total: float,
     dice: Dice,
 ) -> list[Codes]:
-    """This many records, all of them among the given ones, drawn by weight."""
+    """Draws this many records from the given ones, by weight."""
     known = [_known(cells, table, groupings, total) for table in tables]
     weights = np.full(len(cells[0]), 1 / len(cells[0]))
     known += [(part, wanted, 0.0) for part, wanted in zip(cells, one_way, strict=True)]
     for _ in range(_SWEEPS):
         if max(_agree(weights, *one) for one in known) < _MOVED:
             break
-    order = np.lexsort(cells[::-1])  # like records stand together, so that each kind gets its share almost exactly
+    order = np.lexsort(cells[::-1])  # equal records are neighbours, so that each kind gets its share almost exactly
     running = np.cumsum(weights[order])
     points = (np.arange(records) + dice.random()) * (running[-1] / max(1, records))
     chosen = order[np.minimum(np.searchsorted(running, points), len(running) - 1)]
@@ -68,7 +68,7 @@ def drawn_again(
 def _known(
     cells: Sequence[Codes], table: NoisyTable, groupings: Sequence[Groupings], total: float
 ) -> tuple[Codes, Floats, float]:
-    """The cell of a table that each record lies in, the shares of its cells, and the noise in a share."""
+    """The cell of a table that each record is in, the shares of its cells, and the noise in a share."""
     index: Codes = np.zeros(len(cells[0]), dtype=np.int64)
     for column, groups in zip(table.columns, table.groups, strict=True):
         index = index * groups + groupings[column].map(groups)[cells[column]]
@@ -76,9 +76,8 @@ def _known(
 
 
 def _agree(weights: Floats, index: Codes, wanted: Floats, noise: float) -> float:
-    """Multiplies the weights, in place, so that shares become those wanted where there are records; gives the share of
-    records that this moves. Shares near the noise change less.
-    """
+    """Multiplies the weights, in place, so that the shares of cells that have records become those wanted; shares near
+    the noise change less. Returns the share of records that this moves."""
     now = np.bincount(index, weights, minlength=len(wanted))
     there = now > 0
     goal = wanted[there] / max(float(wanted[there].sum()), 1e-300)

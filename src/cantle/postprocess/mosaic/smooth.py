@@ -1,4 +1,4 @@
-"""Estimates of one column's counts from noisy ones: segments, combination with other tables, projection (SMOOTH)."""
+"""Estimates of one column's counts from noisy ones: segments, combination with other tables, projection."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
 SEGMENT_PRICE = 3.0
-"""What one more segment must explain, in units of the noise variance."""
+"""The price of one more segment: how much more it must explain, in units of the noise variance."""
 
 LEAST_VARIANCE = 1e-6
-"""Counts known better than this are exact; a variance that rounds to 0 could not be divided by."""
+"""The smallest variance used: counts known better than this count as exact, and nothing is divided by 0."""
 
 
 def project(values: Floats, total: float) -> Floats:
@@ -21,7 +21,7 @@ def project(values: Floats, total: float) -> Floats:
 
 
 def project_onto(values: Floats, total: float, may: Bools | None) -> Floats:
-    """The same with 0 wherever an entry may not be more."""
+    """The same, with entries of 0 where `may` is false."""
     if may is None or not may.any():
         return project(values, total)
     found = np.zeros(len(values))
@@ -39,7 +39,7 @@ def project_rows(values: Floats, totals: Floats) -> Floats:
 
 
 def segments(counts: Floats, widths: Floats, variance: Floats) -> Ints:
-    """Starts of the optimal pieces of constant density: least squares in units of the noise, plus 3 per piece."""
+    """Starts of the optimal pieces of constant density: least squares in units of the noise, plus a price per piece."""
     cells = len(counts)
     variance = np.maximum(variance, LEAST_VARIANCE)
     sum_xx = np.concatenate([[0.0], np.cumsum(counts**2 / variance)])
@@ -90,7 +90,8 @@ def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float
 def combine(
     counts: Floats, variance: Floats, group: Codes, sums: Floats, sums_variance: Floats
 ) -> tuple[Floats, Floats]:
-    """Counts corrected by noisy sums of groups of them: gain var_x / (var_x + var_y), equally inside a group."""
+    """Counts and variances corrected by noisy sums of groups of counts; the gain is var_x / (var_x + var_y), and the
+    correction is divided equally inside a group."""
     size = np.bincount(group)
     own = np.bincount(group, variance)
     gain = own / (own + sums_variance)

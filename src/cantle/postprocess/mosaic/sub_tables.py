@@ -1,7 +1,8 @@
-"""Sub-tables: noisy counts of one column given columns that are drawn already.
+"""Sub-tables: noisy counts of one column, given columns that are already drawn (its parents).
 
-Each measured pair is used at up to 3 groups per side (level 1), up to 8 (level 2) and as measured (level 3); a table
-with several drawn columns also as a whole (level 4). Equal forms from several tables are merged by inverse variance.
+Each measured pair is used with up to 3 groups per column (level 1), up to 8 (level 2) and as measured (level 3). A
+table with several drawn columns is also used as a whole (level 4). Equal sub-tables from several tables are averaged by
+inverse variance.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import project_onto
 
 LEVELS = (3, 8, 1 << 30)
-"""Groups per side at levels 1, 2 and 3."""
+"""Most groups per column at levels 1, 2 and 3."""
 
 JOINT = 4
 MOST_JOINT_ROWS = 1 << 15
 _OWN_TEST = 3.0
 _CELL_DOUBT = 1.0
-"""How strongly counts near their own noise are drawn to 0: otherwise the positive noise of empty cells adds up."""
+"""How strongly counts near their noise are shrunk to 0; otherwise the positive noise of empty cells adds up."""
 
 _TINY = 1e-12
 
 
 @dataclass(eq=False)
 class SubTable:
-    """Counts of groups of one column by groups of its parents; `noise` is the variance of each count, 0 where the
-    rules say that there is no record."""
+    """Counts of the groups of one column by the groups of its parents; `noise` is the variance of each count, 0 where
+    the rules allow no record."""
 
     parents: tuple[int, ...]
     parent_groups: tuple[int, ...]
@@ -45,7 +46,8 @@ class SubTable:
     strength: float = 0.0
 
     def conditional(self, total: float) -> tuple[Floats, Floats]:
-        """The noisy conditional of the column given the parents, and per row the noise variance of its entries."""
+        """The noisy conditional distribution of the column given the parents, and for each row the noise variance of
+        its entries."""
         seen = np.maximum(self.counts, _TINY)
         doubted = self.counts * np.maximum(0.0, 1 - _CELL_DOUBT * self.noise / seen**2)
         may = self._possible()
@@ -57,12 +59,13 @@ class SubTable:
         return mass / safe[:, None], noise
 
     def _possible(self) -> Bools | None:
-        """Which counts may be more than 0; None: all, as far as the rules say."""
+        """Which counts the rules allow to be more than 0; None if all are allowed."""
         may = self.noise > 0
         return None if may.all() or not may.any() else may
 
     def believe(self, model: Floats, rows: Floats, total: float) -> None:
-        """Sets the goal between the noisy conditional and `model`, as far as the table stands out of its own noise.
+        """Sets the goal between the noisy conditional and `model`: closer to the first if the table stands out of its
+        noise.
 
         Empirical Bayes: `strength` is the variance of true differences from the model, estimated over the whole table.
         """
@@ -77,7 +80,7 @@ class SubTable:
         self.goal = trust * found + (1 - trust) * model
         if (may := self._possible()) is not None:
             inside = np.where(may, self.goal, 0.0)
-            mass = inside.sum(axis=1, keepdims=True)  # rows of which nothing may be stay as they are: none is drawn
+            mass = inside.sum(axis=1, keepdims=True)  # rows in which nothing is allowed stay: no record is in them
             self.goal = np.where(mass > 0, inside / np.maximum(mass, _TINY), self.goal)
 
 
@@ -113,7 +116,7 @@ def _add(
     key = (parents, groups[:-1], groups[-1])
     before = found.get(key)
     if before is not None and before.level < level:
-        return  # the same groups were used at a lower level, of this table or a coarser one
+        return  # the same groups were used at a lower level already
     counts, summed = table.onto(wanted, groups, groupings)
     counts = counts.reshape(-1, groups[-1])
     noise = summed.reshape(counts.shape) * table.variance

@@ -1,6 +1,6 @@
 """Candidate tables of a round, and which of them may still be chosen after a choice.
 
-Public: everything here depends only on dice and on earlier choices.
+This is public: it depends only on dice and on earlier choices.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cantle.trusted.geometry.boxes import Ints
 RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8
 FEWEST_GROUPS = 3
 _OVERLAP = 0.1
-"""Largest part of a set's pairs that may be in sets chosen in the same round."""
+"""Largest share of a set's pairs that may be in sets chosen in the same round."""
 
 Grouped = tuple[tuple[int, ...], tuple[int, ...]]  # columns, and the number of groups of each
 
@@ -33,9 +33,10 @@ def candidates(
     taken: set[tuple[int, ...]],
     dice: Dice,
 ) -> list[Grouped]:
-    """All pairs without the leading column (at most 2,000 of them) and 200 random sets, as fine as `cap` cells allow.
+    """All pairs without the leading column (at most 2,000) and 200 random sets, with as many groups as `cap` cells
+    allow.
 
-    `with_lead`: half of the random sets contain the leading column. Sets in `taken` are left out.
+    With `with_lead`, half of the random sets contain the leading column. Sets in `taken` are left out.
     """
     usable = [column for column, size in enumerate(sizes) if size >= 2]
     pairs = list(combinations([column for column in usable if column != lead], 2))
@@ -65,7 +66,7 @@ def _random_set(usable: Sequence[int], sizes: Sequence[int], lead: int | None, c
 
 
 def _grow(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[int, ...]:
-    """Numbers of groups: from 3 each (2 where that is too much) one by one, the smallest first."""
+    """Numbers of groups: each starts at 3 (or 2, if that is too much), then grows one by one, the smallest first."""
     start = [min(sizes[c], FEWEST_GROUPS) for c in members]
     groups = start if prod(start) <= cap else [2] * len(members)
     cells = prod(groups)
@@ -75,7 +76,7 @@ def _grow(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[int
         count, at = heappop(waiting)
         more = cells // count * (count + 1)
         if more > cap:
-            continue  # a larger group count may still grow: it adds relatively fewer cells
+            continue  # a larger number of groups may still grow, because it adds fewer cells in proportion
         cells, groups[at] = more, count + 1
         if count + 1 < min(sizes[members[at]], MOST_GROUPS):
             heappush(waiting, (count + 1, at))
@@ -86,7 +87,7 @@ class Survivors:
     """Which candidates of a round may still be chosen.
 
     A candidate survives if at most a tenth of its pairs are in sets chosen in this round and, in the first round, if it
-    joins two components of the graph of chosen sets. A list that runs empty starts again with all unchosen sets.
+    joins two components of the graph of chosen sets. If no candidate survives, all unchosen sets are candidates again.
     """
 
     def __init__(self, sets: Sequence[tuple[int, ...]], columns: int, joining: bool) -> None:
@@ -99,7 +100,7 @@ class Survivors:
         self._pair_is_used = np.zeros(columns * columns, dtype=bool)
 
     def left(self) -> Ints:
-        """The numbers of the surviving candidates; empty only if all were chosen."""
+        """The indices of the surviving candidates; empty only if all were chosen."""
         kept = ~self._is_chosen & self._are_fresh()
         if not kept.any():
             self._component, self._pair_is_used[:] = np.arange(len(self._component)), False
