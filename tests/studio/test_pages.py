@@ -88,11 +88,41 @@ def test_two_tabs_do_not_undo_each_other(site: Site) -> None:
     {"name": "a", "type": "string", "categories": ["a", "b", "c"], "hierarchy": [["a", "b"], "c"]},
     {"name": "a", "type": "date", "format": "%d/%m/%Y",
      "constraints": {"minimum": "2020-01-01", "maximum": "2021-01-01"}},
+    {"name": "a", "type": "date", "format": ["%d.%m.%Y", "%d/%m/%y"],
+     "constraints": {"minimum": "2020-01-01", "maximum": "2021-01-01"}},
+    {"name": "a", "type": "number", "step": 1, "decimalChar": ",", "groupChar": " ", "bareNumber": False,
+     "constraints": {"minimum": 0, "maximum": 9}},
+    {"name": "a", "type": "integer", "categories": [{"value": 1, "label": "male"}, 2]},
     {"name": "a", "type": "string", "hierarchy": "towns.csv"},
     {"name": "a", "role": "identifier"},
 ])  # fmt: skip
 def test_a_form_that_is_not_touched_changes_nothing(entry: dict[str, object]) -> None:
     assert entry_of(form_of(entry), entry) == entry
+
+
+def test_boxes_hold_several_formats_of_dates_signs_of_numbers_and_labels_of_codes() -> None:
+    bounds = {"minimum": "2020-01-01", "maximum": "2021-01-01"}
+    dates = entry_of({"type": "date", "format": "%d.%m.%Y | %d/%m/%y", **bounds}, {"name": "a"})
+    assert dates["format"] == ["%d.%m.%Y", "%d/%m/%y"]
+    number = entry_of({"type": "integer", "groupChar": ".", "units": "yes", "minimum": "0", "maximum": "9"}, dates)
+    assert (number["groupChar"], number["bareNumber"], "format" in number) == (".", False, False)
+    typed = entry_of({"type": "integer", "categories": "1 = male\n2 = female\n9"}, number)
+    assert typed["categories"] == [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}, 9]
+    before: dict[str, object] = {"name": "a", "type": "string", "categories": ["x = y"]}
+    assert entry_of({"type": "string", "categories": "x = y\nz"}, before)["categories"] == ["x = y", "z"]
+
+
+@pytest.mark.parametrize("name", ["schema.yaml", "schema.json"])
+def test_text_that_cannot_be_parsed_is_kept_and_its_line_named(site: Site, name: str) -> None:
+    (site.folder / "cantle.toml").write_text(f'schema = "{name}"\n')
+    (site.folder / name).write_text('{"fields": []}')
+    broken = '{"fields": [\n{"name": ] }'
+    assert "line 2" in site.ask("POST", "/columns/text/check", {"text": broken}).text
+    seen = site.get("/columns/text").text.split('name="seen" value="')[1].split('"')[0]
+    saved = site.post("/columns/text", seen=seen, text=broken)
+    assert saved.status_code == 200
+    assert "line 2" in saved.text
+    assert "line 2" in site.get("/columns").text
 
 
 def test_a_hierarchy_is_typed_as_an_outline() -> None:

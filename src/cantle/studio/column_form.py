@@ -28,7 +28,8 @@ def form_of(entry: Mapping[str, object]) -> Texts:
         "name": entry.get("name"),
         "type": entry.get("type"),
         "role": entry.get("role"),
-        "format": entry.get("format"),
+        "decimalChar": entry.get("decimalChar"),
+        "groupChar": entry.get("groupChar"),
         "minimum": bounds.get("minimum"),
         "maximum": bounds.get("maximum"),
         "step": entry.get("step", bounds.get("step")),
@@ -36,7 +37,10 @@ def form_of(entry: Mapping[str, object]) -> Texts:
         "hierarchy_file": tree if isinstance(tree, str) else None,
     }
     made = {name: _shown(value) for name, value in boxes.items()}
-    made["categories"] = "\n".join(map(_shown, listed)) if isinstance(listed, list) else _shown(listed)
+    formats = entry.get("format")
+    made["format"] = " | ".join(map(_shown, formats)) if isinstance(formats, list) else _shown(formats)
+    made["units"] = "yes" if entry.get("bareNumber") is False else ""
+    made["categories"] = "\n".join(map(_line, listed)) if isinstance(listed, list) else _shown(listed)
     made["hierarchy"] = outline_of(tree) if isinstance(tree, list | Mapping) else ""
     made["ordered"] = "yes" if entry.get("categoriesOrdered") is True else ""
     made["required"] = "yes" if bounds.get("required") is True else ""
@@ -74,8 +78,11 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
         constraints |= {key: value(key) for key in ("minimum", "maximum")}
         if kind in ("number", "datetime") or form.get("step"):
             made["step"] = value("step")
+    if kind in ("integer", "number") and not has_list:
+        made |= _number_form(form, before, shown)
     if kind in ("date", "datetime") and form.get("format"):
-        made["format"] = form["format"]
+        same = form["format"] == shown["format"]
+        made["format"] = before["format"] if same else _formats(form["format"])
     if has_list:
         made |= _categories(form, before, shown, kind)
     if form.get("required"):
@@ -86,8 +93,40 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
 
 
 _BOXES = {"name", "type", "role", "format", "constraints", "step", "unknown", "categories", "categoriesOrdered"}
-_BOXES |= {"hierarchy"}
+_BOXES |= {"hierarchy", "decimalChar", "groupChar", "bareNumber"}
 _CONSTRAINTS = {"minimum", "maximum", "required", "enum", "step"}
+
+
+def _formats(text: str) -> object:
+    """One format of dates, or a list of those between bars."""
+    every = [one.strip() for one in text.split("|") if one.strip()]
+    return every[0] if len(every) == 1 else every
+
+
+def _number_form(form: Mapping[str, str], before: Mapping[str, object], shown: Texts) -> Entry:
+    """How numbers are written: their signs, and whether something stands around them."""
+    made: Entry = {key: form[key] for key in ("decimalChar", "groupChar") if form.get(key)}
+    if form.get("units"):
+        made["bareNumber"] = False
+    boxes = {"decimalChar": "decimalChar", "groupChar": "groupChar", "bareNumber": "units"}
+    kept = {key for key, box in boxes.items() if key in before and form.get(box, "") == shown[box]}
+    return made | {key: before[key] for key in kept}
+
+
+def _line(category: object) -> str:
+    """A category as one line of a form: `1 = male` if it has a label, which may be typed and pasted so too."""
+    if isinstance(category, Mapping):
+        label = category.get("label")
+        return _shown(category.get("value")) + (f" = {label}" if label else "")
+    return _shown(category)
+
+
+def _category(line: str, kind: str, plain: set[str]) -> object:
+    """The category on a line of a form, with its label; `plain` are categories that have none, whatever they hold."""
+    value, equals, label = line.partition(" = ")
+    if equals and value.strip() and label.strip() and line not in plain:
+        return {"value": _category(value.strip(), kind, plain), "label": label.strip()}
+    return _scalar(line, kind) if kind == "integer" else line
 
 
 def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Texts, kind: str) -> Entry:
@@ -98,7 +137,9 @@ def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Te
         made["categories"] = before["categories"]
     else:
         lines = [line.strip() for line in text.split("\n") if line.strip()]
-        made["categories"] = [_scalar(line, kind) if kind == "integer" else line for line in lines] or BLANK
+        listed = before.get("categories")
+        plain = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
+        made["categories"] = [_category(line, kind, plain) for line in lines] or BLANK
         if not lines and (form.get("hierarchy_file") or form.get("hierarchy", "").strip()):
             del made["categories"]  # the hierarchy lists them
     if form.get("ordered"):
@@ -116,7 +157,8 @@ def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Te
 
 def _ordered(entry: Entry) -> Entry:
     """The entry with its keys in the order in which people read them."""
-    first = ["name", "type", "role", "step", "format", "constraints", "categories", "categoriesOrdered", "unknown"]
+    first = ["name", "type", "role", "step", "format", "decimalChar", "groupChar", "bareNumber", "constraints"]
+    first += ["categories", "categoriesOrdered", "unknown"]
     return {key: entry[key] for key in [*first, *entry] if key in entry}
 
 

@@ -18,6 +18,7 @@ from cantle.studio.visits import Visit, go
 from cantle.studio.yaml_text import field_lines
 
 _LONGEST_YAML = 6000  # letters; a longer text is cut in the page
+_AS_TYPED = ("categories", "hierarchy", "groupChar")  # blanks in these boxes mean something
 
 
 def show(studio: Studio, visit: Visit, error: str = "") -> Response:
@@ -107,9 +108,7 @@ def _status(schema: SchemaFile, entry: Mapping[str, object]) -> dict[str, object
 
 def _made(form: Mapping[str, str], before: Mapping[str, object], schema: SchemaFile) -> dict[str, object]:
     kept = {**form, "name": "" if schema.has_names else form.get("name", "").strip()}
-    return entry_of(
-        {key: value if key in ("categories", "hierarchy") else value.strip() for key, value in kept.items()}, before
-    )
+    return entry_of({key: value if key in _AS_TYPED else value.strip() for key, value in kept.items()}, before)
 
 
 def _typed(visit: Visit) -> Texts:

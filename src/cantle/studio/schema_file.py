@@ -76,7 +76,11 @@ class SchemaFile:
     def problem_of_text(self, text: str) -> str:
         """What is wrong with a text, with its lines."""
         try:
-            Schema.from_dict(self._parsed(text), base_dir=self.path.parent)
+            document = self._parsed(text)
+        except SchemaError as error:
+            return str(error)  # no YAML or JSON, so it has no keys whose lines could be found
+        try:
+            Schema.from_dict(document, base_dir=self.path.parent)
         except SchemaError as error:
             return str(with_lines(error, f"schema {self.path.name!r}", text, self.is_json))
         return ""
