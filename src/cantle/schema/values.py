@@ -262,6 +262,8 @@ def _patch(
 
 
 def _is_mark(text: pl.Series, marks: Sequence[str]) -> Mask:
+    if not marks:
+        return np.zeros(len(text), dtype=bool)
     return text.is_in(list(marks)).fill_null(False).to_numpy()
 
 
