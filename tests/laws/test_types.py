@@ -199,11 +199,11 @@ def test_text_records_do_not_see_each_other(field: dict[str, Any], a: list[Any],
         (pl.Null, st.none()),
     ],
 )
-@examples(12)
+@examples(6)
 @given(field=fields(), data=st.data())
 def test_typed_records_do_not_see_each_other(field: Any, data: st.DataObject, dtype: Any, values: Any) -> None:
     attr = attribute(field).coarsen(50)
-    listed = data.draw(st.lists(st.none() | values, max_size=6))
+    listed = data.draw(st.lists(st.none() | values, max_size=4))
     series = pl.Series(listed, dtype=dtype, strict=False)
     alone = [code for i in range(len(series)) for code in attr.encode(series[i : i + 1]).tolist()]
     assert attr.encode(series).tolist() == alone
@@ -257,7 +257,7 @@ def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
     return codes.tolist(), classes.tolist()
 
 
-@examples(6)
+@examples(4)
 @given(st.lists(RECORD, max_size=6))
 def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     names = [one.name for one in TABLE.fields]
@@ -319,7 +319,7 @@ def touched(source: Any, schema: SetSchema = ITEMS) -> list[Any]:
     return [array.tolist() for array in engine.touched(np.zeros(1, np.int64))]
 
 
-@examples(12)
+@examples(6)
 @given(BASKETS)
 def test_the_container_of_sets_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     folder: Path = tmp_path_factory.mktemp("sets")
@@ -376,7 +376,7 @@ def degrees_of(source: Any, nodes: Any = None) -> list[Any]:
     return [(engine.degrees(theta).tolist(), engine.kept(theta)) for theta in (1, 2, 9)]
 
 
-@examples(12)
+@examples(6)
 @given(PAIRS)
 def test_the_container_of_a_graph_does_not_matter(tmp_path_factory: pytest.TempPathFactory, pairs: list[Any]) -> None:
     folder: Path = tmp_path_factory.mktemp("graph")
