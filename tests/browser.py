@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ import pytest
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = Path(__file__).parents[1] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+if find_spec("playwright") is None:
+    pytest.skip("playwright is not installed", allow_module_level=True)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="no axe-core: npm install --prefix build/axe axe-core")
 
@@ -27,7 +29,9 @@ needs_axe = pytest.mark.skipif(not AXE.exists(), reason="no axe-core: npm instal
 def launched() -> Iterator[Any]:
     """A browser for the tests of one module: while it runs, no other test can start an event loop."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as play:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
         made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield made
         made.close()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestItem
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.effort import EFFORT
 from tests.entropy import drawn_from, real
@@ -20,6 +24,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # No power fails here, so no test waits until the disk has written what it saved.
 os.fsync = lambda _: None
+
+# Collecting makes no garbage to speak of.
+gc.disable()
+# Otherwise Hypothesis would parse all modules for constants, and the examples depend on which modules are loaded.
+if hasattr(providers, "is_local_module_file"):
+    providers.is_local_module_file = lambda _: False
 
 settings.register_profile(
     "cantle",
@@ -41,10 +51,34 @@ COMPILING = (
 """Tests that compile nearly all kernels."""
 
 
+BACKWARDS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 == 1
+"""Whether this process is one of several, and looks for tests from the last folder to the first."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Two processes begin at different ends, so that each finds half of the tests compiled by the other."""
+    report = yield
+    if BACKWARDS and isinstance(collector, pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Kernels first: of several processes one compiles them, and the others find them when they get there."""
-    items.sort(key=lambda item: not str(item.path).endswith(COMPILING))
+
+    def place(item: pytest.Item) -> tuple[bool, bool, tuple[str, ...]]:
+        return not str(item.path).endswith(COMPILING), isinstance(item, DoctestItem), item.path.parts
+
+    items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """What has been collected stays until the end, so no search for garbage looks at it again."""
+    gc.freeze()
+    atexit.register(gc.unfreeze)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+import scipy
 
 from cantle.audit.black_box import (
     EXPECTED_RUNS,
@@ -36,8 +36,8 @@ from tests.effort import later
 @pytest.mark.parametrize("runs", [1, 2, 7, 50, 300, 1_100, 11_000, 56_000])
 def test_bounds_are_those_of_clopper_and_pearson(runs: int) -> None:
     for hits in {0, 1, runs // 100, runs // 10, runs // 3, runs // 2, runs - 1, runs}:
-        low = beta.ppf(ALPHA, hits, runs - hits + 1) if hits else 0.0
-        high = beta.ppf(1 - ALPHA, hits + 1, runs - hits) if hits < runs else 1.0
+        low = scipy.stats.beta.ppf(ALPHA, hits, runs - hits + 1) if hits else 0.0
+        high = scipy.stats.beta.ppf(1 - ALPHA, hits + 1, runs - hits) if hits < runs else 1.0
         assert at_least(hits, runs) == pytest.approx(low, rel=1e-6)
         assert at_most(hits, runs) == pytest.approx(high, rel=1e-6)
 
@@ -45,8 +45,8 @@ def test_bounds_are_those_of_clopper_and_pearson(runs: int) -> None:
 @pytest.mark.parametrize("p", [0.0, 1e-3, 0.02, 0.3, 0.5, 0.98, 1.0])
 def test_a_bound_fails_no_more_often_than_promised(p: float) -> None:
     runs, alpha = 60, 0.05
-    low = sum(binom.pmf(k, runs, p) for k in range(runs + 1) if at_least(k, runs, alpha) > p)
-    high = sum(binom.pmf(k, runs, p) for k in range(runs + 1) if at_most(k, runs, alpha) < p)
+    low = sum(scipy.stats.binom.pmf(k, runs, p) for k in range(runs + 1) if at_least(k, runs, alpha) > p)
+    high = sum(scipy.stats.binom.pmf(k, runs, p) for k in range(runs + 1) if at_most(k, runs, alpha) < p)
     assert low <= alpha
     assert high <= alpha
 
@@ -175,7 +175,7 @@ def test_the_runs_suffice_to_catch_the_published_forms(
     runs = EXPECTED_RUNS[instance]
     assert epsilon_at_least(round(after * runs), round(before * runs), runs) == pytest.approx(claimed, rel=0.1)
     runs *= MARGIN
-    few, many = binom.ppf(0.00135, runs, after), binom.ppf(0.99865, runs, before)
+    few, many = scipy.stats.binom.ppf(0.00135, runs, after), scipy.stats.binom.ppf(0.99865, runs, before)
     assert epsilon_at_least(int(few), int(many), runs) > claimed - 0.01
 
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
 
 from cantle.postprocess.counts import (
     consistent,
@@ -136,7 +136,7 @@ def test_projection_satisfies_its_optimality_conditions(x: np.ndarray, total: fl
 def test_projection_is_the_nearest_point(seed: int) -> None:
     generator = public_dice(seed)
     x, total = generator.normal(0, 5, 5), 7.0
-    nearest = minimize(
+    nearest = scipy.optimize.minimize(
         lambda y: ((y - x) ** 2).sum(), np.full(5, total / 5), jac=lambda y: 2 * (y - x), bounds=[(0, None)] * 5,
         constraints={"type": "eq", "fun": lambda y: y.sum() - total, "jac": lambda y: np.ones_like(y)},
         method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},

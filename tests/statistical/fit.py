@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from tests.statistical import constants
 
@@ -34,7 +34,7 @@ def fit(draws: Any, law: dict[int, float]) -> float:
     edges = [cell[0] for cell in cells[1:]]
     seen = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(cells))
     expected = np.array([sum(law[outcome] for outcome in cell) for cell in cells])
-    return float(stats.chisquare(seen, expected / expected.sum() * len(values)).pvalue)
+    return float(scipy.stats.chisquare(seen, expected / expected.sum() * len(values)).pvalue)
 
 
 def same(first: Any, second: Any) -> float:
@@ -44,7 +44,7 @@ def same(first: Any, second: Any) -> float:
     pooled = dict(zip(outcomes.tolist(), (numbers / numbers.sum()).tolist(), strict=True))
     edges = [cell[0] for cell in cells_of(pooled, min(len(first), len(second)))[1:]]
     table = [np.bincount(np.searchsorted(edges, x, side="right"), minlength=len(edges) + 1) for x in (first, second)]
-    return float(stats.chi2_contingency(np.array(table)).pvalue) if edges else 1.0
+    return float(scipy.stats.chi2_contingency(np.array(table)).pvalue) if edges else 1.0
 
 
 def laplace_law(rate: float, centre: int = 0) -> dict[int, float]:

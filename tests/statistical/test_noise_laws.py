@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from cantle.trusted.noise import Lanes, Rate, Secure, Seeded
 from tests.statistical import fit
@@ -40,8 +40,8 @@ def test_laplace(rate: Rate) -> None:
 def test_laplace_of_tiny_rate_is_nearly_continuous(rate: float) -> None:
     """Scaled by the rate the law is the continuous Laplace law up to a relative error of the rate."""
     draws = Seeded(SEED).laplace(ALL, np.zeros(DRAWS, dtype=np.int64), Rate(round(rate * 1e9), 10**9))
-    assert stats.kstest(draws * rate, stats.laplace.cdf).pvalue > SEEDED_P
-    assert stats.kstest(draws * rate * 1.03, stats.laplace.cdf).pvalue < SEEDED_P
+    assert scipy.stats.kstest(draws * rate, scipy.stats.laplace.cdf).pvalue > SEEDED_P
+    assert scipy.stats.kstest(draws * rate * 1.03, scipy.stats.laplace.cdf).pvalue < SEEDED_P
 
 
 def test_laplace_of_many_rates_at_once() -> None:
@@ -56,7 +56,7 @@ def test_laplace_draws_of_neighbouring_keys_and_calls_are_independent() -> None:
     signs = [np.sign(Seeded(SEED).laplace(Lanes(call, ALL.keys), zeros, Rate(1, 9))) + 1 for call in (1, 2)]
     for first, second in [(signs[0][1:], signs[0][:-1]), (signs[0], signs[1])]:
         table = np.bincount(3 * first + second, minlength=9).reshape(3, 3)
-        assert stats.chi2_contingency(table).pvalue > SEEDED_P
+        assert scipy.stats.chi2_contingency(table).pvalue > SEEDED_P
 
 
 @pytest.mark.parametrize("rate", RATES[2:])
@@ -98,8 +98,8 @@ def chance_above(gap: int, rate: float) -> float:
 @pytest.mark.parametrize("gap", [0, 1, -1, -2])
 def test_above(rate: Rate, gap: int) -> None:
     yes = int(Seeded(SEED).above(ALL, np.full(DRAWS, 10), np.full(DRAWS, 10 + gap), rate).sum())
-    assert stats.binomtest(yes, DRAWS, chance_above(gap, value(rate))).pvalue > SEEDED_P
-    assert stats.binomtest(yes, DRAWS, chance_above(gap + 1, value(rate))).pvalue < SEEDED_P
+    assert scipy.stats.binomtest(yes, DRAWS, chance_above(gap, value(rate))).pvalue > SEEDED_P
+    assert scipy.stats.binomtest(yes, DRAWS, chance_above(gap + 1, value(rate))).pvalue < SEEDED_P
 
 
 @pytest.mark.parametrize("sides", [2, 3, 10, 1000])
@@ -113,7 +113,7 @@ def test_coin(sides: int) -> None:
 def test_coin_with_most_words_rejected() -> None:
     """2**63 + 1 sides cannot be asked for; 2**62 + 1 rejects almost a quarter of the words."""
     draws = Seeded(SEED).coin(ALL, 2**62 + 1)
-    assert stats.kstest(draws / (2**62 + 1), stats.uniform.cdf).pvalue > SEEDED_P
+    assert scipy.stats.kstest(draws / (2**62 + 1), scipy.stats.uniform.cdf).pvalue > SEEDED_P
 
 
 @pytest.mark.parametrize(("total", "rate", "at_least"), [(7, Rate(1, 2), 1), (7, Rate(1, 1), 5), (40, Rate(1, 2), 9)])
@@ -151,12 +151,17 @@ def test_sparse_numbers_are_binomial() -> None:
             np.full(mean_cells, total), Rate(1, 2), at_least,
         )  # fmt: skip
         numbers = np.diff(starts)
-        assert stats.norm.sf(abs(numbers.sum() - mean_cells * total * p) / np.sqrt(mean_cells * total * p)) > SEEDED_P
+        assert (
+            scipy.stats.norm.sf(abs(numbers.sum() - mean_cells * total * p) / np.sqrt(mean_cells * total * p))
+            > SEEDED_P
+        )
         if mean_cells == segments:
-            law = {k: float(stats.poisson.pmf(k, total * p)) for k in range(80)}  # within p of the binomial law
+            law = {k: float(scipy.stats.poisson.pmf(k, total * p)) for k in range(80)}  # within p of the binomial law
             assert fit.fit(numbers, law) > SEEDED_P
-            assert fit.fit(numbers, {k: float(stats.poisson.pmf(k, total * p * 1.02)) for k in range(80)}) < SEEDED_P
-        assert stats.kstest(cells / total, stats.uniform.cdf).pvalue > SEEDED_P
+            assert (
+                fit.fit(numbers, {k: float(scipy.stats.poisson.pmf(k, total * p * 1.02)) for k in range(80)}) < SEEDED_P
+            )
+        assert scipy.stats.kstest(cells / total, scipy.stats.uniform.cdf).pvalue > SEEDED_P
         assert fit.fit(values, fit.geometric_law(0.5, at_least)) > SEEDED_P
         assert fit.fit(values, fit.geometric_law(0.51, at_least)) < SEEDED_P
 

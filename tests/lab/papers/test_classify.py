@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom
+import scipy
 
 from cantle.errors import MissingExtra, ParameterError
 from cantle.lab.papers import classify, extras
@@ -61,7 +61,7 @@ def test_a_release_of_one_class(build: Any) -> None:
 def test_upper_error_as_quinlan_prints_it(errors: int, size: int, rate: float) -> None:
     got = upper_error(np.array([errors]), np.array([size]))[0]
     assert got == pytest.approx(rate, abs=6e-4)
-    assert binom.cdf(errors, size, got) == pytest.approx(0.25, abs=0.01)  # it stands for a binomial bound
+    assert scipy.stats.binom.cdf(errors, size, got) == pytest.approx(0.25, abs=0.01)  # it stands for a binomial bound
 
 
 def quinlan_subtree(counts: list[tuple[int, int]]) -> Tree:
