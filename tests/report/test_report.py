@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -50,21 +51,25 @@ class Page(HTMLParser):
         return [attributes for tag, attributes in self.tags if tag == name]
 
 
+@cache
 def made(method: str, **more: Any) -> library.Release:
     return library.publish(people(), SCHEMA, epsilon=2, method=method, insecure_seed=3, **more)  # type: ignore[arg-type]
 
 
+@cache
 def sets() -> library.Release:
     data = [[1, 2], [1, 2, 3], [4], [2, 3], [1]] * 300
     return library.publish(data, {"kind": "sets", "items": list(range(1, 7))}, epsilon=2, insecure_seed=3)
 
 
+@cache
 def baskets() -> library.Release:
     dice = np.random.default_rng(1)
     data = [sorted(set((dice.zipf(1.5, dice.integers(1, 6)) % 40).tolist())) for _ in range(3000)]
     return library.publish(data, {"kind": "sets", "items": list(range(40))}, epsilon=2, insecure_seed=3)
 
 
+@cache
 def graph() -> library.Release:
     dice = np.random.default_rng(1)
     edges = pl.DataFrame({"a": dice.integers(0, 100, 800) ** 2 // 100, "b": dice.integers(0, 100, 800)})
@@ -111,6 +116,7 @@ def test_nothing_is_loaded_and_only_our_script_may_run() -> None:
     assert "connect-src" not in policy
 
 
+@cache
 def hostile() -> library.Release:
     fields = [
         {"name": EVIL, "type": "string", "categories": [EVIL, "b&amp;", "'\"><img src=x>"]},

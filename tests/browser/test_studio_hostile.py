@@ -1,5 +1,5 @@
 """What goes wrong in a real browser: hostile names, files that are too large, forms of other sites, a release that is
-cancelled. Needs what tests/browser.py says.
+cancelled. Needs what chromium.py says.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cantle.trusted.ledger import Ledger
-from tests.browser import launched, needs_chromium
+from tests.browser.chromium import Tab, needs_chromium
 from tests.studio.running import Running
 from tests.studio.site import SLOW
 
@@ -42,18 +42,15 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def tab(running: Running) -> Iterator[Any]:
+def tab(browser: Any, running: Running) -> Iterator[Any]:
     """A tab that holds the cookie; it fails if a script of a name ran, or anything was asked of another host."""
-    with launched() as browser:
-        page, said, asked = browser.new_context().new_page(), [], []
-        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(running.address)
-        page.wait_for_url("**/data")
-        yield page
-    assert said == []
-    assert [url for url in asked if not url.startswith(running.home)] == []
+    one = Tab(browser)
+    one.page.goto(running.address)
+    one.page.wait_for_url("**/data")
+    yield one.page
+    assert [words for words in one.said if not words.startswith("Failed to load resource")] == []
+    assert [url for url in one.asked if not url.startswith(running.home)] == []
+    one.close()
 
 
 def test_a_file_that_is_too_large_is_refused(tab: Any, running: Running, tmp_path: Path) -> None:
@@ -99,6 +96,7 @@ def test_a_form_of_another_site_is_refused(tab: Any, running: Running) -> None:
     other.close()
 
 
+@pytest.mark.slow  # by default, tests/studio/test_pages.py stops one without a browser
 def test_a_cancelled_release_says_what_was_charged(tab: Any, running: Running) -> None:
     tab.goto(running.home + "budget")
     tab.fill("#records", "300")

@@ -1,6 +1,6 @@
 """The studio in a real browser: from a file to an archive that verifies, by keyboard, on narrow screens, for everybody.
 
-Needs what tests/browser.py says.
+Needs what chromium.py says.
 """
 
 from __future__ import annotations
@@ -15,17 +15,11 @@ import pytest
 
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
-from tests.browser import AXE, Tab, launched, needs_axe, needs_chromium
+from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
 from tests.studio.running import Running
 from tests.studio.site import people
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -109,16 +103,19 @@ def test_reload_back_and_a_second_tab_lose_nothing(tab: Any, running: Running) -
     other = tab.context.new_page()
     other.goto(running.home + "columns/1")
     other.fill("#maximum", "120")
+    tab.bring_to_front()  # a tab in the background draws once a second
     tab.goto(running.home + "columns/2")
     tab.fill("#categories", "Graz\nLinz\nOslo\nRome")
     tab.locator("#status").get_by_text("4 categories").wait_for()
     tab.get_by_role("button", name="Save").first.click()
     tab.wait_for_url("**/columns?done=saved")
+    other.bring_to_front()
     other.get_by_role("button", name="Save and go to the next").click()
     other.wait_for_url("**/columns/2?done=saved")
     text = (running.folder / "schema.yaml").read_text()
     assert "maximum: 120" in text
     assert "Rome" in text
+    tab.bring_to_front()
     tab.go_back()
     tab.go_back()
     tab.get_by_text("The release is in release/.").wait_for()

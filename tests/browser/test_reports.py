@@ -1,6 +1,6 @@
 """Reports in a real browser: nothing is loaded, the console stays silent, the box answers, and everybody can read it.
 
-Needs what tests/browser.py says; with axe-core it also looks for what axe finds.
+Needs what chromium.py says; with axe-core it also looks for what axe finds.
 """
 
 from __future__ import annotations
@@ -16,46 +16,59 @@ from cantle.internal import WARNING
 from cantle.internal.evaluate import evaluate
 from cantle.internal.report_sections import internal_sections
 from cantle.report.page import render
-from tests.browser import AXE, Tab, launched, needs_axe, needs_chromium
-from tests.effort import one_in
+from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
+from tests.effort import one_in, slow
 from tests.release.people import people
 from tests.report.test_report import RELEASES, hostile, made
 
 pytestmark = needs_chromium
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as made:
-        yield made
+class Pages(dict[str, Path]):
+    """Files of reports by the name of the method, of hostile names, and an internal one; each is made when used."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def __missing__(self, name: str) -> Path:
+        self[name] = self._folder / f"{name.replace(', ', '-')}.html"
+        self[name].write_text(self._text(name), encoding="utf-8")
+        return self[name]
+
+    def _text(self, name: str) -> str:
+        if name != "internal":
+            return render(hostile() if name == "hostile" else RELEASES[name]())
+        people().write_csv(self._folder / "people.csv")
+        release = made("mosaic")
+        sections = internal_sections(evaluate(self._folder / "people.csv", release))
+        return render(release, internal=sections, warning=WARNING)
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A report of every method, one of hostile names, and an internal one."""
-    folder = tmp_path_factory.mktemp("pages")
-    people().write_csv(folder / "people.csv")
-    release = made("mosaic")
-    sections = internal_sections(evaluate(folder / "people.csv", release))
-    texts = {name: render(make()) for name, make in RELEASES.items()}
-    texts |= {"hostile": render(hostile()), "internal": render(release, internal=sections, warning=WARNING)}
-    files = {name: folder / f"{name.replace(', ', '-')}.html" for name in texts}
-    for name, text in texts.items():
-        files[name].write_text(text, encoding="utf-8")
-    return files
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("pages"))
 
 
-NAMES = [*RELEASES, "hostile", "internal"]
+NAMES = slow([*RELEASES, "hostile", "internal"], "rps, paper", "diffgen", "diffpart")
 
 
-class Opened(Tab):
-    """A report, whose box has answered."""
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Tab]:
+    one = Tab(browser)
+    yield one
+    one.close()
 
-    def __init__(self, browser: Any, path: Path, **context: Any) -> None:
-        super().__init__(browser, **context)
-        self.page.goto(path.as_uri())
-        if self.page.locator("#ask").count():
-            self.page.locator("#answer strong").wait_for()
+
+def opened(tab: Tab, path: Path) -> Any:
+    """The page of a report, whose box has answered."""
+    tab.said.clear()
+    tab.asked.clear()
+    tab.page.set_viewport_size({"width": 1280, "height": 720})
+    tab.page.goto(path.as_uri())
+    if tab.page.locator("#ask").count():
+        tab.page.locator("#answer strong").wait_for()
+    return tab.page
 
 
 _BASICS = """() => {
@@ -90,81 +103,77 @@ _BASICS = """() => {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page(browser: Any, pages: dict[str, Path], name: str) -> None:
+def test_a_page(tab: Tab, pages: Pages, name: str) -> None:
     """It is silent, loads nothing, can be read in light and dark, and fits a narrow screen."""
-    one = Opened(browser, pages[name])
+    page = opened(tab, pages[name])
     for scheme in ("light", "dark"):
-        one.page.emulate_media(color_scheme=scheme)
-        assert one.page.evaluate(_BASICS) == []
-    one.page.set_viewport_size({"width": 320, "height": 700})
-    assert one.page.evaluate("document.documentElement.scrollWidth") <= 320
-    assert one.said == []
-    assert one.asked == [pages[name].as_uri()]
-    one.close()
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(_BASICS) == []
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert tab.said == []
+    assert tab.asked == [pages[name].as_uri()]
 
 
-def test_the_box_counts_the_released_records(browser: Any, pages: dict[str, Path]) -> None:
+def test_the_box_counts_the_released_records(tab: Tab, pages: Pages) -> None:
     release = made("diffgen")
-    one = Opened(browser, pages["diffgen"])
-    box = one.page.locator(".condition")
+    page = opened(tab, pages["diffgen"])
+    box = page.locator(".condition")
     box.get_by_label("column", exact=True).select_option(label="grade")
     box.get_by_label("from", exact=True).select_option(label="mid")
     box.get_by_label("to", exact=True).select_option(label="high")
     wanted = int(release.records["grade"].is_in(["mid", "high"]).sum())
-    assert one.page.locator("#answer strong").inner_text() == f"{wanted:,}"
-    one.page.get_by_role("button", name="Add a condition").click()
-    second = one.page.locator(".condition").nth(1)
+    assert page.locator("#answer strong").inner_text() == f"{wanted:,}"
+    page.get_by_role("button", name="Add a condition").click()
+    second = page.locator(".condition").nth(1)
     second.get_by_label("column", exact=True).select_option(label="member")
     second.get_by_label("from", exact=True).select_option(label="true")
     second.get_by_label("to", exact=True).select_option(label="true")
     both = release.records.filter(release.records["grade"].is_in(["mid", "high"]) & release.records["member"])
-    assert one.page.locator("#answer strong").inner_text() == f"{len(both):,}"
+    assert page.locator("#answer strong").inner_text() == f"{len(both):,}"
     second.get_by_role("button", name="Remove").click()
-    assert one.page.locator("#answer strong").inner_text() == f"{wanted:,}"
-    one.close()
+    assert page.locator("#answer strong").inner_text() == f"{wanted:,}"
 
 
-def test_a_region_is_enlarged_with_the_mouse_and_with_the_keyboard(browser: Any, pages: dict[str, Path]) -> None:
-    one = Opened(browser, pages["rps"])
-    regions = one.page.locator(".region")
+def test_a_region_is_enlarged_with_the_mouse_and_with_the_keyboard(tab: Tab, pages: Pages) -> None:
+    page = opened(tab, pages["rps"])
+    regions = page.locator(".region")
     second = regions.nth(1)
     before = float(second.locator("rect").get_attribute("width"))
     second.click()
     assert float(second.locator("rect").get_attribute("width")) > max(before, 990)
-    one.page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     assert float(second.locator("rect").get_attribute("width")) == pytest.approx(before, abs=1)
-    one.page.keyboard.press("ArrowDown")
-    one.page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
     assert float(second.locator("rect").get_attribute("width")) > 990
-    one.close()
 
 
-def test_the_check_of_contrast_finds_pale_text(browser: Any, tmp_path: Path) -> None:
+def test_the_check_of_contrast_finds_pale_text(tab: Tab, tmp_path: Path) -> None:
     """A check of the check."""
     (tmp_path / "pale.html").write_text(
         '<body bgcolor="white"><h1>x</h1><h3>y</h3><p style="color:#ccc">pale</p><button></button>'
     )
-    one = Opened(browser, tmp_path / "pale.html")
-    found = one.page.evaluate(_BASICS)
+    page = opened(tab, tmp_path / "pale.html")
+    found = page.evaluate(_BASICS)
     assert [line.split(":")[0].split(" ")[0] for line in found] == ["no", "heading", "contrast"]
-    one.close()
 
 
 @needs_axe
 @pytest.mark.parametrize("name", one_in(2, ["mosaic", "rps", "baskets", "degrees", "internal"]))
-def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str) -> None:
-    one = Opened(browser, pages[name], bypass_csp=True)
-    one.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = one.page.evaluate("axe.run(document).then((result) => result.violations.map((one) => one.id))")
+def test_axe_finds_nothing(browser: Any, pages: Pages, name: str) -> None:
+    tab = Tab(browser, bypass_csp=True)
+    page = opened(tab, pages[name])
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document).then((result) => result.violations.map((one) => one.id))")
     assert found == []
-    one.close()
+    tab.close()
 
 
-def test_a_page_prints_on_a_few_sheets(browser: Any, pages: dict[str, Path]) -> None:
-    one = Opened(browser, pages["mosaic"])
-    printed = one.page.pdf(format="A4", print_background=True)
+def test_a_page_prints_on_a_few_sheets(tab: Tab, pages: Pages) -> None:
+    page = opened(tab, pages["mosaic"])
+    printed = page.pdf(format="A4", print_background=True)
     assert 3 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 9
-    one.close()
 
 
 def test_releases_are_those_of_the_library() -> None:

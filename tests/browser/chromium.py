@@ -17,17 +17,18 @@ from typing import Any
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = Path(__file__).parents[1] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 
-if find_spec("playwright") is None:
-    pytest.skip("playwright is not installed", allow_module_level=True)
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None or find_spec("playwright") is None,
+    reason="no playwright or no Chromium: pip install playwright, apt-get install chromium",
+)
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="no axe-core: npm install --prefix build/axe axe-core")
 
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """A browser for the tests of one module: while it runs, no other test can start an event loop."""
+    """A browser, for as long as the block runs."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     from playwright.sync_api import sync_playwright
 
