@@ -1,4 +1,4 @@
-"""The command line; prints, decides nothing."""
+"""The command line: it reads options, calls the library and prints results, and makes no privacy decision itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Runs a command (see cantle.cli.app); Ctrl-C while it is still being loaded ends it without a traceback."""
+    """Runs a command (see cantle.cli.app); Ctrl-C while its modules are loaded ends it without a traceback."""
     try:
         from cantle.cli.app import main as run
     except KeyboardInterrupt:

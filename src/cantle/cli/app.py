@@ -73,7 +73,7 @@ def _charge_notes(error: BaseException) -> list[str]:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Reports a charge that stands when a command is stopped; click would only print "Aborted!"."""
+    """Reports a charge that remains in the ledger when a command is stopped; click would only print "Aborted!"."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -139,7 +139,7 @@ def demo(
 
 
 def _demo_report(release: Release, folder: Path) -> str:
-    """Writes the report and says where it is, or why there is none."""
+    """Writes the report; returns a sentence that says where it is, or why there is none."""
     from cantle.report.page import installed, render
 
     if not installed():
@@ -150,7 +150,7 @@ def _demo_report(release: Release, folder: Path) -> str:
 
 
 def _free_name(stem: str) -> Path:
-    """stem, or stem-2, stem-3, …: the first that does not exist."""
+    """The first of stem, stem-2, stem-3, … that does not exist yet."""
     number, folder = 1, Path(stem)
     while folder.exists():
         number += 1

@@ -1,4 +1,4 @@
-"""Questions about the columns of a table, for `cantle init --ask`. They name columns; no value is read."""
+"""Questions about the columns of a table, for `cantle init --ask`. They show names of columns; no value is read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LETTERS = {word: letter for letter, word in _KINDS.items()} | {"categories": "c
 
 
 def ask_about(columns: Sequence[tuple[str, str | None]]) -> list[dict[str, JSON]]:
-    """The entries of a schema, as answered; each is checked at once, and asked for again if it is wrong."""
+    """The entries of a schema from the user's answers; each is checked at once, and asked for again if it is wrong."""
     entries = []
     typer.echo(f"Answer from what could occur, never from the data. Types: {_HELP}.", err=True)
     for number, (name, kind) in enumerate(columns, 1):
@@ -55,7 +55,7 @@ def _ask_until_right(title: str, name: str, kind: str | None) -> dict[str, JSON]
         try:
             parse_field(entry, 1, ("",))
         except SchemaError as error:
-            if "hierarchy" in entry and "there is no file" in str(error):  # it may lie where the schema will lie
+            if "hierarchy" in entry and "there is no file" in str(error):  # it may be in the schema's future folder
                 return entry
             typer.echo(f"{error}\nOnce more:", err=True)
         else:

@@ -101,7 +101,7 @@ def _run(everything: bool, statistical: bool, runs: int | None, report: Callable
 
 
 def summary(rows: Iterable[Row]) -> list[str]:
-    """One line per kind of audit: how many there were, and how many passed."""
+    """One line per kind of audit with the number of audits and of those that passed."""
     lines = []
     for kind, words in (
         ("exact", "exact audits, measured at most the claim"),
@@ -135,7 +135,7 @@ def _words(loss: float) -> str:
 
 
 def _facts(row: Row) -> dict[str, object]:
-    """A row for JSON, which has no number for infinity."""
+    """A row for JSON; infinity becomes a text, because JSON has no number for it."""
 
     def number(loss: float) -> float | str:
         return "infinite" if math.isinf(loss) else loss

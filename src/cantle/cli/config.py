@@ -1,6 +1,6 @@
 """Defaults of commands: `cantle.toml` in the working folder, and the environment variable CANTLE_LEDGER.
 
-An option on the command line goes before `cantle.toml`, and `cantle.toml` before the environment.
+An option on the command line takes precedence over `cantle.toml`, and `cantle.toml` over the environment.
 
     schema = "schema.yaml"
     epsilon = 0.5
@@ -24,7 +24,7 @@ KEYS = ("schema", "epsilon", "method", "out", "engine", "memory", "table", "form
 
 
 def defaults() -> dict[str, str]:
-    """What the working folder and the environment say, as the options of commands would."""
+    """The values of options that `cantle.toml` and the environment set, by key."""
     made = {"ledger": os.environ[LEDGER_VARIABLE]} if os.environ.get(LEDGER_VARIABLE) else {}
     path = Path(FILE)
     if not path.exists():
@@ -49,12 +49,12 @@ def chosen(option: str | None, key: str) -> str | None: ...
 @overload
 def chosen(option: str | None, key: str, otherwise: str) -> str: ...
 def chosen(option: str | None, key: str, otherwise: str | None = None) -> str | None:
-    """The value of an option: as given, or the default of the working folder or the environment, or another."""
+    """The value of an option: as given, else from `cantle.toml` or the environment, else `otherwise`."""
     return option if option is not None else defaults().get(key, otherwise)
 
 
 def needed(option: str | Path | None, key: str, flag: str) -> str:
-    """The same for an option without which a command cannot run."""
+    """The same for an option that a command needs; raises a ParameterError if it has no value."""
     made = chosen(None if option is None else str(option), key)
     if made is None:
         first = "; `cantle init DATA -o schema.yaml` drafts one" if key == "schema" else ""

@@ -1,4 +1,4 @@
-"""The commands for the curator's own eyes, which show private facts: check, evaluate."""
+"""The commands check and evaluate, which show private facts and are for the curator only."""
 
 from __future__ import annotations
 
@@ -93,14 +93,15 @@ def evaluate_command(
 
 
 def warn() -> None:
-    """Says on stderr that what follows is private, in red on a terminal."""
+    """Warns on stderr, in red on a terminal, that what follows is private."""
     from cantle.internal import WARNING
 
     typer.secho(WARNING, fg=typer.colors.RED, bold=True, err=True)
 
 
 def internal_file(output: Path, endings: tuple[str, ...], folder: Path | None = None) -> Path:
-    """A path for private facts: its name says so, it is free, and it does not lie in the release `folder`."""
+    """Checks the path of a file with private facts: its name must say so, it must not exist, and it must not be in the
+    release `folder`."""
     allowed = tuple(f".internal{ending}" for ending in endings)
     if not output.name.endswith(allowed):
         named = " or ".join(f"*{ending}" for ending in allowed)

@@ -19,13 +19,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for ma
 
 
 def speak_utf8() -> None:
-    """Prints UTF-8 whatever the locale is, as in all files: records and trees may hold any character."""
+    """Makes the standard output UTF-8 in every locale, because records and trees may contain any character."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
 
 
 def print_result(as_json: bool, facts: Mapping[str, object], text: Callable[[], None]) -> None:
-    """Prints facts as JSON, or runs the printer for people."""
+    """Prints `facts` as JSON, or calls `text`, which prints the result for people."""
     try:
         if as_json:
             print(json.dumps(facts))
@@ -73,12 +73,12 @@ def progress() -> Iterator[None]:
 
 @contextmanager
 def _each_phase(show: Callable[[str], None]) -> Iterator[None]:
-    """Hands on what the library logs about its progress: public words."""
+    """Calls `show` with each progress message that the library logs; these messages are public."""
     import logging
 
     class Show(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            with suppress(OSError):  # whoever listened may be gone
+            with suppress(OSError):  # the program that reads them may have ended
                 show(record.getMessage())
 
     logger, handler = logging.getLogger("cantle"), Show()

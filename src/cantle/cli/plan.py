@@ -1,4 +1,4 @@
-"""The command plan, and how large an epsilon the command line takes without asking."""
+"""The command plan, and the checks of a large epsilon: a warning, and the option --yes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Records = Annotated[
 
 
 NAMED = 8
-"""Columns that are too fine and are named."""
+"""At most this many of the columns that are too fine are named."""
 
 
 def plan_command(
@@ -71,7 +71,7 @@ def plan_command(
 def make_plans(
     schema: Path, records: int, epsilons: Sequence[str], want: str | None, method: str, parameters: dict[str, Scalar]
 ) -> list[Plan]:
-    """One plan per epsilon, or the one that meets a want."""
+    """One plan per epsilon, or the single plan whose error is as small as `want` asks for."""
     from cantle.planning import plan, solve, want_of
     from cantle.schema import load_schema
 
@@ -84,7 +84,7 @@ def make_plans(
 
 
 def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
-    """Prints plans beside each other, then the budget and the words of each."""
+    """Prints the errors of all plans in one table, then the budget and the explanation of each."""
     from cantle.planning.deployments import DEPLOYMENTS, like
 
     for one in plans:
@@ -130,10 +130,6 @@ def _errors(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _records(number: float) -> str:
-    return f"{number:,.0f} record{'' if round(number) == 1 else 's'}"
-
-
 def _part(part: Part, epsilon: float) -> tuple[str, ...]:
     noise = "" if part.noise is None else f"{part.noise:,.1f}"
     return part.question, f"{100 * part.share:.1f} %", f"{part.share * epsilon:.3g}", noise
@@ -154,7 +150,7 @@ def _range(low: float, high: float) -> str:
 
 
 def note_caution(epsilon: float) -> None:
-    """Warns of an epsilon that protects little."""
+    """Prints a warning if epsilon is so large that it protects little."""
     from cantle.planning.words import caution
 
     text = caution(epsilon)
@@ -163,7 +159,7 @@ def note_caution(epsilon: float) -> None:
 
 
 def require_yes(epsilon: float, yes: bool) -> None:
-    """Refuses an epsilon that protects next to nothing, unless somebody insists."""
+    """Refuses an epsilon that protects next to nothing, unless the user gave --yes."""
     from cantle.planning.words import RECKLESS
 
     if epsilon > RECKLESS and not yes:

@@ -85,7 +85,7 @@ def _frame(one: Estimate) -> pl.DataFrame:
 
 
 def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
-    """Rows as JSON has them: dates as text, numbers that are not finite as null."""
+    """Rows for JSON: dates become texts, and NaN becomes null."""
     import polars as pl
     import polars.selectors as cs
 

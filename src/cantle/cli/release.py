@@ -22,7 +22,7 @@ ReleaseDirOrDefault = Annotated[
 
 
 def release_folder(given: Path | None) -> Path:
-    """The folder of a release: as given, or where `publish` writes it without -o."""
+    """The folder of a release: as given, or the one that `publish` writes to without -o."""
     return Path(chosen(None if given is None else str(given), "out", "release"))
 
 
@@ -116,7 +116,7 @@ def sample_command(
 
 
 def marked_file(output: Path, release: Release) -> Path:
-    """The path of a file made from a release; marked NOT-PRIVATE if the release's own files are."""
+    """The path of a new file made from a release; its name is marked NOT-PRIVATE if those of the release are."""
     from cantle.errors import OutputError
     from cantle.release import mark_of
 

@@ -69,7 +69,7 @@ def report_command(
 
 
 def _public_file(folder: Path, output: Path | None, release: Release) -> Path:
-    """Where the report goes. In its place in the release folder it may be made again; other files are kept."""
+    """The path of the report. Only report.html in the release folder may be overwritten; other files are kept."""
     from cantle.release import mark_of
     from cantle.release.verify import REPORT
 
@@ -92,7 +92,10 @@ def write_report(target: Path, text: str) -> None:
 
 
 def _account(ledger: str | None, dataset: str | None, release: Release) -> Account | None:
-    """The data set in its ledger, as it is now: as options say, or cantle.toml if the release was charged there."""
+    """The data set's account in a ledger, as it is now.
+
+    The ledger is the one that the options name, or that of cantle.toml if the release was charged there.
+    """
     charged, usual = release.manifest.ledger, defaults()
     there = charged is not None and "ledger" in usual and charged.dataset == usual.get("dataset")
     if there or ledger is not None or dataset is not None:

@@ -1,4 +1,4 @@
-"""The commands init, which drafts a schema, and schema, which prints what editors need to check one."""
+"""The commands init, which drafts a schema, and schema, which prints the JSON Schema that editors check it with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cantle.cli.output import Json, print_result
 from cantle.errors import OutputError, ParameterError, raise_alone
 
 _MOST_NAMED = 8
-"""Columns with blanks that are named."""
+"""At most this many of the columns with blanks are named."""
 
 
 def init_command(
@@ -124,7 +124,7 @@ def _draft(
 
 
 def _to_do(output: Path, data: Path | None, infer: bool) -> str:
-    """What is left to do with a draft."""
+    """A sentence that says what is left to do with a draft."""
     from cantle.errors import SchemaError
     from cantle.schema import load_schema
 
@@ -142,7 +142,10 @@ def _to_do(output: Path, data: Path | None, infer: bool) -> str:
 
 
 def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
-    """Whether the first line holds names: as given, or asked for. A record taken for names would be published."""
+    """Whether the first line holds column names: as given, or as the user answers.
+
+    It is never guessed, because a record mistaken for names would be published with the schema.
+    """
     if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
         given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
     answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())

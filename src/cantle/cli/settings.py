@@ -8,7 +8,7 @@ Scalar = str | int | float | bool | None
 
 
 def settings_of(pairs: list[str]) -> dict[str, Scalar]:
-    """key=value pairs, the value read as a YAML scalar."""
+    """The settings in a list of key=value pairs; each value is read as a YAML scalar."""
     import yaml
 
     settings: dict[str, Scalar] = {}
