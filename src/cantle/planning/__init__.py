@@ -72,7 +72,7 @@ class Want:
     most: float
 
     def met(self, made: Plan) -> bool:
-        """Whether a plan stays below this error."""
+        """Whether the error of a plan is at most this large."""
         return _WANTED[self.what](made) <= self.most
 
 
@@ -86,7 +86,10 @@ _WANT = re.compile(r"\s*(one-way|group-1%|group-10%|smallest)\s+([0-9]*\.?[0-9]+
 
 
 def want_of(text: str, records: int) -> Want:
-    """The error in a text: `one-way 0.5%`, `group-1% 50` (records; or a share of them in %), `smallest 200`."""
+    """The acceptable error that a text describes: `one-way 0.5%`, `group-1% 50` or `smallest 200`.
+
+    Groups are in records, or with % in shares of all records.
+    """
     found = _WANT.fullmatch(text)
     if not found or not float(found[2]) > 0:
         raise ParameterError(
@@ -104,7 +107,7 @@ def want_of(text: str, records: int) -> Want:
 
 
 def solve(want: Want, made_with: Callable[[float], Plan]) -> Plan:
-    """The plan with the smallest epsilon that meets a want, to three digits."""
+    """The plan with the smallest epsilon that meets a want, rounded up to three significant digits."""
     low, high = log(_LEAST), log(_MOST)
     if not want.met(made_with(_MOST)):
         raise ParameterError(f"no epsilon up to {_MOST:g} reaches that; ask for less, or use fewer or coarser columns")
@@ -115,6 +118,6 @@ def solve(want: Want, made_with: Callable[[float], Plan]) -> Plan:
 
 
 def _rounded_up(epsilon: float) -> float:
-    """To three digits, not downwards."""
+    """Epsilon rounded up to three significant digits."""
     rounded = float(f"{epsilon:.3g}")
     return rounded if rounded >= epsilon else float(f"{epsilon * 1.005:.3g}")

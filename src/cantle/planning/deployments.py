@@ -1,4 +1,4 @@
-"""Which epsilon others chose, as they published it themselves: a few well-known deployments, for comparison.
+"""Well-known deployments with the epsilon that they published, for comparison.
 
 The values are not comparable one by one: they protect different units (a person, a person on one day, an event), some
 are approximate (they have a delta), and some are spent again every day or month.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Deployment:
-    """A published use of differential privacy: least and largest epsilon, whom it protects, and who says so."""
+    """A published use of differential privacy: its smallest and largest epsilon, whom it protects, and the source."""
 
     name: str
     low: float
@@ -34,7 +34,7 @@ DEPLOYMENTS = (
 
 
 def like(epsilon: float) -> str:
-    """How an epsilon compares with these deployments."""
+    """A sentence that compares an epsilon with these deployments."""
     below = sum(one.high < epsilon for one in DEPLOYMENTS)
     above = sum(one.low > epsilon for one in DEPLOYMENTS)
     return f"{below} of {len(DEPLOYMENTS)} published deployments listed here chose less, {above} chose more"

@@ -1,4 +1,4 @@
-"""What a plan holds: parts of the budget, and the errors to expect. Public values only."""
+"""The contents of a plan: parts of the budget, and the errors to expect. All of them are public values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import log, sqrt
 from cantle.planning.words import EpsilonInWords
 
 MEAN_ERROR = 0.8
-"""The mean of |x| for a normal x, in standard deviations; of Laplace noise it is 0.71."""
+"""The mean of |x| for a normal x, in standard deviations; for Laplace noise it is 0.71."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,17 @@ class Outline:
     value_noise : float
         Standard deviation of the noise in the number of records that have one value of a column (one item, one degree).
     one_way : float
-        Expected error of that number, in records: the mean over columns and their values.
+        Expected error of that number in records, averaged over columns and their values.
     cells : float
-        How many counts a column is made of on average; a group of many values adds up the noise of its counts.
+        The mean number of counts per column; the error of a group of many values sums the noise of its counts.
     blur : float
-        How much larger errors of groups of many values are, because their ends cut wide cells.
+        The factor by which errors of groups of many values are larger, because their ends cut wide cells.
     too_fine : tuple of str
         Columns with so many values that most of them cannot be distinguished from noise, with the reason.
     remarks : tuple of str
-        What else there is to know.
+        Other facts that a user should know.
+    seconds, megabytes : float, optional
+        Rough estimates of core-seconds and memory.
     """
 
     method: str
@@ -62,7 +64,7 @@ _NOUNS = {
     "baskets": ("sets", "share of sets with one item"),
     "diffpart": ("sets", "share of sets with one item"),
 }
-"""What methods count, if not records of a table, and what a share is one of."""
+"""For methods that do not count records of a table: the name of what they count, and of the share that is planned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ class Plan:
     smallest: float = 0.0
 
     def errors(self) -> list[tuple[str, str]]:
-        """What would be off, and by how much on average, in words."""
+        """The expected errors for people, as (what is counted, average error)."""
         noun, one_value = _NOUNS.get(self.outline.method, ("records", "share of one value of a column"))
         return [
             (one_value, f"{100 * self.one_way:.2g} %"),
@@ -136,7 +138,7 @@ class Plan:
         return EpsilonInWords.of(self.epsilon)
 
     def to_dict(self) -> dict[str, object]:
-        """Everything as JSON has it."""
+        """All facts of the plan in a form that JSON can hold."""
         made = vars(self) | vars(self.outline) | {"words": self.words.lines()}
         made["budget"] = [dict(vars(part)) for part in self.outline.budget]
         made["too_fine"], made["remarks"] = list(self.outline.too_fine), list(self.outline.remarks)
@@ -145,9 +147,10 @@ class Plan:
 
 
 def group_error(outline: Outline, records: int, share: float) -> float:
-    """The expected error of a group that holds a share of the records: as many counts as hold that share, at least one.
+    """The expected error of a group that holds a share of the records.
 
-    No error is larger than the group.
+    The group is taken to consist of the same share of the counts of a column, at least one. The error is at most the
+    size of the group.
     """
     counts = max(1.0, share * outline.cells)
     blur = outline.blur if counts > 1 else 1.0

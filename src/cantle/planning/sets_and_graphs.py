@@ -48,14 +48,14 @@ def plan_baskets(method: Baskets, epsilon: float, records: int, persons: int) ->
 
 
 def _sizes(records: int, universe: int) -> SizeModel:
-    """Sizes of sets with a geometric tail."""
+    """The assumed sizes of sets: a geometric distribution."""
     size = np.arange(1, min(universe, 60) + 1)
     chance = (1 - 1 / ITEMS_PER_SET) ** size
     return SizeModel(size, max(1, records) * chance / chance.sum(), float(records))
 
 
 def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) -> Outline:
-    """All sets at once, or a tree of groups of items."""
+    """The shares of diffpart, which counts all sets at once or builds a tree of groups of items."""
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
     by_size = method.cuts_by_size
     first = Part("sizes of sets", float(SIZES_SHARE)) if by_size else _counted(method)
@@ -81,7 +81,10 @@ def _diffpart(method: DiffPart, before: list[Part], rate: float, records: int) -
 
 
 def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -> Outline:
-    """From 13 to 20 items the sizes decide: diffpart for as many records as there are sets, otherwise baskets."""
+    """The plan of method auto for 13 to 20 items: diffpart if there are enough records for all sets, else baskets.
+
+    Enough means that records times epsilon per record is at least the number of sets.
+    """
     if 2**method.schema.universe.size > records * epsilon / persons:
         return plan_baskets(Baskets(method.schema), epsilon, records, persons)
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
@@ -104,18 +107,18 @@ def _of_items(name: str, budget: list[Part], noise: float, records: int, univers
 
 
 COMPILED = 200_000
-"""Number of records from which on kernels are compiled, if numba is installed."""
+"""The number of records from which on kernels are compiled, if numba is installed."""
 
 _COSTS: Mapping[str, tuple[float, float, float, float]] = {
     "baskets": (0.5, 1.4e-4, 290, 400),
     "compiled": (1.0, 7e-6, 290, 400),
     "diffpart": (0.3, 6e-6, 200, 500),
 }
-"""Seconds to start and per set, megabytes to start, and bytes per set, as measured in single runs."""
+"""Seconds to start, seconds per set, megabytes to start, and bytes per set, as measured in single runs."""
 
 
 def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: int) -> Outline:  # noqa: ARG001
-    """The shares of degrees; `records` is the number of nodes. Noise grows with the bound on degrees."""
+    """The shares of degrees; `records` is the number of nodes. The noise grows with the bound on degrees."""
     s, unit = method.settings, method.schema.unit
     if unit == "edge":
         budget = [Part("sorted degrees", 0.5), Part("nodes by degree", 0.5, noise_of(epsilon / 4))]

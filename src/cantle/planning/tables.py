@@ -1,4 +1,4 @@
-"""Plans for tables: the public rules of mosaic, rps and diffgen with a guessed number of records in place of a noisy
+"""Plans for tables: the public rules of mosaic, rps and diffgen, with a guessed number of records instead of a noisy
 one."""
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, s
 from cantle.schema.domain import Attribute
 
 SMOOTHED = 0.6
-"""How much of the noise is left in the cells of wide columns of numbers, most of which hold few records: their counts
-are made non-negative and drawn towards each other. Like CUT, it was chosen on Adult, bank and the demo."""
+"""The share of the noise that remains in the cells of wide columns of numbers. Most of these cells hold few records,
+and their counts are made non-negative and smoothed. Like CUT, it was chosen on Adult, bank and the demo."""
 
 NAMED = 8
-"""Most grouped columns that a plan names."""
+"""At most this many of the columns that are grouped into ranges are named."""
 
 CUT = 1.4
-"""How much larger errors of groups are whose ends cut wide cells."""
+"""The factor by which errors of groups are larger if their ends cut wide cells."""
 
 
 def noise_of(rate: float) -> float:
-    """Standard deviation of the noise of this rate."""
+    """The standard deviation of noise with this rate."""
     return float(sqrt(float(variance(rate))))
 
 
@@ -91,7 +91,7 @@ def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[
 
 
 def _usable(method: Mosaic) -> bool:
-    """Whether mosaic uses the declared target as one (mosaic_run.py)."""
+    """Whether mosaic uses the declared target as a target (mosaic_run.py)."""
     if method.target is None or len(method.columns) < 2:
         return False
     return 2 <= method.columns[method.target].codes <= rules.MOST_CLASSES
@@ -102,9 +102,10 @@ def _cells(columns: Sequence[Column], widths: int) -> list[int]:
 
 
 def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:
-    """How many cells columns have in the end: with the gate open, wide ones get frequent values and finer ranges.
+    """The expected number of cells of each column after frequent values and finer ranges of wide columns are found.
 
-    About 12 values, and one range per threshold of the tree's tests, as seen on Adult, bank and the demo.
+    These are about 12 values, and one range per `theta` records, the threshold of the tree's tests, as observed on
+    Adult, bank and the demo. They are found only if there are enough records (`gate`).
     """
     more = round(12 + start.n0 / start.theta) if start.gate else 0
     pairs = zip(columns, cells, strict=True)
@@ -116,10 +117,11 @@ def _each(share: Any, number: int, rate: float) -> float | None:
 
 
 def _known_noise(size: int, cells: Sequence[int], first: float, shares: rules.Plan, rate: float, columns: int) -> float:
-    """The noise in the count of one value of a column with so many cells, from all tables that know it.
+    """The noise in the count of one value of a column with `size` cells, combined from all tables that contain it.
 
-    `first` is the variance in the column's first table. A chosen table is over 2.5 columns on average; it knows the
-    values of a column that it need not put into groups, and adds up the cells of its other columns.
+    `first` is the variance in the column's first table. A chosen table has 2.5 columns on average. It contains the
+    single values of a column that it does not have to group, and the noise of a value is then summed over the cells of
+    the other columns.
     """
     found = 1 / first
     if shares.count and size <= sqrt(shares.cap):
@@ -131,18 +133,18 @@ def _known_noise(size: int, cells: Sequence[int], first: float, shares: rules.Pl
 
 
 def _column_error(column: Column, cells: int, records: int, noise: float) -> float:
-    """The expected error of one count; cells that hold less than the noise are off by no more than they hold."""
+    """The expected error of one count; it is at most the number of records in a cell."""
     return min(MEAN_ERROR * noise * (SMOOTHED if column.wide else 1.0), records / max(1, cells))
 
 
 def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, ...]:
-    """Categories and short grids keep every value; wide columns of numbers are put into ranges anyway."""
+    """Remarks on columns that are too fine; wide columns of numbers are left out, because they are put into ranges."""
     narrow = [column for column in columns if not column.wide]
     return tuple(text for column in narrow for text in too_fine(column.name, column.values, records, noise))
 
 
 def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
-    """Which columns are counted in ranges, not value by value."""
+    """A remark on the columns that are counted in ranges instead of value by value."""
     found = [(column, size) for column, size in zip(columns, cells, strict=True) if column.wide]
     if not found:
         return []
@@ -165,7 +167,7 @@ def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> t
 
 
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:
-    """The shares of rps; with one-way tables, their noise is what counts of one column have."""
+    """The shares of rps; counts of one column have the noise of its one-way table, or of leaves if there is none."""
     s, rate = method.settings, epsilon / persons
     accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
     rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
@@ -183,7 +185,7 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
 
 
 def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) -> Outline:
-    """The shares of diffgen; cuts and counts of cells share what its rules decide in the run."""
+    """The shares of diffgen; how cuts and counts of cells divide the rest is decided during the run."""
     s, rate = method.settings, epsilon / persons
     columns = max(1, len(method.domain.attributes))
     accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
@@ -216,13 +218,15 @@ def _by_columns(
 
 
 def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
-    """The questions that are asked."""
+    """The questions that are asked: those with a share."""
     return tuple(part for part in budget if part.share > 0)
 
 
 def _cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
-    """Core-seconds and megabytes, as single runs on two cores had them (`cantle reproduce plan`, `cantle bench`): good
-    to a factor of two or so."""
+    """Core-seconds and megabytes, from single runs on two cores (`cantle reproduce plan`, `cantle bench`).
+
+    They may be wrong by a factor of about two.
+    """
     start, per_value, per_table, least, bytes_per_value = _COSTS[method]
     seconds = start + per_value * records * columns + per_table * tables
     return {"seconds": seconds, "megabytes": least + records * columns * bytes_per_value / 1e6}
@@ -233,7 +237,7 @@ _COSTS: Mapping[str, tuple[float, float, float, float, float]] = {
     "rps": (0.2, 1.2e-7, 0.0, 120, 16),
     "diffgen": (0.2, 1.2e-7, 0.0, 120, 16),
 }
-"""Seconds to start, per value and per chosen table; megabytes to start, and bytes per value."""
+"""Seconds to start, per value and per chosen table; megabytes to start; bytes per value."""
 
 PLANNERS: Mapping[str, Callable[[Any, float, int, int], Outline]] = {
     "mosaic": plan_mosaic,

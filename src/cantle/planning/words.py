@@ -1,4 +1,4 @@
-"""Epsilon in words: what it can do to the odds, and to a guess, counted in people."""
+"""Epsilon in words: how much it can change odds, and how many people of ten a guesser can be right about."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ import math
 from dataclasses import dataclass
 
 CAREFUL, RECKLESS = 5, 20
-"""Epsilons above which a release is warned about, and above which the command line asks for `--yes`."""
+"""Above the first epsilon a release comes with a warning; above the second the command line asks for `--yes`."""
 
 _PEOPLE = 10
 
 
 @dataclass(frozen=True)
 class EpsilonInWords:
-    """How sure somebody who sees a release can be that one protected unit is in the data, at most.
+    """How sure somebody who sees a release can be, at most, that one protected unit is in the data.
 
-    That is what neighbours differ by. Two inputs in which the unit is there with other values differ by 2 epsilon.
+    Neighbours differ in whether the unit is in the data. For two inputs that contain the unit with different values,
+    take 2 epsilon.
     """
 
     odds: float
-    """The factor by which the odds change that the unit is in the data."""
+    """The factor by which the odds that the unit is in the data can change."""
     from_half: float
-    """What a chance of one half becomes."""
+    """The probability that 1/2 can become."""
     from_tenth: float
-    """What a chance of one tenth becomes."""
+    """The probability that 1/10 can become."""
 
     @staticmethod
     def of(epsilon: float) -> EpsilonInWords:
-        """
+        """The figures for this epsilon.
+
         >>> words = EpsilonInWords.of(1.0)
         >>> round(words.odds, 2), round(words.from_half, 2), round(words.from_tenth, 2)
         (2.72, 0.73, 0.23)
@@ -35,7 +37,7 @@ class EpsilonInWords:
         return EpsilonInWords(math.exp(min(epsilon, 700.0)), _after(0.5, epsilon), _after(0.1, epsilon))
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Sentences for people."""
         odds = (
             f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}" if self.odds < 1e9 else f"{self.odds:.1e}"
         )
@@ -49,7 +51,7 @@ class EpsilonInWords:
 
 
 def _after(chance: float, epsilon: float) -> float:
-    """A chance whose odds change by e^epsilon."""
+    """The probability that `chance` becomes if its odds are multiplied by e^epsilon."""
     return 1 / (1 + (1 - chance) / chance * math.exp(-min(epsilon, 700.0)))
 
 
