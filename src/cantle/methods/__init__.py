@@ -1,6 +1,7 @@
-"""One method per file. A method sees public regions and noisy answers; it imports neither noise nor engines.
+"""The methods, one per file. A method sees public regions and noisy answers; it imports neither noise nor engines.
 
-METHODS is the table of all methods, AUTOMATIC what `method="auto"` means for each kind of data but sets (auto_sets.py).
+METHODS lists all methods by name. AUTOMATIC is the method that `method="auto"` takes for tables and graphs; for sets
+auto_sets.py chooses one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def methods_for(kind: str) -> list[str]:
 
 
 def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[str, object]) -> Method:
-    """The method by name with its settings checked; reads no data. `auto` follows from the schema."""
+    """The method of this name with its settings checked; no data is read. `auto` chooses by the schema."""
     if method not in ("auto", *METHODS):
         near = difflib.get_close_matches(method, METHODS, 1, 0.75)
         hint = f"did you mean {near[0]}? Use" if near else "use"
@@ -50,7 +51,7 @@ def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[st
 
 
 def _refuse_parameters_of_others(kind: str, taken: str, parameters: Mapping[str, object]) -> None:
-    """Says which method to name for a parameter that the automatic one does not have."""
+    """Refuses a parameter that the automatic method does not have, and says which methods have it."""
     for name in parameters:
         able = [other for other in methods_for(kind) if name in rules_of(METHODS[other].Settings)]
         if able and taken not in able:

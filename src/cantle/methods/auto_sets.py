@@ -1,5 +1,7 @@
-"""`auto` for sets: all sets at once (diffpart) for small universes, baskets for large ones, and between them whichever
-a noisy histogram of sizes calls for: all sets at once where there are at most as many sets as records times epsilon.
+"""The method `auto` for sets: diffpart for small universes, baskets for large ones.
+
+Diffpart then counts all sets at once. For universes in between, a noisy histogram of sizes decides: all sets are
+counted at once if there are at most as many sets as records times epsilon.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ BOTH = {"accuracy_share"}
 """Parameters that both methods have."""
 
 ALL_AT_ONCE = 12
-"""Items up to which all sets are counted at once, however few the records are."""
+"""Up to this many items, all sets are counted at once, however few records there are."""
 
 
 def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> DiffPart | Baskets | BySizes:
-    """The method for this universe; a preset or a parameter that only one of them has is for that one."""
+    """The method for this universe; if only one method has a given preset or parameter, it is that one."""
     size = schema.universe.size
     theirs, ours = (set(given) & set(rules_of(one.Settings)) - BOTH for one in (DiffPart, Baskets))
     if unknown := set(given) - theirs - ours - BOTH:
@@ -45,7 +47,10 @@ def auto_sets(schema: SetSchema, preset: str, given: Mapping[str, object]) -> Di
 
 
 class BySizes:
-    """One run: first the sizes, then the method that they call for. Until then its name is `auto`."""
+    """One run that first measures sizes, and then continues with the method that they decide.
+
+    Until then its name is `auto`.
+    """
 
     Settings: ClassVar[type] = Baskets.Settings
     kind: ClassVar[str] = "sets"
@@ -77,7 +82,7 @@ class BySizes:
         require_shareable(epsilon_nano)
 
     def run(self, curator: Curator) -> None:
-        """Sizes, then all questions of the method chosen."""
+        """Asks for the sizes, then all questions of the chosen method."""
         first = ask_sizes(CuratorAsker(curator), self.schema.universe.size)
         if 2**self.schema.universe.size <= first.strength(curator.unit.max_records):
             share = self.baskets.settings.accuracy_share
@@ -90,5 +95,5 @@ class BySizes:
 
     def results(self, dice: Dice) -> Results:
         """Records and groups from the noisy answers."""
-        assert self.chosen is not None, "run asks first"
+        assert self.chosen is not None, "call run first"
         return self.chosen.results(dice)

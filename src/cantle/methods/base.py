@@ -1,4 +1,4 @@
-"""What a method is, and recursive partitioning and summarisation, one level at a time (RPS 3.1, Algorithm 1)."""
+"""The interface of methods, and recursive partitioning, one level at a time (RPS 3.1, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -19,35 +19,38 @@ from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 
 MOST_CLASSES = 1000
 LEAST_NANO = 10_000
-"""Fewest nano-units of epsilon, per record of a unit, for a table. A number of records that gets 2 % of epsilon then
-has noise of scale five million. Ten times that, about as many records as can be drawn, come once in 44,000 releases."""
+"""The smallest epsilon for a table, in nano-units per record of a unit.
+
+A noisy number of records that gets 2 % of it has noise of scale five million. Noise of ten times that, about as many
+records as can be drawn, occurs in one of 44,000 releases.
+"""
 
 
 class Method(Protocol):
     """One run of an algorithm: it sees public values and noisy answers, never a record.
 
-    A new method is one file with such a class and one line in METHODS. What its kind of data needs beside this is
-    named where the data is opened: cantle.data.engines_for_tables.AsksTable, cantle.data.sets.AsksSets.
+    A new method is one file with such a class and one line in METHODS. Further attributes that a kind of data needs are
+    declared where the data is opened: cantle.data.engines_for_tables.AsksTable, cantle.data.sets.AsksSets.
     """
 
     name: ClassVar[str]
     kind: ClassVar[str]
-    """The kind of data it is for, as schemas name it."""
+    """The kind of data that it publishes, as schemas name it."""
     Settings: ClassVar[type]
     """The frozen dataclass of its parameters (cantle.methods.settings)."""
 
     @classmethod
     def for_schema(cls, schema: Any, *, preset: str, **given: object) -> Self:
-        """The method with its settings checked; refuses whatever can be refused without the data."""
+        """The method with its settings checked; raises an error for whatever can be refused without the data."""
 
     def parameters(self) -> Echo:
-        """Every keyword, given or defaulted; all public."""
+        """The value of every parameter, given or default; all are public."""
 
     def run(self, curator: Curator) -> None:
-        """Asks all questions, and keeps the noisy answers."""
+        """Asks the curator all questions, and keeps the noisy answers."""
 
     def results(self, dice: Dice, /) -> Results:
-        """Records and groups, from the noisy answers alone."""
+        """Records and groups, computed from the noisy answers alone."""
 
 
 @runtime_checkable
@@ -59,17 +62,17 @@ class UsesDice(Protocol):
 
 @runtime_checkable
 class ChecksBudget(Protocol):
-    """A method that cannot run with every epsilon: it refuses before anything is charged."""
+    """A method that cannot run with every epsilon, and refuses others before anything is charged."""
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
-        """Raises ParameterError if this epsilon, for units of `max_records` records, does not go with the settings."""
+        """Raises a ParameterError if the settings cannot be used with this epsilon and units of `max_records`
+        records."""
 
 
 class TableMethod:
-    """What methods for tables have in common: codes of a domain, and how they are laid out for counting.
+    """The base class of methods for tables: the domain of the codes, and their layout for counting.
 
-    `domain` says how fine the codes are: as the schema declares it there is one code per value, and
-    `Domain.coarsen` puts them into bins.
+    The domain that the schema declares has one code per value; `Domain.coarsen` groups values into bins.
     """
 
     kind: ClassVar[str] = "table"
@@ -92,7 +95,7 @@ class TableMethod:
         return cls(domain, preset=preset, **given)
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
-        """Refuses an epsilon under which noise alone may call for more records than can be drawn."""
+        """Refuses an epsilon so small that noise alone may require more records than can be drawn."""
         if epsilon_nano < LEAST_NANO * max_records:
             of_a_unit = "" if max_records == 1 else f" for {max_records} records per person"
             raise ParameterError(
@@ -102,37 +105,37 @@ class TableMethod:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each attribute has."""
+        """The number of codes of each attribute."""
         return tuple(attribute.size for attribute in self.domain.attributes)
 
     @cached_property
     def classes(self) -> int:
-        """How many classes the target has; 1 without a target."""
+        """The number of classes of the target; 1 without a target."""
         return self.domain.target.size if self.domain.target else 1
 
 
 class Partitioning(Protocol):
-    """The three sub-routines of RPS 3.1, and what comes before them."""
+    """The three sub-routines of RPS 3.1, and the questions before them."""
 
     def begin(self, root: Frontier, curator: Curator) -> None:
-        """Questions about the whole data, paid by every path."""
+        """Asks questions about the whole data, for which every path pays."""
 
     def stop(self, nodes: Frontier, curator: Curator) -> Bools:
         """Which regions are leaves."""
 
     def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
-        """A cut for each region that is not."""
+        """A cut for each region that is not a leaf."""
 
     def summarize(self, leaves: Frontier, curator: Curator) -> None:
-        """Noisy summaries of the leaves, with all that is left on their paths."""
+        """Asks for noisy summaries of the leaves, with all that is left on their paths."""
 
 
 def grow(method: Partitioning, curator: Curator) -> None:
-    """Runs the method over the tree. The method keeps the noisy answers."""
+    """Grows the tree level by level with the sub-routines of the method, which keeps the noisy answers."""
     nodes = curator.root()
     method.begin(nodes, curator)
     while len(nodes):
-        # Levels and the number of regions are public: they follow from noisy answers.
+        # The level and the number of regions follow from noisy answers, so they are public.
         logging.getLogger("cantle").info("level %d: %d regions", nodes.depth, len(nodes))
         leaf = method.stop(nodes, curator)
         if leaf.any():

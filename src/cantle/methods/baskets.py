@@ -1,8 +1,8 @@
 """Baskets: sets over large universes, from noisy set sizes, item supports, head patterns and pairs.
 
-cantle.postprocess.baskets.questions decides from earlier noisy answers which questions are asked at which price; here
-the curator is asked. Everything after the answers is post-processing: random walks along the given pairs fill a pool of
-records, raking weighs the pool to match what was measured, and the released records are drawn from it.
+cantle.postprocess.baskets.questions decides from earlier noisy answers which questions are asked, and at which price;
+this module asks the curator. Everything after the answers is post-processing: random walks along the released pairs
+fill a pool of records, raking weights the pool to match the noisy answers, and the released records are drawn from it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports,
 
 PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
 MOST_RECORDS = 10_000
-"""Most records per person: the rates of all noise then fit 64 bits."""
+"""The largest number of records per person; up to it, the rates of all noise fit 64 bits."""
 
 FEWEST = 2
-"""Fewest items of a universe."""
+"""The smallest number of items of a universe."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class BasketSettings:
 
 
 class Baskets:
-    """One run: its settings, the noisy answers and what is fitted to them. All public."""
+    """One run: its settings, the noisy answers and what is fitted to them. All of these are public."""
 
     name: ClassVar[str] = "baskets"
     Settings: ClassVar[type] = BasketSettings
@@ -71,7 +71,7 @@ class Baskets:
             raise ParameterError(f"{rule}; lower `max_records`")
         self.preset, self.schema = preset, schema
         self.terms = Terms.of(schema, pairs=self.settings.pairs == "on")
-        # No question of ours looks at the taxonomy, and no record is cut.
+        # No question of baskets uses the taxonomy, and no record is cut.
         self.tree, self.most = ItemTree.of(size, MOST_CHILDREN, even=True), size
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=size)
         self.answers: Answers | None = None
@@ -86,28 +86,28 @@ class Baskets:
         return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
-        """Refuses an epsilon that cannot be shared."""
+        """Refuses an epsilon that is too small to be divided among the questions."""
         require_shareable(epsilon_nano)
 
     def run(self, curator: Curator) -> None:
-        """All questions."""
+        """Asks all questions."""
         self.run_rest(curator, ask_sizes(CuratorAsker(curator, self.own_accuracy), self.terms.universe))
 
     def run_rest(self, curator: Curator, first: AskedSizes) -> None:
-        """The questions after the one about sizes."""
+        """Asks all questions after the one about sizes."""
         self.answers, self.measured = ask_rest(CuratorAsker(curator, self.own_accuracy), self.terms, first)
         self.path = int(curator.path(curator.root())[0])
 
     def results(self, dice: Dice) -> Results:
         """Records and groups from the noisy answers."""
-        assert self.answers is not None, "run asks first"
+        assert self.answers is not None, "call run first"
         assert self.measured is not None
         return basket_results(self.schema.universe, self.answers, self.measured, self.path, dice)
 
 
 @dataclass(frozen=True)
 class CuratorAsker:
-    """Asks the curator the questions of `ask_all`, about all records."""
+    """Passes the questions of cantle.postprocess.baskets.questions on to the curator; they are about all records."""
 
     curator: Curator
     own_accuracy: OwnAccuracy = field(default_factory=lambda: OwnAccuracy(Fraction(0)))

@@ -1,8 +1,9 @@
-"""Degree sequences of graphs, for nodes and for edges (Qardaji & Li 2012, section 5, made sound).
+"""Degree sequences of graphs, protecting nodes or edges (a sound form of Qardaji & Li 2012, section 5).
 
-Under unit node it chooses a bound on degrees privately, projects the graph to it, and counts how many nodes reach each
-degree. Under unit edge it measures the sorted degrees and the numbers of nodes above each degree, with half of the
-budget each. Mode `rps` runs RPS on the projected degrees, and pays for all that one node changes in them.
+With unit node, the method chooses a bound on degrees privately, removes edges until no node exceeds it, and counts how
+many nodes reach each degree. With unit edge it measures the sorted degrees and the numbers of nodes above each degree,
+with half of the budget each. Mode `rps` runs RPS on the bounded degrees, and pays for all degrees that one node can
+change.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ LADDER = 1 << 14
 """The largest candidate bound if the schema declares none. It is public, and never the number of nodes."""
 
 EDGE_QUESTIONS = 2
-"""Under unit edge two questions share epsilon, each for at least one nano-unit."""
+"""With unit edge, two questions share epsilon; each needs at least one nano-unit."""
 
 MOST_BINS = 1 << 16
 PUBLISHED: Mapping[str, str | int] = {
     "depth": 15, "attributes": "all", "quality": "balance", "values": "low", "consistency": False,
 }  # fmt: skip
-"""Section 5.1: depth 15, balanced cuts, and a region's nodes at its lower boundary."""
+"""Section 5.1: depth 15, balanced cuts, and all nodes of a region get the degree at its lower end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 class DegreeSequence:
-    """One run: settings, the bound, and the noisy answers. All public."""
+    """One run: settings, the bound, and the noisy answers. All of these are public."""
 
     name: ClassVar[str] = "degrees"
     Settings: ClassVar[type] = DegreeSettings
@@ -103,7 +104,7 @@ class DegreeSequence:
         return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
-        """Refuses to choose a bound if nothing pays for the choice, and an epsilon too small to be shared."""
+        """Refuses an epsilon too small to be divided, and the choice of a bound if no share pays for it."""
         s, rest = self.settings, epsilon_nano
         if self.schema.unit == "edge":
             if epsilon_nano < EDGE_QUESTIONS:
@@ -122,7 +123,7 @@ class DegreeSequence:
             self._rps(theta).refuse_shares(rest, Projection(theta).unit(Unit(1)))
 
     def run(self, curator: Curator) -> None:
-        """All questions, asked of the graph as a whole."""
+        """Asks all questions, about the graph as a whole."""
         root = curator.root()
         if self.schema.unit == "edge":
             self._ask_for_edges(root, curator)
@@ -151,7 +152,8 @@ class DegreeSequence:
             self._partition(root, curator, theta)
             return
         if for_edges:
-            # half as much again: degrees in between are the tail to restore; beyond it, noise grows faster than tails
+            # The bound here is 1.5 theta: edges between the two bounds help to restore the tail of the degrees. Beyond
+            # that, noise grows faster than the tail.
             key = KeptEdges(min(3 * theta // 2, MOST_DEGREE))
             self._keep("kept edges", curator.measure(root, key, for_edges, why="kept edges"), key.theta)
         if for_nodes and listed:
@@ -166,18 +168,22 @@ class DegreeSequence:
             self._keep("at least", curator.measure(root, AtLeast(theta), left, why="degrees at least k"), 1)
 
     def _share_of_nodes(self, total: int) -> Fraction:
-        """What the number of nodes that are not listed needs: so much that its noise has a deviation of 200 nodes, but
-        at most 1/10 of epsilon, and at least what the number of listed nodes gets."""
+        """The share of epsilon for the number of nodes, if they are not listed.
+
+        It is so large that the noise has a standard deviation of 200 nodes, but at most 1/10 of epsilon, and at least
+        the share for listed nodes.
+        """
         if not self.settings.nodes_share:
             return Fraction(0)
         needed = Fraction(2 * FEW_EDGES * NANO * 141, 100 * 200 * total)  # a deviation is 1.41 scales
         return max(self.settings.nodes_share, min(needed, Fraction(1, 10)))
 
     def _choose(self, root: Frontier, curator: Curator, price: int, rest: int, listed: bool) -> int:
-        """A bound among powers of two; its penalty is a share of the noise that counting under it adds, in edges.
+        """A bound, chosen privately among powers of two.
 
-        Shares from 1/8 to 1/4 differ little on the paper's graphs; at small epsilon a smaller one was better, because
-        smoothing removes much of the noise.
+        The penalty of a bound is a share of the noise, in edges, that counting with this bound adds. Shares from 1/8 to
+        1/4 make little difference on the paper's graphs. At small epsilon a smaller share was better, because smoothing
+        removes much of the noise.
         """
         thetas = self._bounds()
         part = Fraction(1, 5) if rest > NANO // 10 else Fraction(12, 100)
@@ -188,7 +194,7 @@ class DegreeSequence:
         return curator.choose(root, Bounds(thetas, penalties), Lag(), price, why="bound on degrees")
 
     def _bounds(self) -> tuple[int, ...]:
-        """The bounds to choose from, from public values."""
+        """The bounds to choose from; they follow from public values."""
         most = min(self.schema.max_degree or LADDER, self._largest())
         if self.settings.mode == "rps":
             most = min(most, MOST_BINS - 1)
@@ -200,7 +206,7 @@ class DegreeSequence:
         return MOST_DEGREE if nodes is None else min(MOST_DEGREE, max(1, nodes - 1))
 
     def _partition(self, root: Frontier, curator: Curator, theta: int) -> None:
-        """RPS on the projected degrees, with a unit of as many records as one node can change."""
+        """Runs RPS on the projected degrees; a unit has as many records as one node can change degrees."""
         self.inner = self._rps(theta)
         curator.split(root, Projection(theta))
         self.inner.run(curator)
@@ -209,11 +215,12 @@ class DegreeSequence:
         attribute = Attribute("degree", Steps(type="integer", first=0, step=1, grid=theta + 1), nullable=False)
         settings: Mapping[str, object] = PUBLISHED if self.preset == "paper" else {}
         domain = Domain((attribute,), None, ("degree",))
-        # Own error would be that of the projection, not of the graph.
+        # No own error: it would be relative to the projected degrees, not to those of the graph.
         return RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, **settings)
 
     def _ranges(self, inner: RPS, generator: Dice) -> Results:
-        """The release of RPS. The noise alone may call for billions of nodes; fewer are then drawn, and it says so."""
+        """The release of RPS. Noise alone may require billions of nodes; then fewer are drawn, and the summary says
+        so."""
         s = inner.settings
         leaves = summarise(inner.tree, least_squares=s.consistency, by_depth=False, label=s.label)
         wanted = float(leaves.count.sum(dtype=float))

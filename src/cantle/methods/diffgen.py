@@ -1,8 +1,8 @@
 """DiffGen: tables that train classifiers (Mohammed, Chen, Fung & Yu 2011).
 
-It starts with every attribute fully general, specialises one value per round, chosen with noise, and counts the cells
-with noise. Preset `paper` is Algorithm 1 with the exact prices of its selections; `default` makes one selection per
-round over all (value, split) pairs, scored on all cells of the current table at once.
+It starts with every attribute fully general, specialises one value per round, which is chosen with noise, and finally
+counts the cells with noise. Preset `paper` is Algorithm 1 with exact prices for its selections. Preset `default` makes
+one selection per round among all (value, split) pairs, which are scored on all cells of the current table at once.
 """
 
 from __future__ import annotations
@@ -35,27 +35,28 @@ from cantle.trusted.scores import Gini, HalfGini, InfoGain, JointMajority, Max, 
 from cantle.trusted.specialisations import MOST_TABLE, JointSplits, OneValue, SplitPoints, Value
 
 KAPPA = 10
-"""Records that an average cell should hold, in noise scales; sets the number of rounds and of cells."""
+"""The number of records that an average cell should hold, in noise scales; it determines the rounds and cells."""
 
 ENOUGH = 5000
-"""A task is large from this value of records * epsilon on (see `_scores`)."""
+"""The value of records * epsilon from which on a task counts as large (see `_scores`)."""
 
 MOST_SPURIOUS = 10**7
-"""Most records that empty cells may add on average before projection; beyond that, the threshold of counts rises."""
+"""The most records that empty cells may add on average before projection; the threshold of counts is set by it."""
 
 LISTED = 10**7
-"""Most cells that are listed one by one."""
+"""The most cells that are listed one by one."""
 
 WEIGHT = 1 << 10
 
 MOST_ROUNDS, MOST_CELLS = 12, 1 << 13
-"""Limit of automatic rounds and cells: more take time without accuracy (measured on Adult up to 10^6 records)."""
+"""The largest automatic numbers of rounds and cells: more take time without being more accurate (measured on Adult, up
+to 10^6 records)."""
 
 RISE = Fraction(7, 5)
-"""Price of a round relative to the previous one under half Gini: early specialisations stand out, later ones less."""
+"""The price of a round relative to the previous one with half Gini, because later specialisations stand out less."""
 
 POINTS = 64
-"""Most evenly spaced points of a number that compete in a round."""
+"""The largest number of evenly spaced points of a number that are candidates in a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ LOCAL: Mapping[str, Quality] = {"max": Max(), "infogain": InfoGain(), "purity": 
 
 
 class DiffGen(TableMethod):
-    """One run: settings, the cuts as they are pushed down, and the noisy cells. All public."""
+    """One run: settings, the cuts made so far, and the noisy cells. All of these are public."""
 
     name: ClassVar[str] = "diffgen"
     Settings: ClassVar[type] = DiffGenSettings
@@ -102,7 +103,7 @@ class DiffGen(TableMethod):
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, domain=domain)
         self.grid = Grid.top(self.sizes)
         self.nano = NANO
-        """A price divided by this is a rate of noise: nano-units of epsilon times records of a unit."""
+        """A price divided by this is a rate of noise: nano-units per epsilon, times records of a unit."""
         self.rounds = 0
         self.noisy_records: int | None = self.settings.records
         self.noisy: NoisyCells | None = None
@@ -124,7 +125,7 @@ class DiffGen(TableMethod):
         return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
-        """Refuses an epsilon too small to draw records, or of which some question would get nothing."""
+        """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""
         super().refuse_budget(epsilon_nano, max_records)
         s = self.settings
         rest = epsilon_nano - self.own_accuracy.at_most(epsilon_nano)
@@ -139,7 +140,7 @@ class DiffGen(TableMethod):
             )
 
     def run(self, curator: Curator) -> None:
-        """All questions, about the single region."""
+        """Asks all questions, about the whole domain."""
         root = curator.root()
         self.nano *= curator.unit.max_records
         if self.preset == "paper":
@@ -162,9 +163,9 @@ class DiffGen(TableMethod):
     # ---- default ------------------------------------------------------------------------------------------
 
     def _specialise_jointly(self, root: Frontier, curator: Curator, reserve: int) -> None:
-        """One selection per round over all (value, split) pairs; rounds and cells from public values.
+        """Makes one selection per round among all (value, split) pairs.
 
-        `reserve` is not spent here.
+        The numbers of rounds and cells follow from public values. `reserve` nano-units are not spent here.
         """
         s, total = self.settings, int(curator.left(root)[0])
         totals = self._class_totals(root, curator, total)
@@ -188,9 +189,9 @@ class DiffGen(TableMethod):
             self._push(values[pick.value], pick.point)
 
     def _measure_columns(self, root: Frontier, curator: Curator, price: int) -> None:
-        """One-way tables of the columns that are not cut down to single values, so that records have their shapes.
+        """Measures one-way tables of the columns that are not cut into single values, for the shapes of these columns.
 
-        Each is a grid that cuts one column only, so Claim 23 holds for it as for the cells.
+        Each table is a grid that cuts one column only, so Claim 23 holds for it as for the cells.
         """
         coarse = [a for a, edge in enumerate(self.grid.edges) if (np.diff(edge) > 1).any()]
         if not price or not coarse:
@@ -207,7 +208,10 @@ class DiffGen(TableMethod):
             self.tables.append(ColumnTable(a, edges, noisy.cells, noisy.value, int(noisy.rate_num[0]), noisy.rate_den))
 
     def _class_totals(self, root: Frontier, curator: Curator, total: int) -> list[int]:
-        """Noisy class totals, at least two noise scales each; their sum is the number of records if not declared."""
+        """Noisy class totals, each raised to at least two noise scales.
+
+        Their sum before that is the noisy number of records, unless a number is declared.
+        """
         if not self.settings.count_share:
             return [1] * self.classes
         price = max(1, portion(total, self.settings.count_share))
@@ -217,12 +221,12 @@ class DiffGen(TableMethod):
         return np.maximum(totals, 2 * self.nano // price + 1).tolist()
 
     def _scores(self, totals: list[int], total: int) -> tuple[Quality, Quality, Fraction]:
-        """The joint-cell score of the first round and of the others, and the structure's usual share of the budget.
+        """The score of the first round, that of the others, and the default share of the budget for specialisations.
 
-        They are chosen by name, or by objective and size of the task. If records * epsilon is small, majorities rarely
-        change and say little, least of all in the first round: one class has the majority on both sides of almost every
-        cut. Weights between equal ones and those that balance the classes make the score sensitive to shares of a rare
-        class below one half.
+        Scores are chosen by name, or by objective and size of the task. If records * epsilon is small, majorities
+        rarely change and say little, least of all in the first round: one class has the majority on both sides of
+        almost every cut. The weights of score "tempered" are between equal weights and those that balance the classes,
+        so the score also reacts to shares of a rare class below one half.
         """
         s = self.settings
         small = (self.noisy_records or 0) * total < ENOUGH * self.nano
@@ -235,15 +239,18 @@ class DiffGen(TableMethod):
         return _score(first, totals), _score(name, totals), usual
 
     def _handicap(self, value: Value, score: Quality, price: int) -> int:
-        """The handicap that makes all points of a value weigh as much as one candidate: ln(points) noise scales."""
+        """The handicap with which all points of a value together weigh as much as one candidate.
+
+        It is ln(points) noise scales.
+        """
         lo, hi = value.span
         points = 1 if value.children is not None else min(POINTS, hi - lo - 1)
         return int(math.log(points) * score.range * self.nano / price)
 
     def _values(self, most: int, widest: int) -> tuple[Value, ...]:
-        """The values that can still be specialised, into at most this many children, within the limit of cells.
+        """The values that can still be specialised into at most `widest` children, with at most `most` cells in all.
 
-        Decided by taxonomy and grid alone.
+        This follows from the taxonomy and the grid alone.
         """
         values, cells = [], self.grid.cells
         for attribute, cut in enumerate(self.grid.shape):
@@ -256,7 +263,10 @@ class DiffGen(TableMethod):
         return tuple(values)
 
     def _children(self, attribute: int, lo: int, hi: int) -> tuple[tuple[int, int], ...] | None:
-        """The children of a category's span (null beside them at the top); None for numbers, cut at a point."""
+        """The children of a span of categories; None for numbers, which are cut at a point.
+
+        At the top, null is one of the children.
+        """
         taxonomy, nullable = self.taxonomies[attribute], self.domain.attributes[attribute].nullable
         if taxonomy is None:
             return None
@@ -266,7 +276,7 @@ class DiffGen(TableMethod):
         return taxonomy.children(lo, hi) if hi - lo > 1 else ()
 
     def _push(self, value: Value, point: int) -> None:
-        """Specialises a value: the cut is pushed down."""
+        """Specialises a value: the grid is refined at its children, or at `point` for a number."""
         points = (point,) if value.children is None else tuple(lo for lo, _ in value.children[1:])
         self.grid = self.grid.refine(value.attribute, points)
         self.rounds += 1
@@ -276,8 +286,8 @@ class DiffGen(TableMethod):
     def _specialise_as_published(self, root: Frontier, curator: Curator) -> None:
         """Algorithm 1: split points first, then one value per round, and new split points after numeric rounds.
 
-        Deviation: |A_n| + 2h - 1 selections instead of |A_n| + 2h (the last round needs no new points), weight
-        exp(e' u) for Max, whose range is 1; what categorical rounds do not use goes to the counts.
+        Deviation: there are |A_n| + 2h - 1 selections instead of |A_n| + 2h, because the last round needs no new
+        points; the weight is exp(e' u) for Max, whose range is 1; the counts get what categorical rounds do not use.
         """
         s = self.settings
         assert s.rounds is not None  # refused earlier
@@ -312,7 +322,7 @@ class DiffGen(TableMethod):
         return [a for a, taxonomy in enumerate(self.taxonomies) if taxonomy is None and self.sizes[a] > 1]
 
     def _published_price(self, left: int) -> int:
-        """What each selection gets of this many nano-units."""
+        """The price of each selection, if this many nano-units are left."""
         rounds, structure_share = self.settings.rounds, self.settings.structure_share
         assert rounds is not None
         assert structure_share is not None  # both are refused earlier
@@ -322,7 +332,7 @@ class DiffGen(TableMethod):
         return price
 
     def _known(self, points: dict[tuple[int, int, int], int]) -> tuple[Value, ...]:
-        """All values that can be specialised, numbers at the point drawn for them."""
+        """All values that can be specialised; numbers are split at the point that was chosen for them."""
         values = []
         for value in self._values(2**50, 2**50):
             lo, hi = value.span
@@ -334,10 +344,11 @@ class DiffGen(TableMethod):
     # ---- counts -------------------------------------------------------------------------------------------
 
     def _threshold(self, epsilon_nano: int) -> int:
-        """The threshold below which counts are withheld: 1, or the least that limits records from empty cells.
+        """The threshold from which on counts are listed: 1, or so large that empty cells add few enough records.
 
-        It follows from the public number of cells, and is the same for all cells and classes. An empty cell is listed
-        with probability a^t / (1 + a), and then has about t + 1/rate records.
+        It follows from the public number of cells, and is the same for all cells and classes. With threshold t, an
+        empty cell is listed with probability a^t / (1 + a), where a = exp(-rate), and then has about t + 1/rate
+        records.
         """
         cells, rate = self.grid.cells * self.classes, epsilon_nano / self.nano
         threshold = 1
@@ -347,7 +358,7 @@ class DiffGen(TableMethod):
 
 
 def _score(name: str, totals: list[int]) -> Quality:
-    """A joint-cell score by name, its class weights from noisy totals."""
+    """The score of this name; its class weights follow from the noisy totals."""
     if name in ("tempered", "weighted"):
         power = 0.5 if name == "tempered" else 1.0
         weights = (WEIGHT * (min(totals) / count) ** power for count in totals)
@@ -356,10 +367,10 @@ def _score(name: str, totals: list[int]) -> Quality:
 
 
 def _prices(structure: int, rounds: int, score: Quality) -> list[int]:
-    """The price of each round, together at most `structure`: all equal, or rising under half Gini.
+    """The price of each round, together at most `structure`: equal prices, or rising ones with half Gini.
 
-    A majority gains as much in late rounds as in early ones, so its rounds cost the same (measured on Adult). With very
-    many rounds only the last `MOST_ROUNDS` prices rise; otherwise nothing would be left for the first.
+    A majority score gains as much in late rounds as in early ones, so its rounds cost the same (measured on Adult).
+    With very many rounds only the last `MOST_ROUNDS` prices rise; otherwise nothing would be left for the first.
     """
     rise = RISE if isinstance(score, HalfGini) else Fraction(1)
     parts = [rise ** max(0, MOST_ROUNDS - rounds + number) for number in range(rounds)]

@@ -1,10 +1,11 @@
 """DiffPart: set-valued data (Chen, Mohammed, Fung, Desai & Xiong 2011).
 
 It starts with all records under the root of a context-free taxonomy of the items, expands one node of every partition
-per round, keeps the sub-partitions whose noisy count is large enough, and counts the leaf partitions, each of them one
-set of items, with all that is left. Preset `paper` follows Algorithm 1 as read in Example 4.2 (leaves are not tested,
-so every chain sums to B); `default` cuts records to m items, which bounds the chain, sets thresholds by what empty
-sub-partitions may cost, and draws records for pruned mass. For a small universe all sets are counted at once.
+per round, keeps the sub-partitions whose noisy count is large enough, and counts the leaf partitions, each of which is
+one set of items, with all that is left. Preset `paper` follows Algorithm 1 as explained in Example 4.2: leaves are not
+tested, so the prices on every path sum to B. Preset `default` cuts records to m items, which bounds the number of tests
+on a path, sets thresholds by the number of empty sub-partitions that pass, and draws records in place of those that
+were pruned. For a small universe all sets are counted at once.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ from cantle.trusted.queries import MOST_SPURIOUS, ChildSets, ItemSets
 from cantle.trusted.set_queries import ShorterSets
 
 MOST_LISTED = MOST_SPURIOUS
-"""Most empty cells that one question lists on average; the curator refuses more."""
+"""The most empty cells that one question may list on average; the curator refuses more."""
 
 MOST_CELLS = MOST_LISTED // 2
-"""Largest `max_cells`: the curator's bound on empty cells is at most twice their expected number."""
+"""The largest `max_cells`, because the curator's bound on empty cells is at most twice their expected number."""
 
 SMALL = 20
-"""Largest universe for which all sets are counted at once."""
+"""The largest universe for which all sets are counted at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 class DiffPart:
-    """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All public."""
+    """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All of these are public."""
 
     name: ClassVar[str] = "diffpart"
     Settings: ClassVar[type] = DiffPartSettings
@@ -114,7 +115,7 @@ class DiffPart:
         self.sizes: AskedSizes | None = None
         self.noisy: Noisy | None = None
         self.path = 0
-        self.empty = 0.0  # empty sub-partitions that all questions so far list on average
+        self.empty = 0.0  # the expected number of empty sub-partitions that questions so far have listed
 
     @classmethod
     def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
@@ -124,7 +125,7 @@ class DiffPart:
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
-        """All questions: one expansion per round of every open partition."""
+        """Asks all questions: in each round, every open partition is expanded once."""
         root = self._begin(curator)
         total = int(curator.left(root)[0])
         if self.all_at_once:
@@ -154,11 +155,15 @@ class DiffPart:
 
     @property
     def cuts_by_size(self) -> bool:
-        """Whether noisy sizes decide to how many items records are cut."""
+        """Whether noisy sizes decide how many items of a record are kept."""
         return not self.all_at_once and self.settings.m == "auto"
 
     def _begin(self, curator: Curator) -> Partitions:
-        """The sizes of records, if they decide how records are cut; whether the release measures itself; the cut."""
+        """Asks the first questions, and returns the root.
+
+        These are the sizes of records, if they decide how records are cut; then the method decides whether the release
+        measures its own error; then records are cut.
+        """
         whole = int(curator.left(curator.root())[0])
         if self.cuts_by_size:
             self.sizes = ask_sizes(CuratorAsker(curator), self.tree.size)
@@ -169,15 +174,18 @@ class DiffPart:
         return self._cut(curator, self.sizes) if self.cuts_by_size and self.sizes else curator.root()
 
     def _cut(self, curator: Curator, sizes: AskedSizes) -> Partitions:
-        """Cuts records to as many items as their noisy sizes call for."""
+        """Cuts records to a number of items that follows from the noisy sizes."""
         self.most = min(self.tree.size, items_kept(sizes.sizes))
         return curator.split(curator.root(), ShorterSets(self.most))
 
     # ---- one round ----------------------------------------------------------------------------------------
 
     def _expand(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
-        """Expands the next node of every partition and keeps the sub-partitions that pass their test."""
-        # A node with a single child is touched if and only if its child is, so there is nothing to ask.
+        """Expands the next node of every partition, and keeps the sub-partitions that pass their test.
+
+        If too many pass, those with the largest noisy counts are kept.
+        """
+        # A record touches a node with a single child if and only if it touches the child, so no question is needed.
         asked = np.flatnonzero(nodes.fan > 1)
         noisy, price = self._test(nodes.take(asked), curator, leaf_budget)
         free = np.flatnonzero(nodes.fan == 1)
@@ -198,7 +206,8 @@ class DiffPart:
         return children
 
     def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyCells, Ints]:
-        """Noisy counts, from the threshold on, of sub-partitions that are not leaves; and their price."""
+        """The noisy counts, from the threshold on, of sub-partitions of these nodes, which are not leaves; and the
+        price of each test."""
         if not len(nodes):
             none = np.zeros(0, np.int64)
             return NoisyCells(none, none, none, none, NANO, none), none
@@ -206,19 +215,19 @@ class DiffPart:
         return curator.measure(nodes, ChildSets(), price, at_least=least, why="sub-partitions"), price
 
     def _inner_terms(self, nodes: Partitions, left: Ints, max_records: int) -> tuple[Ints, Ints]:
-        """Price and threshold of a test, if so much is left for this and all later tests of a path."""
+        """The price and threshold of a test, if `left` remains for this and all later tests of a path."""
         price = left // self._operations(nodes)
         rate = price / (NANO * max_records)
         s = self.settings
         return price, threshold(float(s.c2), rate, nodes.patterns, _float(s.eta), nodes.height)
 
     def _leaf_threshold(self, nodes: Partitions, left: Ints, max_records: int) -> Ints:
-        """The threshold of leaves that are counted with all that is left."""
+        """The threshold of leaves, which are counted with all that is left."""
         rate, s = left / (NANO * max_records), self.settings
         return threshold(float(s.c1), rate, nodes.patterns, _float(s.eta), np.ones(len(nodes), np.int64))
 
     def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
-        """Counts leaf partitions with all that is left: no test, one count."""
+        """Counts leaf partitions once with all that is left, without a test."""
         if not len(nodes):
             return
         left = curator.left(nodes)
@@ -227,7 +236,10 @@ class DiffPart:
         self.kept_partitions.add_leaves(nodes, noisy, curator.path(nodes))
 
     def _next_empty(self, kept: Kept, nodes: Partitions, curator: Curator, leaf_budget: int) -> Floats:
-        """How many empty sub-partitions of each of these the next question lists on average; from public values."""
+        """For each kept sub-partition, how many empty ones below it the next question is expected to list.
+
+        This follows from public values.
+        """
         children, records = kept.children(nodes, 0), curator.unit.max_records
         left, likely = curator.left(nodes)[kept.rows], np.zeros(len(kept.rows))
         ends, inner = np.flatnonzero(children.ends), np.flatnonzero(~children.ends & (children.fan > 1))
@@ -242,8 +254,10 @@ class DiffPart:
         return likely
 
     def _operations(self, nodes: Partitions) -> Ints:
-        """The most operations that a record of each partition can still need: the inner nodes under the cut, at each
-        height no more than a record has items (Theorem 4.1)."""
+        """The largest number of operations that a record of each partition can still need (Theorem 4.1).
+
+        It is the number of inner nodes below the cut, but at each height at most the number of items of a record.
+        """
         under = np.zeros((len(nodes), self.tree.height + 1), dtype=np.int64)
         for height in np.unique(nodes.height).tolist():
             here = np.flatnonzero(nodes.height == height)
@@ -257,7 +271,7 @@ class DiffPart:
     # ---- before any record is seen ------------------------------------------------------------------------
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
-        """Refuses an epsilon too small for the taxonomy, and settings under which empty sub-partitions multiply."""
+        """Refuses an epsilon too small for the taxonomy, and settings with which empty sub-partitions multiply."""
         whole = epsilon_nano
         epsilon_nano -= self.own_accuracy.at_most(epsilon_nano)
         if epsilon_nano < 1:
@@ -276,14 +290,14 @@ class DiffPart:
         self._refuse_explosion(for_tests / (NANO * max_records))
 
     def _leaf_budget(self, total: int) -> int:
-        """What is left for the leaves of a path, at least."""
+        """The least that is left for the leaves of a path."""
         return total - portion(total, 1 - self.settings.leaf_share)
 
     def _refuse_explosion(self, rate: float) -> None:
-        """Refuses settings under which empty sub-partitions multiply; decided by public values."""
+        """Refuses settings with which empty sub-partitions multiply; this follows from public values."""
         s = self.settings
         if s.eta is not None:
-            return  # thresholds keep the expected number of empty sub-partitions of an operation below eta < 1
+            return  # thresholds keep the expected number of empty sub-partitions per operation at eta or below
         name = "c1" if self.tree.height == 1 else "c2"  # the only operation of a flat taxonomy counts leaves
         constant = float(s.c1 if self.tree.height == 1 else s.c2)
         number = expected(self.tree, lambda h: chance(constant, h, rate))
@@ -310,7 +324,10 @@ def _float(share: Fraction | None) -> float | None:
 
 
 def _largest(value: Ints, tested: Bools, most: int) -> Ints:
-    """All places, or if there are more than `most`, those of the largest noisy counts; uses only released values."""
+    """All positions or, if there are more than `most`, those of the largest noisy counts.
+
+    Sub-partitions that were not tested come first. Only released values are used.
+    """
     if len(value) <= most:
         return np.arange(len(value))
     score = np.where(tested, value, np.iinfo(np.int64).max)
@@ -318,20 +335,23 @@ def _largest(value: Ints, tested: Bools, most: int) -> Ints:
 
 
 def _affordable(value: Ints, tested: Bools, cost: Floats, most: float) -> Ints:
-    """The places of the largest noisy counts whose costs add up to at most `most`; uses only released values."""
+    """The positions of the largest noisy counts whose costs add up to at most `most`.
+
+    Sub-partitions that were not tested come first. Only released values are used.
+    """
     score = np.where(tested, value, np.iinfo(np.int64).max)
     order = np.argsort(-score, kind="stable")
     return np.sort(order[np.cumsum(cost[order]) <= most])
 
 
 def _sums(values: Ints, starts: Ints) -> Ints:
-    """The sum of each row of a ragged table, per column of values."""
+    """For each row of a ragged table, the sum of its entries, which are arrays."""
     total = np.concatenate([np.zeros((1, values.shape[1]), np.int64), np.cumsum(values, axis=0)])
     return np.asarray(total[starts[1:]] - total[starts[:-1]])
 
 
 def _inner_nodes(tree: ItemTree) -> list[Ints]:
-    """For each height and node, how many nodes of each height with two or more children are in its subtree."""
+    """For each height and node, the number of nodes with two or more children in its subtree, by their height."""
     counts = [np.zeros((tree.size, tree.height + 1), dtype=np.int64)]
     for height, edge in enumerate(tree.edges, 1):
         here = np.add.reduceat(counts[-1], edge[:-1], axis=0)

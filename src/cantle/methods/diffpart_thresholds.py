@@ -1,7 +1,7 @@
 """Thresholds of DiffPart, and the expected number of empty sub-partitions that pass them, from public values.
 
-As printed, the algorithm explodes on large universes: with fan-out 10 and C2 slightly above 1, an operation at height
-1 lets about 94 empty sub-partitions pass, each of which is split again.
+As printed, the algorithm does not end in reasonable time on large universes: with fan-out 10 and C2 slightly above 1,
+about 94 empty sub-partitions pass an operation at height 1, and each of them is split again.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ROOT2 = math.sqrt(2)
 
 
 def expected(tree: ItemTree, passes: Callable[[int], float]) -> float:
-    """A bound on the expected number of empty sub-partitions in a run over no records; `passes(h)` bounds the chance
-    that an empty sub-partition passes its test when a node of height h is expanded.
+    """A bound on the expected number of empty sub-partitions in a run over no records.
 
-    A partial expansion of a node chooses, for some nodes from it down, a set of children each. R(v) sums the chances of
-    all partial expansions that start with v: R(v) = p_h * (sum over sets S of children of prod_{w in S} (1 + R(w))) =
-    p_h * (prod_w (2 + R(w)) - 1), where an item has R = 0. Whatever the order in which nodes are expanded, the
-    sub-partitions that occur are different partial expansions of the root, so R(root) bounds their expected number. A
-    node with a single child is expanded without a test: its chance is 1.
+    `passes(h)` bounds the probability p_h that an empty sub-partition passes its test when a node of height h is
+    expanded. A partial expansion of a node chooses a set of children for the node and for some nodes below it. R(v)
+    sums the probabilities of all partial expansions that start with v: R(v) = p_h * (sum over sets S of children of
+    prod_{w in S} (1 + R(w))) = p_h * (prod_w (2 + R(w)) - 1), where R = 0 for an item. In whatever order nodes are
+    expanded, the sub-partitions that occur are different partial expansions of the root, so R(root) bounds their
+    expected number. A node with a single child is expanded without a test, so its probability is 1.
     """
     below = np.zeros(tree.size)
     for height, edge in enumerate(tree.edges, 1):
@@ -36,14 +36,17 @@ def expected(tree: ItemTree, passes: Callable[[int], float]) -> float:
 
 
 def chance(constant: float, height: int, most_rate: float) -> float:
-    """The chance that an empty cell's noise reaches sqrt(2) * constant * height noise scales, for rates up to
-    `most_rate`."""
+    """The largest probability, for rates up to `most_rate`, that the noise of an empty cell reaches
+    sqrt(2) * constant * height noise scales."""
     return math.exp(-ROOT2 * constant * height) / (1 + math.exp(-most_rate))
 
 
 def threshold(constant: float, rate: Floats, patterns: Ints, eta: float | None, height: Ints) -> Ints:
-    """The smallest count that passes: C * height standard deviations of the noise (the paper's rule), and so large that
-    on average at most eta empty sets of children pass."""
+    """The smallest count that passes a test.
+
+    It is at least C * height standard deviations of the noise (the paper's rule) and, if eta is given, so large that on
+    average at most eta empty sets of children pass.
+    """
     least = np.ceil(ROOT2 * constant * height / rate)
     if eta is not None:
         least = np.maximum(least, np.ceil(np.log(patterns / ((1 + np.exp(-rate)) * eta)) / rate))
@@ -51,7 +54,8 @@ def threshold(constant: float, rate: Floats, patterns: Ints, eta: float | None, 
 
 
 def smallest_constant(tree: ItemTree, most_rate: float, most_cells: int) -> float | None:
-    """The smallest C2, in hundredths, that keeps the expected number in bounds."""
+    """The smallest C2, in steps of 0.01 up to 100, with which at most `most_cells` empty sub-partitions are expected;
+    None if there is none."""
     low, high = 0, 10_000
     if expected(tree, lambda h: chance(high / 100, h, most_rate)) > most_cells:
         return None

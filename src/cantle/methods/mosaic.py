@@ -1,4 +1,4 @@
-"""Mosaic as a method: a table's columns, the run, and its results. The algorithm is in mosaic_run.py."""
+"""Mosaic as a method: the columns of a table, the run, and its results. The algorithm is in mosaic_run.py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cantle.trusted.geometry.cross_tables import MOST_CELLS
 
 @dataclass(frozen=True, kw_only=True)
 class MosaicSettings:
-    """The parameters of mosaic; all else follows from the schema and the budget."""
+    """The parameters of mosaic; everything else follows from the schema and the budget."""
 
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
@@ -35,7 +35,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"accuracy_share": DEF
 
 
 class Mosaic(TableMethod):
-    """One run: the public columns, and after it the noisy answers and the drawn records."""
+    """One run: the public columns and, after the run, the noisy answers and the drawn records."""
 
     name: ClassVar[str] = "mosaic"
     Settings: ClassVar[type] = MosaicSettings
@@ -55,7 +55,7 @@ class Mosaic(TableMethod):
                 )
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, domain=self.domain)
         self.seed = 0
-        """The seed of the public dice; set before the run, because the run draws drafts and candidates with them."""
+        """The seed of the public dice, which is set before the run, because the run draws drafts and candidates."""
         self._questions: Questions | None = None
         self._run: MosaicRun | None = None
         self._records: list[Codes] = []
@@ -64,7 +64,7 @@ class Mosaic(TableMethod):
         return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
-        """All questions, and the records drawn from their answers."""
+        """Asks all questions, and draws the records from their answers."""
         self._questions = Questions(curator)
         whole = int(curator.left(curator.root())[0])
         self._run = MosaicRun(

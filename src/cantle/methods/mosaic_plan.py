@@ -1,7 +1,7 @@
-"""Public rules of `mosaic`: the share of epsilon of each step, how many tables are bought and how large they may be.
+"""Public rules of `mosaic`: the share of epsilon of each step, and how many tables are measured and how large they are.
 
-Everything here depends on the schema and on noisy answers only. "n0" means max(1, noisy number of records) in every
-rule, and epsilon is divided by the number of records per person.
+Everything here depends on the schema and on noisy answers only. In every rule, n0 is max(1, noisy number of records),
+and epsilon is divided by the number of records per person.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ LOW = 8
 """The rho below which tables are not chosen (with a two-valued target) and wide columns get 16 widths."""
 
 CUBE_ROOTS = 50, 63, 79
-"""Those of 1, 2 and 4, times 50."""
+"""The cube roots of 1, 2 and 4, times 50."""
 
 GATE = 100
 HUB_COLUMNS = 40
 MOST_CLASSES = 8
-"""Most cells of a target."""
+"""The largest number of cells of a target."""
 
 
 def price(share: Fraction, epsilon: Fraction) -> Fraction:
-    """A share of epsilon, floored to nano-units."""
+    """A share of epsilon, rounded down to nano-units."""
     return Fraction(floor(share * epsilon * NANO), NANO)
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What is decided from n0 before any table is bought."""
+    """The decisions that are made from n0 before any table is measured."""
 
     n0: int
     rate: float  # epsilon per record of a person
-    gate: bool
-    wide: int
+    gate: bool  # whether there are enough records to refine the cells of wide columns
+    wide: int  # number of wide columns
     round_values: bool  # whether a wide column has classes of round values, so that heaps are asked for
-    accuracy: Fraction  # the share that was bought to measure the release's own error
-    low: bool
+    accuracy: Fraction  # the share that was reserved to measure the release's own error
+    low: bool  # whether rho is below LOW
 
     @property
     def shape(self) -> Fraction:
-        """The share f of tree, spikes and heaps, or of the one heavy value."""
+        """The share of the questions about the cells of wide columns: tree, spikes and heaps, or one frequent value."""
         if not self.wide:
             return Fraction(0)
         return TREE + SPIKES + self.heaps if self.gate else SHUT
@@ -62,7 +62,7 @@ class Opening:
 
     @property
     def theta(self) -> int:
-        """The threshold of the tree's stop tests ."""
+        """The threshold of the tree's stop tests."""
         per_column = float(TREE) * self.rate / max(1, self.wide)
         return max(ceil(16 / per_column), ceil(self.n0 / 128))
 
@@ -70,14 +70,14 @@ class Opening:
 def opening(
     noisy: int, rate: float, wide: int, round_values: bool, cells: Sequence[int], accuracy: Fraction
 ) -> Opening:
-    """The first decisions; `cells` are those of the starting grid, the target left out."""
+    """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target."""
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
     return Opening(n0, rate, gate, wide, round_values, accuracy, rho(n0, rate, cells) < LOW)
 
 
 def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
-    """Records times epsilon per cell of the first tables: how well they can be measured."""
+    """Records times epsilon per cell of the first tables; the larger, the better these can be measured."""
     total = sum(cells)
     return n0 * rate / (total * (total / len(cells)) ** 0.25) if total else 0.0
 
@@ -97,10 +97,11 @@ class Plan:
 
 
 def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_asked: bool, hub: bool) -> Plan:
-    """The shares of all that is bought once the cells are known.
+    """The shares of all questions that are asked once the cells are known.
 
-    `cells` are those of the columns other than the leading one, which has `classes` of them (0: there is none). `hub`:
-    it is not the target but a hub column; `hub_asked`: choosing it cost 5 % of epsilon.
+    `cells` has the number of cells of each column other than the leading one, which has `classes` cells (0 if there is
+    none). `hub` says that the leading column is a hub column, not the target; `hub_asked` that it was chosen with 5 %
+    of epsilon.
     """
     hub_share = HUB if hub_asked else Fraction(0)
     budget = 1 - SIZE - start.accuracy - start.shape - hub_share
@@ -110,7 +111,7 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     tables = rest * (1 - share) * (1 - SELECTION)
     expected = start.n0 * float(tables) * start.rate / 4
     usable = sum(size >= 2 for size in cells)
-    sets = 2 ** min(usable, 20) - usable - 1  # of at least two columns
+    sets = 2 ** min(usable, 20) - usable - 1  # the number of sets of at least two columns
     count = min(sets, int(max(min(expected / 16, columns), min(expected / 200, 2 * columns))))
     if hub or (start.low and classes) or usable < 2 or count < 1:
         return Plan(hub_share, label, rest, Fraction(0), Fraction(0), 0, 0, 0)
@@ -127,19 +128,22 @@ def _first_share(rho: float) -> Fraction:
 class FirstTables:
     """First tables that are measured together, at one rate."""
 
-    columns: tuple[int, ...]  # places in the list of columns
+    columns: tuple[int, ...]  # positions in the list of columns
     paid: Fraction
-    why: str  # what the receipt calls them
+    why: str  # their name in the receipt
 
 
 def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[FirstTables]:
-    """The first tables by rate. If they stay `alone`, a rate is in proportion to the cube root of the number of cells.
+    """The first tables, grouped by the rate of their noise.
 
-    The noise of a column with K cells, added up over them or over a range of them, grows as K or as root K over its
-    rate; rates in proportion to root K would make the sum of the former, and the largest of the latter, smallest. But
-    neighbouring cells of numbers are pooled, so that their noise grows more slowly. Columns with K up to a power of two
-    (and above its half) share a rate, so that few passes over the records are needed. Where more tables are chosen,
-    these know columns of many cells well, and all first tables have one rate. What rounding leaves goes to the last.
+    If further tables will be chosen, these measure columns of many cells well, and all first tables have one rate. If
+    the first tables stay `alone`, the rate of a column with K cells is proportional to the cube root of K. The reason:
+    the noise of a column, summed over all cells or over a range of them, is proportional to K or root K, divided by the
+    rate. Rates proportional to root K would minimise the sum of the former and the maximum of the latter. But
+    neighbouring cells of numbers are pooled, so their noise grows more slowly.
+
+    Columns with K up to the same power of two (and above its half) share a rate, so that few passes over the records
+    are needed. The last group gets what rounding leaves.
     """
     if not alone:
         return [FirstTables(tuple(range(len(cells))), whole, FIRST)]
@@ -156,7 +160,7 @@ def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[Fir
 
 
 def _range_of(level: int) -> str:
-    """Up to 2^level cells, and more than half of that.
+    """The range of up to 2^level cells and more than half of that, in words.
 
     >>> [_range_of(level) for level in (0, 1, 2)]
     ['1 cell', '2 cells', '3 to 4 cells']

@@ -1,7 +1,7 @@
 """The questions that `mosaic` asks the curator, and the noisy answers, which are released.
 
-Codes of a column are 0 .. values - 1 and, for a missing value, `values`. Prices are exact fractions of epsilon, rounded
-down to whole nano-units when they are charged.
+The codes of a column are 0 to values - 1; a missing value has the code `values`. Prices are exact fractions of epsilon,
+which are rounded down to whole nano-units when they are charged.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from cantle.trusted.value_trees import ValueTrees
 
 @dataclass(frozen=True)
 class SpikeSearch:
-    """A search for values of one column that hold many records: a public threshold for each class of values."""
+    """A search for frequent values of one column, with a public threshold for each class of values."""
 
     column: int
     values: int
     classes: ValueClasses
     thresholds: tuple[int, ...]
-    skip: tuple[int, ...] = ()  # codes that `heaviest` may not name
+    skip: tuple[int, ...] = ()  # codes that `heaviest` must not return
 
     @property
     def search(self) -> ValueSearch:
@@ -61,7 +61,7 @@ class CandidateTables:
 
 
 class Questions:
-    """Asks a curator about its root; keeps the noisy answers, which are released."""
+    """Asks a curator questions about all records, and keeps the noisy answers, which are released."""
 
     def __init__(self, curator: Curator) -> None:
         self._curator = curator
@@ -73,7 +73,7 @@ class Questions:
         self._within: ColumnCells | None = None
         self._round: TableRound | None = None
         self._bought = 0
-        """Number of tables bought one by one, after the first tables."""
+        """The number of tables that were measured one by one, after the first tables."""
         self.answers: list[NoisyAnswer] = []
 
     @property
@@ -87,12 +87,12 @@ class Questions:
         return Fraction(int(self._curator.left(self._root)[0]), NANO)
 
     def size(self, price: Fraction) -> int:
-        """Noisy number of records."""
+        """The noisy number of records."""
         noisy = self._curator.measure(self._root, Size(), _nano(price), why="number of records")
         return int(self._keep("number of records", noisy, [1], [{"columns": [], "edges": []}])[0][0])
 
     def grow(self, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
-        """Refined edges of these columns, from trees grown below the given cells."""
+        """The refined edges of these columns, from trees that are grown below the given cells."""
         stop = PrivTree.within(_nano(price) // len(roots), theta, 2, self._persons)
         columns = tuple(sorted(roots))
         trees = ValueTrees(columns, tuple(roots[column] for column in columns), self._sizes)
@@ -100,7 +100,8 @@ class Questions:
         return dict(zip(columns, found, strict=True))
 
     def spikes(self, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
-        """For each search the codes whose noisy count reaches their class's threshold, ascending, and these counts."""
+        """For each search the codes whose noisy count reaches the threshold of their class, ascending, with the
+        counts."""
         query = Spikes(tuple(search.search for search in searches), self._sizes)
         least = np.array([least for search in searches for least in search.thresholds], dtype=np.int64)
         noisy = self._curator.measure(self._root, query, _nano(price), why="frequent values", at_least=least)
@@ -118,21 +119,24 @@ class Questions:
         return found
 
     def heaviest(self, searches: Sequence[SpikeSearch], none: int, price: Fraction) -> tuple[int, int] | None:
-        """One (column, code) that holds many records, or None."""
+        """One (column, code) that many records have, chosen with noise, or None."""
         asked = HeavyValues(tuple(search.search for search in searches), self._sizes, none)
         return self._curator.choose(self._root, asked, Heaviest(), _nano(price), why="one frequent value")
 
     def set_cells(self, edges: Sequence[Ints]) -> None:
-        """Fixes the cells of all columns, null included: the following questions speak of cells. Public."""
+        """Sets the cells of all columns, null included, to which all following questions refer; cells are public."""
         self._within = ColumnCells(tuple(edge.copy() for edge in edges))
 
     def hub(self, columns: Sequence[int], price: Fraction) -> int:
-        """The column among these that the others depend on most, chosen with noise."""
+        """The one of these columns on which the others depend most, chosen with noise."""
         asked = Hubs(self.within, tuple(columns))
         return self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column")
 
     def cross_tables(self, tables: Sequence[CrossTable], price: Fraction, why: str = "") -> list[Ints]:
-        """Noisy counts of all cells of these tables, flat; without a name they are the next table that is bought."""
+        """The noisy counts of all cells of these tables, as one flat array per table.
+
+        Without a name (`why`) they are called the next table that is measured one by one.
+        """
         if not why:
             self._bought += 1
             why = f"table {self._bought}"
@@ -141,7 +145,7 @@ class Questions:
         return self._keep(why, noisy, [table.cells for table in tables], about)
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
-        """The surviving candidate farthest from its model, chosen with noise."""
+        """The surviving candidate whose counts are farthest from its model, chosen with noise."""
         if self._round is None or self._round.tables is not candidates.tables:
             self._round = TableRound(self.within, candidates.tables, candidates.share, candidates.seed)
         asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
@@ -149,7 +153,7 @@ class Questions:
         return self._curator.choose(self._root, asked, Distance(), _nano(price), why=why)
 
     def heaps(self, tables: Sequence[HeapTable], price: Fraction) -> list[Ints]:
-        """Noisy tables group x class of round values."""
+        """Noisy counts by group of cells and class of round values, one flat array per table."""
         query = HeapTables(tuple(tables), self._sizes)
         noisy = self._curator.measure(self._root, query, _nano(price), why="round values")
         about: list[CellsOf] = [
@@ -165,7 +169,7 @@ class Questions:
         return self._keep("round values", noisy, [int(np.prod(table.shape)) for table in tables], about)
 
     def label_counts(self, tree: LabelTree, target: int, classes: int, price: Fraction) -> Ints:
-        """Noisy leaf x class counts, shape (leaves, classes)."""
+        """Noisy counts by leaf of the tree and class of the target, of shape (leaves, classes)."""
         query = LabelCounts(self.within, tree, target)
         noisy = self._curator.measure(self._root, query, _nano(price), why="leaves by class")
         about: CellsOf = {"column": target, "tree": _described(tree)}
@@ -173,7 +177,7 @@ class Questions:
         return found.reshape(tree.leaves, classes)
 
     def _keep(self, why: str, noisy: Noisy, sizes: Sequence[int], about: Sequence[CellsOf]) -> list[Ints]:
-        """Notes the noisy counts of several tables and returns them table by table."""
+        """Keeps the noisy counts of several tables for the release, and returns them table by table."""
         found = np.split(noisy.value[0], np.cumsum(sizes)[:-1])
         for values, words in zip(found, about, strict=True):
             rate = int(noisy.rate_num[0]), noisy.rate_den
@@ -181,7 +185,7 @@ class Questions:
         return found
 
     def _group_edges(self, table: CrossTable) -> list[list[int]]:
-        """For each column of a table the edges of its groups, as codes."""
+        """The edges of the groups of each column of a table, as codes."""
         found = []
         for column, map_ in zip(table.columns, table.maps, strict=True):
             edges = self.within.edges[column]
@@ -195,7 +199,7 @@ def _nano(price: Fraction) -> int:
 
 
 def _described(tree: LabelTree) -> list[TreeNode]:
-    """The nodes of a tree: a leaf by its number, another by its column and the cells that go left."""
+    """The nodes of a tree: a leaf has its number, another node its column, the cells that go left, and its children."""
     nodes: list[TreeNode] = []
     for node, column in enumerate(tree.column.tolist()):
         if column < 0:

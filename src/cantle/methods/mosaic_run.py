@@ -1,7 +1,8 @@
-"""Mosaic: tables of grouped columns, chosen where the model is worst, and records drawn from all of them together.
+"""The algorithm of mosaic: noisy tables of grouped columns, chosen where the model is worst, from which records are
+drawn.
 
-The questions go to the curator through `Questions` (mosaic_questions.py); everything between them is public. The shares
-of the budget are in mosaic_plan.py.
+The curator is asked through `Questions` (mosaic_questions.py); everything between the questions uses public values. The
+shares of the budget are in mosaic_plan.py.
 """
 
 from __future__ import annotations
@@ -39,13 +40,16 @@ from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 
 POOL = 10_000
 SUBSET = 200_000
-"""Noisy number of records from which on scores use a subset of the records."""
+"""The noisy number of records from which on scores use a subset of the records."""
 
 
 @dataclass
 class MosaicRun:
-    """One run. `persons` is the number of records per person; `accuracy` buys what measures the release's own error,
-    given the noisy number of records, and gives its share of epsilon."""
+    """One run of mosaic.
+
+    `persons` is the number of records per person. `accuracy` is called with the noisy number of records; it reserves
+    the budget that measures the release's own error, and returns its share of epsilon.
+    """
 
     questions: Questions
     columns: Sequence[Column]
@@ -80,7 +84,7 @@ class MosaicRun:
         return float(price) / (sensitivity * self.persons)
 
     def _usable_target(self) -> int | None:
-        """The target if it has 2 to 8 cells and is not the only column."""
+        """The target if it has 2 to 8 cells and is not the only column; otherwise None."""
         few = self.target is not None and 2 <= self.columns[self.target].codes <= rules.MOST_CLASSES
         return self.target if few and len(self.columns) > 1 else None
 
@@ -99,7 +103,8 @@ class MosaicRun:
         self.start = rules.opening(noisy, rate, len(self.wide), round_values, sizes, self.accuracy(noisy))
 
     def _shape_cells(self) -> None:
-        """The cells of wide columns, refined as far as the budget allows; all other columns have theirs already."""
+        """Determines the cells of wide columns, refined as far as the budget allows, and sets the cells of all
+        columns."""
         widths = LOW_WIDTHS if self.start.low else WIDTHS
         roots = {number: starting_edges(self.columns[number], widths) for number in self.wide}
         if self.wide:
@@ -109,7 +114,7 @@ class MosaicRun:
         self.questions.set_cells(self.edges)
 
     def _refined(self, roots: dict[int, Ints]) -> dict[int, Ints]:
-        """The cells halved where trees find many records, and frequent values cut out as cells of their own."""
+        """The cells, halved where trees find many records; frequent values become cells of their own."""
         grown = self.questions.grow(roots, self.start.theta, self._price(rules.TREE))
         scale = self.persons * len(self.wide) / float(self._price(rules.SPIKES))
         searches = [self._search(number, grown[number], scale) for number in self.wide]
@@ -119,7 +124,7 @@ class MosaicRun:
         return grown
 
     def _with_heaviest(self, roots: dict[int, Ints]) -> dict[int, Ints]:
-        """The cells with one frequent value of one column cut out, if there is one."""
+        """The cells, where one frequent value of one column becomes a cell of its own, if there is one."""
         searches = [self._search(number, roots[number], 1.0) for number in self.wide]
         price = self._price(rules.SHUT)
         none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
@@ -138,7 +143,7 @@ class MosaicRun:
         return SpikeSearch(number, column.values, classes, tuple(thresholds), tuple(single.tolist()))
 
     def _choose_lead(self) -> None:
-        """Without a target, a hub column stands in for it in a table of many columns."""
+        """Chooses the leading column and makes the plan: in a wide table without target, a hub column leads."""
         hub = False
         if self.lead is None and len(self.columns) >= rules.HUB_COLUMNS:
             few = [number for number, size in enumerate(self._sizes()) if 3 <= size <= rules.MOST_CLASSES]
@@ -149,7 +154,7 @@ class MosaicRun:
         is_hub = self.lead is not None and self.lead != self.target
         self.plan = rules.plan(self.start, sizes, len(self.columns), classes, hub, is_hub)
 
-    # ---- step 2 -------------------------------------------------------------------------------------------
+    # ---- the first tables ---------------------------------------------------------------------------------
 
     def _first_tables(self, noisy: int) -> None:
         others, sizes = self._others(), self._sizes()
@@ -172,7 +177,7 @@ class MosaicRun:
         self.errors = [0.0, 0.0]
 
     def _remainder(self, *to_come: Fraction) -> Fraction:
-        """What is left beyond the prices that are still to be paid: it goes to the last table."""
+        """What is left after the prices that are still to be paid; the last table gets it."""
         return self.questions.left() - sum(to_come) - self._price(self.plan.label)
 
     def _measure_heaps(self) -> None:
@@ -194,14 +199,14 @@ class MosaicRun:
                 table, noisy, self.fitted.one_way[table.column] * self.fitted.total, scale
             )
 
-    # ---- step 3 -------------------------------------------------------------------------------------------
+    # ---- chosen tables ------------------------------------------------------------------------------------
 
     def _learned(self, stream: str) -> Learned:
-        """Learned classes, if they are to be used; the last ones have dice of their own, to be learned again."""
+        """The learned latent classes, if they are in use; those for the final records have their own stream of dice."""
         return self.fitted.learned_classes(self.dice[stream]) if self.classes_win else None
 
     def _round(self, number: int) -> None:
-        """Chooses and buys the tables of one round against one draft of the records."""
+        """Chooses and measures the tables of one round, comparing candidates with one draft of the records."""
         plan, dice, fitted = self.plan, self.dice, self.fitted
         in_use = self._learned("pools")
         pool = DraftPool(fitted.draft_cells(POOL, in_use, dice["pools"]), fitted.total)
@@ -229,7 +234,7 @@ class MosaicRun:
         return None
 
     def _table_sets(self, found: Sequence[Grouped], pool: DraftPool) -> CandidateTables:
-        """The candidates with their models from the draft and their penalties."""
+        """The candidates with their penalties and with their models from the draft."""
         plan = self.plan
         share = min(Fraction(1), Fraction(SUBSET, self.start.n0))
         tables = tuple(question(members, groups, self.fitted.groupings) for members, groups in found)
@@ -243,7 +248,7 @@ class MosaicRun:
         )
 
     def _buy(self, grouped: Grouped, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> None:
-        """Measures one table; where classes were learned, notes which of both drafts predicted it better."""
+        """Measures one table; if classes were learned, adds up how well the draft and the classes predicted it."""
         plan = self.plan
         members, groups = grouped
         price = self._price(plan.tables / plan.count) + more
@@ -261,9 +266,9 @@ class MosaicRun:
             self.errors[1] += float(((noisy - expected) ** 2).sum()) - noise
 
     def _repeat(self) -> None:
-        """No unchosen set is left: the tables left over are second measurements of the chosen ones in turn.
+        """Measures chosen tables again, one after the other, if no other set of columns is left.
 
-        They need no choice, so its price goes to the table.
+        No choice is needed, so its price is added to that of the table.
         """
         first = list(self.fitted.tables)
         while first and len(self.fitted.tables) < self.plan.count:
@@ -299,7 +304,7 @@ class MosaicRun:
 
 
 def _with_new_models(sets: CandidateTables, left: Ints, pool: DraftPool) -> CandidateTables:
-    """The candidates with new models from the draft for those still in the running; the others are not scored."""
+    """The candidates, with new models from the draft for those that are left; the others are not scored."""
     models = list(sets.models)
     for place, model in zip(left, pool.models([sets.tables[i] for i in left], float(sets.share)), strict=True):
         models[place] = model

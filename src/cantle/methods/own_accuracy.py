@@ -1,7 +1,8 @@
-"""The share of epsilon that measures a release's own error: decided from the first noisy count, spent at the end.
+"""The share of epsilon that measures a release's own error: it is decided from a first noisy count and spent at the
+end.
 
-Whether it is bought must be known before a method plans its questions. It is paid at the root before the first split,
-and asked for once the records are drawn.
+Whether the error is measured ("bought") must be known before a method plans its questions. The share is charged at the
+root before the first split, and the question is asked once the records are drawn.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from cantle.trusted.queries import Size
 
 DEFAULT_SHARE = "1/25"
 SIZE_SHARE = Fraction(1, 100)
-"""Share of epsilon that pays for the number of records, if the method has not measured it."""
+"""The share of epsilon that pays for the number of records, if the method has not measured it."""
 
 
 def accuracy_share() -> Rule:
@@ -51,25 +52,28 @@ def accuracy_share() -> Rule:
 
 @runtime_checkable
 class MeasuresItself(Protocol):
-    """A method whose release may say how far its records are off."""
+    """A method whose releases can state how far their records are off."""
 
     @property
     def own_accuracy(self) -> OwnAccuracy: ...
 
 
 class OwnAccuracy:
-    """Whether the share was bought, and by which count that was decided. All public."""
+    """The measurement of a release's own error: whether it was bought, and from which noisy count that was decided.
+
+    All of this is public.
+    """
 
     def __init__(self, share: Fraction, *, universe: int = 0, domain: Domain | None = None) -> None:
         self._universe, self._domain = universe, domain
-        # A table without two values in any column has nothing to ask about.
+        # If no column has two values, there are no questions to ask.
         able = domain is None or any(attribute.size > 1 for attribute in columns_of(domain))
         self.share = share if able else Fraction(0)
         self.noisy_records = 0
         self.bought = False
 
     def at_most(self, epsilon_nano: int) -> int:
-        """The most that the accuracy costs, including the number of records."""
+        """The largest price of the accuracy, including that of the number of records."""
         return max(1, portion(epsilon_nano, SIZE_SHARE)) + portion(epsilon_nano, self.share) if self.share else 0
 
     def expected(self, epsilon_nano: int, records: int, max_records: int) -> Fraction:
@@ -78,9 +82,9 @@ class OwnAccuracy:
         return self.share if enough else Fraction(0)
 
     def decide(self, curator: Curator, epsilon_nano: int, noisy_records: int | None = None) -> Fraction:
-        """Buys the share if the number of records allows it; gives what was bought of epsilon, perhaps nothing.
+        """Reserves the share if there are enough records, and returns the share that was reserved, or 0.
 
-        Without a noisy number of records, one is bought first.
+        Without a noisy number of records, one is measured first.
         """
         if not self.share:
             return Fraction(0)
@@ -95,7 +99,7 @@ class OwnAccuracy:
         return self.share if self.bought else Fraction(0)
 
     def measure(self, curator: Curator, results: Results, seed: int) -> Accuracy | None:
-        """The accuracy of the drawn records; the last question of a run."""
+        """The accuracy of the drawn records; this is the last question of a run."""
         if not self.share:
             return None
         if not self.bought:
@@ -113,7 +117,7 @@ class OwnAccuracy:
         )
 
     def _workload(self, results: Results, dice: Dice) -> tuple[TableWorkload | SetWorkload, Ints]:
-        """The questions and the counts of the released records."""
+        """The questions, and their answers from the released records."""
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
@@ -121,12 +125,12 @@ class OwnAccuracy:
         assert results.sets is not None
         sets = set_workload(self._universe, results.sets, dice)
         drawn = count_sets(sets, *results.sets)
-        share = share_drawn(results.summary)  # a record may stand for several
+        share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
         return sets, drawn if share == 1 else np.round(drawn / share).astype(np.int64)
 
 
 def _numbers(kinds: dict[str, int], noisy: Noisy, released: int) -> dict[str, Any]:
-    """The noisy numbers by kind of question, in the order in which they were asked for."""
+    """The noisy numbers by kind of question, in the order of the questions."""
     rate = int(noisy.rate_num[0]), noisy.rate_den
     found: dict[str, Any] = {}
     for (name, number), records in zip(kinds.items(), noisy.value[0].tolist(), strict=True):

@@ -1,7 +1,7 @@
 """RPS for tables: cuts the domain into balanced regions with noisy choices and counts the leaves (Qardaji & Li 2012).
 
-Preset `paper` is the setting of section 4.2; `default` is ours: a shallow tree over all attributes at once, no stop
-tests, and a share of the budget for one-way tables, to which the values inside a region are fitted.
+Preset `paper` has the settings of section 4.2. Preset `default` is ours: a shallow tree over all attributes at once, no
+stop tests, and a share of the budget for one-way tables, to which the values inside a region are fitted.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from cantle.trusted.scores import BALANCE, CLASS_AWARE, Mix
 from cantle.trusted.stop_test import PrivTree
 
 KAPPA = 10
-"""Records that an average leaf should hold, in noise scales; sets the depth if it is not given."""
+"""The number of records that an average leaf should hold, in noise scales; it determines the depth if none is given."""
 
 DEEPEST = 24
-"""Limit of an automatic depth: 2^24 leaves."""
+"""The largest automatic depth, with 2^24 leaves."""
 
 
 class RPS(TableMethod):
-    """One run: settings, the plan made from them, and the tree as it grows. All public."""
+    """One run: settings, the plan made from them, and the tree as it grows. All of these are public."""
 
     name: ClassVar[str] = "rps"
     Settings: ClassVar[type] = RpsSettings
@@ -96,12 +96,12 @@ class RPS(TableMethod):
         return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
-        """Refuses an epsilon too small to draw records, or of which some question would get nothing."""
+        """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""
         super().refuse_budget(epsilon_nano, max_records)
         self.refuse_shares(epsilon_nano, Unit(max_records))
 
     def refuse_shares(self, epsilon_nano: int, unit: Unit) -> None:
-        """Refuses an epsilon of which some question would get nothing, whatever the noisy number of records is."""
+        """Refuses an epsilon so small that some question would get nothing, whatever the noisy number of records is."""
         s = self.settings
         rest = epsilon_nano - self.own_accuracy.at_most(epsilon_nano)
         asked = {
@@ -117,18 +117,18 @@ class RPS(TableMethod):
             raise ParameterError("rps: epsilon is too small, nothing is left for the leaves; raise epsilon")
 
     def run(self, curator: Curator) -> None:
-        """All questions, level by level."""
+        """Asks all questions, level by level."""
         grow(self, curator)
 
     def results(self, generator: Dice, drawn_share: float = 1.0) -> Results:
-        """Records and groups from the noisy tree; a share below 1 draws fewer records than the counts call for."""
+        """Records and groups from the noisy tree; with a share below 1, fewer records are drawn than were counted."""
         oneways = None if self.oneways is None else (self.cells, self.oneways)
         return tree_results(self.domain, self.tree, oneways, self.settings, self.depth, generator, drawn_share)
 
     # ---- budget -------------------------------------------------------------------------------------------
 
     def begin(self, root: Frontier, curator: Curator) -> None:
-        """Count and one-way tables of the whole data, then the depth and the price of every level."""
+        """Measures the number of records and one-way tables, then plans the depth and the price of every level."""
         s, total = self.settings, int(curator.left(root)[0])
         noisy_records = s.records
         if s.records is None and s.count_share:
@@ -143,7 +143,8 @@ class RPS(TableMethod):
         self._plan(int(curator.left(root)[0]), noisy_records, curator.unit)
 
     def _measure_one_ways(self, root: Frontier, curator: Curator, price: int, noisy_records: int | None) -> None:
-        """One-way tables of all attributes, the coarser the fewer records there are for their noise."""
+        """Measures one-way tables of all attributes; they are coarser if there are few records relative to the
+        noise."""
         scale = NANO * len(self.sizes) * curator.unit.max_records / max(1, price)
         expected = None if noisy_records is None else max(0, noisy_records) / scale
         self.cells = [cell_edges(attribute, expected) for attribute in self.domain.attributes]
@@ -153,7 +154,7 @@ class RPS(TableMethod):
         self.oneways = curator.measure(root, Marginals(tables, starts), price, why="one-way tables")
 
     def _plan(self, rest: int, noisy_records: int | None, unit: Unit) -> None:
-        """Fixes depth and prices from public values: what is left, the settings, the charged or declared count."""
+        """Sets depth and prices from public values: what is left, the settings, and the noisy or declared count."""
         s = self.settings
         leaf = 0 if self._free_leaves() else portion(rest, self._leaf_share())
         if s.depth is not None:
@@ -170,31 +171,35 @@ class RPS(TableMethod):
         while s.attributes != "midpoint" and self.depth and min(self.split_prices) < 1:
             if s.depth is not None:
                 raise ParameterError(f"epsilon is too small for depth {self.depth}; lower the depth or raise epsilon")
-            self.depth -= 1  # an automatic depth gives way: by now the run is paid for
+            self.depth -= 1  # an automatic depth is lowered instead of refused, because the run is already charged
             self.split_prices = s.levels.spread(trunk - tests, self.depth)
         self.test_prices = s.levels.spread(tests, self.depth)
 
     def _leaf_share(self) -> Fraction:
-        """The share of the tree's budget kept for leaves: all of it when neither cuts nor stops cost anything."""
+        """The share of the tree's budget for leaves: all of it if neither cuts nor stop tests cost anything."""
         free = self.settings.attributes == "midpoint" and not self.settings.stop.paid
         return Fraction(1) if free else self.settings.leaf_share
 
     def _free_leaves(self) -> bool:
-        """Whether leaves need no question: sizes by the N/2^d rule and no class to release."""
+        """Whether leaves need no question: their sizes follow the N/2^d rule, and there is no class to release."""
         return self.settings.summary == "depth" and self.classes == 1
 
     # ---- the three sub-routines of RPS 3.1 ------------------------------------------------------------------
 
     def stop(self, nodes: Frontier, curator: Curator) -> Bools:
-        """Which regions are leaves: depth reached, nothing left to cut, narrow region, or a noisy test (RPS 3.2)."""
+        """Which regions are leaves (RPS 3.2).
+
+        These are regions at the last depth, those that cannot be cut, those that rules forbid, narrow ones, and those
+        that a noisy test stops.
+        """
         self.tree.add_level(nodes)
         leaf: Bools = cut_counts(nodes).sum(axis=1) == 0
         if nodes.depth >= self.depth:
             return np.ones(len(nodes), dtype=np.bool_)
-        if self.domain.rules is not None:  # known to be empty: neither tested nor cut
+        if self.domain.rules is not None:  # forbidden regions are known to be empty: they are neither tested nor cut
             leaf |= ~possible_in(self.domain, self.domain.rules, nodes.lo, nodes.hi, glance=True).any(axis=1)
         if self.settings.stop.narrow is not None:
-            # Deviation: judged on the region, never on its records, which would leak (infinite loss).
+            # Deviation: the width is that of the region. That of its records would be an infinite privacy loss.
             leaf |= (nodes.hi - nodes.lo).max(axis=1, initial=0) <= self.settings.stop.narrow
         asked = nodes.take(~leaf)
         if len(asked) and nodes.depth >= self.settings.skip:
@@ -213,11 +218,11 @@ class RPS(TableMethod):
         return np.zeros(len(nodes), dtype=np.bool_)
 
     def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
-        """Balanced: a noisy choice among cuts; fixed: the middle of the widest attribute (RPS 3)."""
+        """One cut per region: a noisy choice among cuts, or the middle of the widest attribute (RPS 3)."""
         if self.settings.attributes == "midpoint":
             cuts = self._midpoints(nodes)
         elif self.settings.attributes == "random":
-            # A lone candidate would be free, but then nearly every leaf would have a receipt of its own.
+            # A single candidate need not be charged, but then nearly every leaf would have its own line in the receipt.
             each = CutsOf(self._random_attribute(nodes, curator), max(self.sizes), self._seen_classes())
             cuts = curator.choose(nodes, each, self._score(), self.split_prices[nodes.depth], why="split")
         else:
@@ -227,7 +232,7 @@ class RPS(TableMethod):
 
     def _best_of_all(self, nodes: Frontier, curator: Curator) -> Cuts:
         candidates, price = AllCuts(self.sizes, self._seen_classes()), self.split_prices[nodes.depth]
-        open_ = candidates.counts(nodes) > 1  # one candidate: nothing to choose, nothing to pay
+        open_ = candidates.counts(nodes) > 1  # with a single candidate there is no choice, and nothing to pay
         if open_.all():
             return curator.choose(nodes, candidates, self._score(), price, why="split")
         first = candidates.cuts(nodes, np.zeros(len(nodes), np.int64))
@@ -237,7 +242,7 @@ class RPS(TableMethod):
         return first
 
     def _random_attribute(self, nodes: Frontier, curator: Curator) -> Ints:
-        """One attribute per region, uniform among those that can still be cut (RPS 4.2)."""
+        """One attribute per region, drawn uniformly among those that can still be cut (RPS 4.2)."""
         able = cut_counts(nodes) > 0
         die = curator.coin(nodes, able.sum(axis=1))
         return np.argmax(np.cumsum(able, axis=1) > die[:, None], axis=1)
@@ -250,10 +255,10 @@ class RPS(TableMethod):
         return Cuts(attribute, (nodes.lo[rows, attribute] + nodes.hi[rows, attribute]) // 2)
 
     def summarize(self, leaves: Frontier, curator: Curator) -> None:
-        """The class histogram with all that is left on the path.
+        """Measures the class histogram of each leaf with all that is left on the path.
 
-        Deviation: the paper's count plus a majority vote would pay twice; a histogram over classes costs the same
-        as a count, and size and label both follow from it.
+        Deviation: the paper's count and majority vote would have to be paid separately. A histogram over classes costs
+        as much as a count, and both size and label follow from it.
         """
         if self._free_leaves():
             self.tree.note_leaves(leaves, None, curator.path(leaves))
@@ -271,5 +276,5 @@ class RPS(TableMethod):
 
 
 def _names_a_paid_test(stop: object) -> bool:
-    """Whether tests that look at records are asked for; what is no such text is refused when settings are read."""
+    """Whether the setting `stop` names a test that reads records; a wrong value is refused when settings are read."""
     return any(word in str(stop) for word in ("count", "privtree"))

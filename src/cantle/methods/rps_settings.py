@@ -16,7 +16,7 @@ NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
 
 @dataclass(frozen=True)
 class CutScore:
-    """How cuts are scored: `balance`, `class`, or `mix:a:b`, a weighted sum of evenness and separated classes."""
+    """The score of cuts: `balance`, `class`, or `mix:a:b`, a weighted sum of evenness and separation of classes."""
 
     text: str
     score: Mix
@@ -26,7 +26,8 @@ class CutScore:
 
     @staticmethod
     def parse(text: str) -> CutScore:
-        """
+        """The score that a text names; raises a ValueError if it names none.
+
         >>> CutScore.parse("mix:2:1").score
         Mix(even=2, apart=1)
         """
@@ -43,27 +44,29 @@ class CutScore:
 
 @dataclass(frozen=True)
 class StopTests:
-    """When a region is a leaf before the last level: `none`, or tests joined by +: count:T, privtree:T, narrow:W."""
+    """The tests that make a region a leaf before the last level: `none`, or count:T, privtree:T, narrow:W, joined by
+    +."""
 
     text: str
     count: int | None = None
-    """Stop where a noisy count is below it."""
+    """A region stops if its noisy count is below this number."""
     privtree: int | None = None
-    """Stop by a test whose price does not grow with the depth, at this threshold."""
+    """The threshold of a test whose price does not grow with the depth."""
     narrow: int | None = None
-    """Stop where no attribute has more values than this left; free."""
+    """A region stops if no attribute has more than this many values left; this test is free."""
 
     def __str__(self) -> str:
         return self.text
 
     @property
     def paid(self) -> bool:
-        """Whether a test looks at records."""
+        """Whether a test reads records."""
         return self.count is not None or self.privtree is not None
 
     @staticmethod
     def parse(text: str) -> StopTests:
-        """
+        """The tests that a text names; raises a ValueError if it is wrong.
+
         >>> StopTests.parse("count:5+narrow:2")
         StopTests(text='count:5+narrow:2', count=5, privtree=None, narrow=2)
         """
@@ -79,7 +82,7 @@ class StopTests:
 
 @dataclass(frozen=True)
 class LevelPrices:
-    """How the budget is spread over levels: `equal`, or `geometric:r` with ratio r from each level to the next."""
+    """The division of the budget among levels: `equal`, or `geometric:r` with ratio r from each level to the next."""
 
     text: str
     ratio: Fraction
@@ -89,7 +92,8 @@ class LevelPrices:
 
     @staticmethod
     def parse(text: str) -> LevelPrices:
-        """
+        """The division that a text names; raises a ValueError if it is wrong.
+
         >>> LevelPrices.parse("geometric:1.3").ratio
         Fraction(13, 10)
         """
@@ -101,7 +105,7 @@ class LevelPrices:
         return LevelPrices(text, Fraction(ratio))
 
     def spread(self, total: int, levels: int) -> list[int]:
-        """The total over the levels, each rounded down; what rounding leaves goes to the leaves."""
+        """The price of each level, rounded down; the leaves get what rounding leaves of the total."""
         weights = [self.ratio**level for level in range(levels)]
         whole = sum(weights)
         return [portion(total, weight / whole) for weight in weights]
@@ -145,4 +149,4 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
-"""Changes to the defaults for a single attribute: its leaves are the one-way table, and free cuts are best."""
+"""Changes to the defaults for a single attribute: its leaves already are a one-way table, and free cuts are best."""

@@ -1,4 +1,4 @@
-"""Keyword parameters of methods: a class of settings per method, whose rules parse, refuse and echo each of them."""
+"""Keyword parameters of methods: each method has a class of settings, whose rules parse and check every parameter."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cantle.errors import ParameterError, raise_alone
 Settings = TypeVar("Settings")
 
 Echo = dict[str, str | int | None]
-"""Settings as they stand in release.json."""
+"""Settings as they are written in release.json."""
 
 Rule = tuple[Callable[[object], object], str]
-"""A parser of values (raises ValueError or TypeError for a wrong value), and the rule in words."""
+"""A parser of values, which raises a ValueError or TypeError for a wrong value, and the rule in words."""
 
 
 def one_of(*words: str) -> Rule:
-    """Exactly one of the words."""
+    """A rule for exactly one of the words."""
 
     def read(value: object) -> str:
         if value not in words:
@@ -33,7 +33,7 @@ def one_of(*words: str) -> Rule:
 
 
 def parsed(parse: Callable[[str], object], text: str) -> Rule:
-    """Text that a parser understands; it raises ValueError otherwise."""
+    """A rule for a text that `parse` accepts; it raises a ValueError for others."""
 
     def read(value: object) -> object:
         if not isinstance(value, str):
@@ -44,7 +44,7 @@ def parsed(parse: Callable[[str], object], text: str) -> Rule:
 
 
 def whole(low: int, high: int) -> Rule:
-    """A whole number within bounds."""
+    """A rule for a whole number from `low` to `high`."""
 
     def read(value: object) -> int:
         if not isinstance(value, str | SupportsInt):
@@ -58,26 +58,26 @@ def whole(low: int, high: int) -> Rule:
 
 
 def maybe(rule: Rule, word: str) -> Rule:
-    """The rule, or None written as None or as the word."""
+    """A rule that also accepts None, written as None or as the word."""
     read, text = rule
     return (lambda value: None if value is None or value == word else read(value)), f"{text}, or {word}"
 
 
 def or_word(rule: Rule, word: str) -> Rule:
-    """The rule, or the word itself."""
+    """A rule that also accepts the word itself."""
     read, text = rule
     return (lambda value: word if value == word else read(value)), f"{text}, {word}"
 
 
 def _fraction(value: object) -> Fraction:
-    """An exact number; a float means the decimal it prints as."""
+    """An exact number; a float is taken as the decimal that it prints as."""
     if isinstance(value, bool) or not isinstance(value, str | float | Rational | Decimal):
         raise TypeError
     return Fraction(repr(float(value)) if isinstance(value, float) else value)
 
 
 def share(*, positive: bool = False) -> Rule:
-    """An exact fraction from 0 (or above it) to below 1; a float means the decimal it prints as."""
+    """A rule for an exact fraction below 1 that is at least 0, or above 0 if `positive`."""
 
     def read(value: object) -> Fraction:
         fraction = _fraction(value)
@@ -89,7 +89,7 @@ def share(*, positive: bool = False) -> Rule:
 
 
 def share_up_to(most: Fraction) -> Rule:
-    """An exact fraction from 0 to a bound."""
+    """A rule for an exact fraction from 0 to `most`."""
 
     def read(value: object) -> Fraction:
         fraction = _fraction(value)
@@ -101,7 +101,7 @@ def share_up_to(most: Fraction) -> Rule:
 
 
 def decimal(high: int) -> Rule:
-    """A number from 0 to a bound, exact; a float means the decimal it prints as."""
+    """A rule for an exact number from 0 to `high`."""
 
     def read(value: object) -> Fraction:
         fraction = _fraction(value)
@@ -113,7 +113,7 @@ def decimal(high: int) -> Rule:
 
 
 def flag() -> Rule:
-    """True or false."""
+    """A rule for true or false."""
 
     def read(value: object) -> bool:
         if not isinstance(value, bool):
@@ -124,8 +124,10 @@ def flag() -> Rule:
 
 
 def setting(rule: Rule, *, shown: bool = False) -> Any:  # a field takes the type that the class gives it
-    """A field of a class of settings, read by the rule. Help texts show the ones that people set; the others are there
-    for preset paper and for those who study the method."""
+    """A field of a class of settings, which the rule parses.
+
+    Help texts name the fields that are `shown`; the others are for preset paper and for those who study the method.
+    """
     return field(metadata={"rule": rule, "shown": shown})
 
 
@@ -144,11 +146,11 @@ _MEANT = {
     "delta": "every release has pure epsilon-differential privacy: delta is 0",
 } | dict.fromkeys(("target", "label", "categories", "bounds", "unit"), "declare it in the schema")
 _MEANT["random_state"] = _MEANT["seed"]
-"""Parameters of other libraries, and what takes their place."""
+"""Parameters of other libraries, and what to use instead."""
 
 
 def unknown_parameter(method: str, name: str, known: Collection[str]) -> str:
-    """That there is no such parameter, with the one that may be meant."""
+    """The message that a method has no such parameter, with a hint at the one that may be meant."""
     near = difflib.get_close_matches(name, [*known, "epsilon", "method", "engine", "ledger", "dataset"], 1)
     hint = _MEANT.get(name) or (f"did you mean {near[0]}?" if near else "")
     return f"{method} has no parameter {name!r}{f'; {hint}' if hint else ''} (known: {', '.join(sorted(known))})"
@@ -161,7 +163,7 @@ def read_settings(
     preset: str,
     given: Mapping[str, object],
 ) -> Settings:
-    """The preset's values with the given ones over them, all checked and parsed."""
+    """The values of the preset, overridden by those given, all checked and parsed."""
     rules = rules_of(kind)
     if preset not in presets:
         raise ParameterError(
@@ -181,7 +183,7 @@ def read_settings(
 
 
 def echo(settings: object) -> Echo:
-    """Settings as JSON values: numbers, words and flags as they are, anything else as the exact text it stands for."""
+    """Settings as JSON values: numbers, words and flags are unchanged, anything else becomes its exact text."""
     values = ((one.name, getattr(settings, one.name)) for one in fields(settings))  # type: ignore[arg-type]
     return {name: value if value is None or isinstance(value, str | int) else str(value) for name, value in values}
 
