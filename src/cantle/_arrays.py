@@ -1,4 +1,4 @@
-"""Array types by name, for every room: what an array holds, whatever its shape."""
+"""Names of array types for the whole package; they say what an array holds, not its shape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Words: TypeAlias = NDArray[np.uint64]
 Bytes: TypeAlias = NDArray[np.uint8]
 
 Codes: TypeAlias = NDArray[np.integer]
-"""Whole numbers of any width: codes are held as narrowly as their domain allows."""
+"""Whole numbers of any width: codes use the narrowest type that their domain allows."""
 
 Index: TypeAlias = slice | Codes | Bools | list[int]
-"""What picks elements of an array: a span, ascending positions, or a mask."""
+"""A selection of elements of an array: a slice, ascending positions, or a mask."""

@@ -23,29 +23,29 @@ R = TypeVar("R")
 Values = Sequence[ir.Value]
 Emit = Callable[["BaseContext", ir.IRBuilder, "Signature", Values], ir.Value]
 Intrinsic = tuple["Signature", Emit]
-"""The types of an operation, and what writes its instructions."""
+"""The types of an operation, and the function that generates its instructions."""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel: compiled when first called, and cached on disk for later processes if there is a folder for it."""
+    """A kernel: it is compiled when first called, and cached on disk for later processes if a folder can be written."""
     try:
         return njit(cache=True, error_model="numpy", nogil=True)(function)
-    except RuntimeError:  # no such folder
+    except RuntimeError:  # numba found no folder to write to
         return njit(error_model="numpy", nogil=True)(function)
 
 
 def contracted(function: Callable[P, R]) -> Callable[P, R]:
-    """A part of kernels in which a product and the sum it goes into may be rounded once instead of twice."""
+    """A part of kernels in which multiply and add may be fused, so that the result is rounded once instead of twice."""
     return njit(error_model="numpy", nogil=True, fastmath={"contract"})(function)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """A part of kernels, inlined."""
+    """A part of kernels that is inlined into them."""
     return njit(inline="always", error_model="numpy")(function)
 
 
 def _load8(_: object, array: Type, at: Type) -> Intrinsic:
-    """The word of the eight bytes from `at` on, wherever that is."""
+    """The eight bytes from `at` on as one word; `at` need not be aligned."""
 
     def generate(context: BaseContext, builder: ir.IRBuilder, signature: Signature, given: Values) -> ir.Value:
         word = builder.load(_address(context, builder, signature.args[0], given[0], given[1], ir.IntType(64)))
@@ -56,7 +56,7 @@ def _load8(_: object, array: Type, at: Type) -> Intrinsic:
 
 
 def _copy16(_: object, source: Type, start: Type, target: Type, at: Type) -> Intrinsic:
-    """Copies the sixteen bytes from `start` on to `at`."""
+    """Copies sixteen bytes from position `start` of the source to position `at` of the target."""
 
     def generate(context: BaseContext, builder: ir.IRBuilder, signature: Signature, given: Values) -> ir.Value:
         bytes_ = ir.VectorType(ir.IntType(8), 16)
@@ -69,7 +69,7 @@ def _copy16(_: object, source: Type, start: Type, target: Type, at: Type) -> Int
 
 
 def _ends64(_: object, array: Type, at: Type, _separator: Type) -> Intrinsic:
-    """A bit for each of the 64 bytes from `at` on, set where it is the separator or a line end."""
+    """One bit for each of the 64 bytes from `at` on, set if the byte is the separator or a line end."""
 
     def generate(context: BaseContext, builder: ir.IRBuilder, signature: Signature, given: Values) -> ir.Value:
         bytes_ = ir.VectorType(ir.IntType(8), 64)
@@ -86,7 +86,7 @@ def _ends64(_: object, array: Type, at: Type, _separator: Type) -> Intrinsic:
 
 
 def _lowest(_: object, _bits: Type) -> Intrinsic:
-    """The number of the lowest bit that is set; at least one is."""
+    """The number of the lowest bit that is set; at least one must be."""
 
     def generate(_: BaseContext, builder: ir.IRBuilder, _signature: Signature, given: Values) -> ir.Value:
         return builder.cttz(given[0], ir.IntType(1)(1))

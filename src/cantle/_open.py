@@ -1,4 +1,4 @@
-"""Before the data is opened, and opening it: every refusal that costs nothing, then records behind an engine."""
+"""The checks before the data is opened, which cost nothing, and the opening of the data behind an engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Order:
-    """A release that was asked for and passed every check that needs no data."""
+    """A requested release that has passed all checks that need no data."""
 
     data: object
     schema: Schema
@@ -44,7 +44,7 @@ class Order:
 
     @property
     def unit(self) -> Unit:
-        """Whom the promise protects, as the schema says."""
+        """Whom the promise protects, as the schema declares."""
         return Unit(*self.schema.protects)
 
     @property
@@ -77,9 +77,9 @@ def preflight(
     output: Path | None = None,
     stored_as: str | None = None,
 ) -> Order:
-    """Refuses whatever can be refused before a charge: nothing is spent and no record is read.
+    """Checks everything that can be checked before a charge; nothing is spent and no record is read.
 
-    `output` and `stored_as` are where and how the release will be saved, if that is known already.
+    `output` and `stored_as` are the folder and format in which the release will be saved, if they are known already.
     """
     if output is not None:
         check_writable(check_free(output))
@@ -98,7 +98,7 @@ def preflight(
 def open_data(
     data: object, schema: Schema, method: Method, nodes: object = None, choice: EngineChoice = IN_MEMORY
 ) -> tuple[Form, Engine]:
-    """The data behind an engine, and the form it came in; `nodes` is the private node list of a graph."""
+    """The form in which the data came, and an engine that holds it; `nodes` is the private node list of a graph."""
     return OPENERS[schema.kind].open_engine(data, schema, method, choice, nodes)
 
 

@@ -43,7 +43,7 @@ PresetName = Literal["default", "paper"]
 
 @dataclass(frozen=True)
 class Made:
-    """What is left of a run once the curator is sealed."""
+    """The results of a run after the curator is sealed."""
 
     receipt: Receipt
     results: Results
@@ -143,7 +143,7 @@ def carry_out(order: Order) -> Release:
     log = logging.getLogger("cantle")
     log.info("reading")
     with noting_the_charge(ticket):
-        # The public dice are drawn before any answer: a method may use them between its questions.
+        # The public seed is drawn before any answer, because a method may use its dice between questions.
         seed = fresh_seed() if order.insecure_seed is None else order.insecure_seed
         if isinstance(order.method, UsesDice):
             order.method.seed = seed
@@ -153,7 +153,7 @@ def carry_out(order: Order) -> Release:
 
 
 def _charge(order: Order) -> Ticket | None:
-    """Pays for the run in the ledger, if there is one; everything that can be refused without the data was before."""
+    """Charges the ledger, if there is one. All checks that need no data come before it (`preflight`)."""
     if order.account is None:
         return None
     dataset = order.account.dataset
@@ -174,27 +174,27 @@ def _charge(order: Order) -> Ticket | None:
 
 @contextmanager
 def noting_the_charge(ticket: Ticket | None) -> Iterator[None]:
-    """Adds a note to whatever ends a run that was paid for: an error, Ctrl-C, a signal to end."""
+    """Adds a note about the charge to whatever ends a run that was charged: an error, Ctrl-C, a signal to end."""
     try:
         yield
     except BaseException as error:
-        mentions_it = isinstance(error, OutputError | LedgerError)  # what `save` raises
+        mentions_it = isinstance(error, OutputError | LedgerError)  # `save` raises these, with their own words about it
         if ticket is not None and not mentions_it:
             error.add_note(f"{CHARGE_NOTE} {ticket.line['dataset']!r} stands: the data was opened")
         raise
 
 
 def run(method: Method, store: Engine, *, epsilon_nano: int, unit: Unit, noise: Noise) -> ReceiptFields:
-    """Runs the method under a curator and gives the receipt; records and dice are gone when it returns."""
+    """Runs the method under a curator and returns the receipt; afterwards the curator holds no records or noise."""
     with Curator(store, Budget(epsilon_nano, unit), noise) as curator:
         method.run(curator)
         return curator.seal()
 
 
 def _run_and_draw(order: Order, store: Engine, seed: int) -> Made:
-    """Runs the method and draws its records, then measures how far they are off, all before the curator is sealed.
+    """Runs the method, draws its records and measures how far they are off, all before the curator is sealed.
 
-    Drawing is post-processing and spends nothing; a failure in it seals the curator too, and the charge stands.
+    Drawing is post-processing and spends nothing. If it fails, the curator is sealed too, and the charge remains.
     """
     method, dice = order.method, public_dice(seed, compiled=store.compiled)
     with Curator(store, Budget(order.epsilon_nano, order.unit), _noise(order, store)) as curator:
@@ -212,7 +212,7 @@ def _noise(order: Order, store: Engine) -> Noise:
 
 
 def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, started: str, seed: int) -> Release:
-    """Post-processing: everything here is a function of what the curator gave away."""
+    """The release. This is post-processing: it uses only public values and the curator's answers."""
     results = made.results
     manifest = replace(
         _manifest(order, made.receipt, seed, results),

@@ -1,4 +1,4 @@
-"""The exception tree. Every message names the thing, the rule and the fix, and public values only.
+"""The exception tree. Every message names the thing, the rule and the fix, and contains public values only.
 
 CantleError
 ├── SchemaError        the public schema is wrong
@@ -40,7 +40,8 @@ class Problem(NamedTuple):
 
 
 class SchemaError(CantleError):
-    """The public schema is wrong. `problems` lists everything that is; the message says it all."""
+    """The public schema is wrong. `problems` lists everything that is wrong with it, and the message contains it
+    all."""
 
     def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
         super().__init__(message)
@@ -48,7 +49,7 @@ class SchemaError(CantleError):
 
 
 class DataError(CantleError):
-    """The data file or frame as a whole is unusable; never about a record (docs/privacy.md, cleaning)."""
+    """The data file or frame as a whole is unusable; a single record never raises it (docs/privacy.md, cleaning)."""
 
 
 class ParameterError(CantleError):
@@ -68,7 +69,7 @@ class CapExceeded(LedgerError):
 
 
 class Sealed(CantleError):
-    """The curator was asked something after it was sealed."""
+    """The curator was asked a question after it was sealed."""
 
 
 class EngineError(CantleError):
@@ -88,7 +89,7 @@ class MissingExtra(CantleError):
 
 
 def install_command(extra: str) -> str:
-    """How to install an extra. The package has no published name yet, so this works in the folder of its source.
+    """The command that installs an extra, in the folder of the source, because the package is not published yet.
 
     >>> install_command("fast")
     "pip install '.[fast]'"
@@ -97,10 +98,10 @@ def install_command(extra: str) -> str:
 
 
 def raise_alone(error: Exception) -> NoReturn:
-    """Raises an error from an except block and leaves no trace of the exception that is being handled.
+    """Raises an error in an except block, without any reference to the exception that is being handled.
 
     `raise error from None` only hides that exception: it stays in `__context__`, and a library's exception may quote
-    a value. Python sets the context when it raises, so it is taken off afterwards, on the way out.
+    a value. Python sets the context when it raises, so it is removed afterwards, in the finally block.
     """
     try:
         raise error
@@ -110,10 +111,10 @@ def raise_alone(error: Exception) -> NoReturn:
 
 
 class replacing:
-    """A block in which exceptions of some kinds are replaced by an error that carries no trace of them.
+    """A block in which exceptions of some kinds are replaced by an error that has no reference to them.
 
-    It is a class: the `__exit__` of a generator-based context manager would keep the library's exception in a variable
-    of its frame, which the traceback of our error passes. Errors of cantle itself leave the block as they are.
+    It is a class, because the `__exit__` of a generator-based context manager would keep the library's exception in a
+    local variable of a frame that the traceback of our error contains. Errors of cantle itself are not replaced.
     """
 
     def __init__(
@@ -130,10 +131,10 @@ class replacing:
         ours = None
         if isinstance(error, self._kinds) and not isinstance(error, CantleError):
             ours = self._error(error)
-        del error, trace  # this frame is one of those that the traceback passes
+        del error, trace  # the traceback of our error contains this frame
         self._leave()
         if ours is not None:
             raise_alone(ours)
 
     def _leave(self) -> None:
-        """What is to be undone at the end of the block."""
+        """Undoes at the end of the block what a subclass has set up; here nothing."""

@@ -1,7 +1,8 @@
 """The methods for tables as scikit-learn estimators: parameters, `fit`, `sample`, and for DiffGen `transform`.
 
-They follow scikit-learn's rules (every parameter is a keyword of `__init__` and kept as given; what `fit` finds ends in
-an underscore) without importing scikit-learn, so `clone`, `Pipeline` and `ColumnTransformer` can hold them.
+They follow scikit-learn's rules, so that `clone`, `Pipeline` and `ColumnTransformer` can use them: every parameter is a
+keyword of `__init__` and kept as given, and the names of attributes that `fit` sets end in an underscore. They do not
+import scikit-learn.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Publisher:
-    """What the estimators share: parameters as scikit-learn wants them, `fit` and `sample`."""
+    """The base class of the estimators: shared parameters, `fit` and `sample`."""
 
     method: ClassVar[MethodName]
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = field(default=None, kw_only=False)
@@ -204,11 +205,11 @@ class RPS(Publisher):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DiffGen(Publisher):
-    """Publishes a table whose generalised records train classifiers (Mohammed et al. 2011); a transformer.
+    """Publishes a table whose generalised records train classifiers (Mohammed et al. 2011). It is a transformer.
 
-    `transform` generalises any table with the released cuts: each value becomes the label of its group. What it gives
-    is NOT PRIVATE: it is derived from its input without noise, and so is a model that later steps of a pipeline learn
-    from the private table. To train a model under the promise of the release, use `release_.records` or
+    `transform` generalises any table with the released cuts: each value becomes the label of its group. Its result is
+    NOT PRIVATE, because it is derived from its input without noise; neither is a model that later steps of a pipeline
+    learn from the private table. To train a model under the promise of the release, use `release_.records` or
     `release_.generalised()`, and `transform` for test data only.
 
     Parameters
@@ -260,13 +261,13 @@ class DiffGen(Publisher):
 
         Returns
         -------
-        A data frame of the kind that came in: one row per record, one column of texts per feature. A value that the
-        schema drops has no label (null).
+        A data frame of the same library as X, with one row per record and one column of texts per feature. A value that
+        the schema drops has no label (null).
         """
         return self._fitted().generalise(X, target=False)
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:  # noqa: ARG002
-        """The names of the columns that `transform` gives."""
+        """The names of the columns that `transform` returns."""
         attributes = table_schema_of(self._fitted().manifest).domain().attributes
         return np.array([attribute.name for attribute in attributes], dtype=object)
 
@@ -278,7 +279,7 @@ def _target_of(schema: Schema) -> str | None:
 
 
 def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> object:
-    """The table with its target, which scikit-learn hands over by itself."""
+    """The table with its target, which scikit-learn passes separately."""
     if y is None or target is None:
         return X
     if isinstance(X, str | os.PathLike):
@@ -286,15 +287,16 @@ def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> o
     try:
         frame = as_frame(X)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    except (Exception, pl.exceptions.PanicException):  # a lazy frame that fails may do so in words that quote a value
+    except (Exception, pl.exceptions.PanicException):  # the message of a lazy frame that fails may quote a value
         raise_alone(DataError("X cannot be read; give a pandas, polars or pyarrow frame."))
     if target in frame.columns:
         raise ParameterError(f"the target {target!r} is given twice: as y and as a column of X; leave one out")
     values = list(y)
     if len(values) != len(frame):
         raise ParameterError("X and y have different numbers of records; give one value of y per record of X")
-    # Python objects are read one by one; a library would choose a type by all values, or refuse one and quote it.
+    # As Python objects, values are read one by one. A library would choose a type from all values, or quote one it
+    # refuses.
     if frame.implementation.is_pandas_like():
         objects = np.fromiter(values, dtype=object, count=len(values))
-        return frame.to_native().assign(**{target: objects})  # by position, whatever the index
+        return frame.to_native().assign(**{target: objects})  # assigned by position, whatever the index is
     return frame.to_polars().with_columns(pl.Series(target, values, dtype=pl.Object))
