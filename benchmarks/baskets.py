@@ -1,7 +1,7 @@
-"""Baskets in memory: python benchmarks/baskets.py RECORDS ITEMS [--mean 5] [--times 3].
+"""Speed of baskets in memory: python benchmarks/baskets.py RECORDS ITEMS [--mean 5] [--times 3].
 
-Makes FIMI lines of about `mean` items each, skewed as sales are, and publishes them by method `baskets` with epsilon 1:
-core-seconds of each call, of which the first also loads compiled kernels, and peak memory.
+It makes FIMI lines of about `mean` items each, skewed as sales are, publishes them by method `baskets` with epsilon 1,
+and prints the core-seconds of each call and peak memory. The first call also loads compiled kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST = 200
 
 
 def make(path: Path, records: int, items: int, mean: float) -> None:
-    """One record per line; the supports of items fall like 1 / rank."""
+    """Writes one record per line; the support of an item is proportional to about 1 / rank."""
     dice = np.random.default_rng(1)
     sizes = dice.geometric(1 / mean, records).clip(1, LONGEST)
     share = 1 / np.arange(1, items + 1) ** 1.05

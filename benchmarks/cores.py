@@ -1,7 +1,7 @@
-"""What a second core is good for: python benchmarks/cores.py TABLE.csv SCHEMA [--times K] [--method rps].
+"""Gain from a second core: python benchmarks/cores.py TABLE.csv SCHEMA [--times K] [--method rps].
 
-Publishes and saves the table with and without threads (cantle.postprocess.records): wall and core-seconds, the best of
-K runs. Each run is a process of its own and has loaded the kernels before the clock is started.
+It publishes and saves the table with and without threads (cantle.postprocess.records), and prints wall and
+core-seconds, the best of K runs. Each run is a separate process that loads the kernels before times are taken.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 FEW = 3000
-"""Lines of the run that loads what is imported on the way."""
+"""Number of lines of a first run, which loads all modules that are imported late."""
 
 
 def measure(table: Path, schema: Path, method: str, threads: str) -> list[float]:

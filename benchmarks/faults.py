@@ -1,16 +1,16 @@
-"""What a ledger and a release survive: python benchmarks/faults.py [--quick] [FAULT...].
+"""Faults that a ledger and a release must survive: python benchmarks/faults.py [--quick] [FAULT...].
 
     kills       kill -9 at 200 random moments of a publish with a ledger
-    deaths      a publish with a ledger that dies before each of its touches of a file, one after the other
-    charges     kill -9 at 200 random moments of a process that takes one charge after the other
+    deaths      a publish with a ledger that dies before its first file operation, then before its second, and so on
+    charges     kill -9 at 200 random moments of a process that makes one charge after the other
     race        200 processes at once on a cap for 50, in SQLite and in PostgreSQL
     publishers  20 whole publishers at once on a cap for 7, likewise
     full        a publish with a ledger on disks that fill up at 40 different sizes
-    edits       1,000 random single-byte edits of releases, each looked at by `verify`
+    edits       1,000 random edits of single bytes of releases, each of which `verify` must notice
 
-Prints what happened and ends with 1 if anything was lost, overspent, half visible or unnoticed. PostgreSQL is started
-in a folder of its own when its programs are found, and skipped with a word otherwise; real full disks need the right
-to mount one, and files of limited size stand in for them elsewhere.
+It prints what happened, and ends with 1 if anything was lost, overspent, half visible or unnoticed. PostgreSQL is
+started in a temporary folder if it is installed; otherwise its part is skipped with a message. Real full disks need the
+right to mount a disk; without it, limits on the size of files are used instead.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SCHEMA = {
 
 
 def write_people(folder: Path, records: int = 3000) -> None:
-    """A private table and its schema."""
+    """Writes a private table and its schema."""
     towns = ("Ash", "Birch", "Cedar")
     lines = [f"{i * 37 % 100},{towns[i % 3]},{'yes' if i % 7 < i % 100 / 20 else 'no'}" for i in range(records)]
     (folder / "people.csv").write_text("\n".join(["age,town,ill", *lines, ""]))
@@ -52,7 +52,7 @@ def write_people(folder: Path, records: int = 3000) -> None:
 
 
 def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
-    """A worker, not yet let go."""
+    """Starts a worker, which waits until `let_go` is called."""
     command = [sys.executable, str(Path(__file__).with_name("workers.py")), *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -71,16 +71,19 @@ def let_go(workers: list[subprocess.Popen[str]]) -> None:
 
 
 def ends(workers: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
-    """Exit code, output and errors of each."""
-    told = [worker.communicate(timeout=600) for worker in workers]
-    return [(worker.returncode, *texts) for worker, texts in zip(workers, told, strict=True)]
+    """Waits for the workers; returns exit code, output and errors of each."""
+    outputs = [worker.communicate(timeout=600) for worker in workers]
+    return [(worker.returncode, *texts) for worker, texts in zip(workers, outputs, strict=True)]
 
 
 # ------------------------------------------------------------------------------------------------- faults
 
 
 def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str]) -> list[str]:
-    """All that is wrong with a ledger and the releases it paid for. `runs`: the folder by the price of each run."""
+    """All that is wrong with a ledger and its releases; `runs` has the folder of each run by its price.
+
+    `reached` counts the states that runs ended in.
+    """
     from cantle.release.load import read_manifest
     from cantle.release.verify import verify_folder
     from cantle.trusted.ledger import Ledger
@@ -111,12 +114,12 @@ def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str])
 
 
 def kills(times: int, folder: Path) -> list[str]:
-    """kill -9 at random moments, from the first statement of `publish` to a little after the last of `save`."""
+    """Kills runs with kill -9 at random moments, from the start of `publish` to shortly after the end of `save`."""
     write_people(folder)
     where, runs, reached, dice = str(folder / "ledger.db"), {}, Counter[str](), random.Random(2)
 
     def run(moment: float | None = None) -> float:
-        """A run that is killed at a moment, or let be; how long it took."""
+        """Makes a run that is killed at a moment, or not killed; returns how long it took."""
         nano = 10_000_000 + len(runs)
         runs[nano] = f"out{len(runs)}"
         worker = start("publish", where, f"{nano / 10**9:.9f}", runs[nano], cwd=folder)
@@ -134,9 +137,9 @@ def kills(times: int, folder: Path) -> list[str]:
 
     lasts = 0.0
     for i in range(times):
-        lasts = run() if i % 20 == 0 else lasts  # how long one takes at present
+        lasts = run() if i % 20 == 0 else lasts  # how long a run takes at present
         run(dice.uniform(0, 1.1 * lasts))
-    run()  # all still works
+    run()  # everything must still work
     wrong = judge(folder, where, runs, reached) + _works(where)
     print(f"kills: {times} in runs of about {1000 * lasts:.0f} ms, {len(wrong)} discrepancies")
     _print_states(reached)
@@ -144,7 +147,7 @@ def kills(times: int, folder: Path) -> list[str]:
 
 
 def deaths(step: int, folder: Path) -> list[str]:
-    """The same by the clock of the program: it dies just before a touch of a file, a later one each time."""
+    """Lets each run die just before a file operation, a later one each time, until a run is complete."""
     write_people(folder)
     where, runs, reached = str(folder / "ledger.db"), {}, Counter[str]()
     for i in range(1, 1000):
@@ -155,13 +158,16 @@ def deaths(step: int, folder: Path) -> list[str]:
         if ends([worker])[0][0] == 0:
             break
     wrong = judge(folder, where, runs, reached) + _works(where)
-    print(f"deaths: {len(runs) - 1}, before touches of files, {len(wrong)} discrepancies")
+    print(f"deaths: {len(runs) - 1}, each before a file operation, {len(wrong)} discrepancies")
     _print_states(reached)
     return wrong
 
 
 def charges(times: int, folder: Path) -> list[str]:
-    """kill -9 while a process takes charge after charge: none it was granted is lost, and at most one more is there."""
+    """Kills a process that makes one charge after the other.
+
+    No charge that was granted may be lost, and the ledger may have at most one more.
+    """
     from cantle.trusted.ledger import Ledger
 
     where, dice, granted, wrong = str(folder / "ledger.db"), random.Random(4), 0, []
@@ -186,7 +192,7 @@ def _works(where: str) -> list[str]:
     return (
         []
         if Ledger(where).account(NAME).entries[-1].sha256
-        else ["the last run, which nobody disturbed, is not recorded"]
+        else ["the last run, which was not disturbed, is not recorded"]
     )
 
 
@@ -196,26 +202,27 @@ def _print_states(reached: Counter[str]) -> None:
 
 
 def race(processes: int, allowed: int, where: str, folder: Path) -> list[str]:
-    """Many processes for few places: the cap has room for `allowed` charges and a half."""
+    """Lets many processes charge at once, with a cap that has room for `allowed` charges and a half."""
     from cantle.trusted.ledger import Ledger
 
     nano = 10_000_000
     Ledger(where).cap(NAME, f"{(2 * allowed + 1) * nano / (2 * 10**9):.9f}")
     workers = [start("charge", where, nano, cwd=folder) for _ in range(processes)]
     let_go(workers)
-    told = ends(workers)
+    results = ends(workers)
     account = Ledger(where).account(NAME)
-    took = [text for code, text, _ in told if code == 0 and text.startswith("charged")]
-    refused = [text for code, text, _ in told if code == 0 and text == "refused\n"]
-    wrong = [f"a process failed: {errors.strip().splitlines()[-1]}" for code, _, errors in told if code]
+    took = [text for code, text, _ in results if code == 0 and text.startswith("charged")]
+    refused = [text for code, text, _ in results if code == 0 and text == "refused\n"]
+    wrong = [f"a process failed: {errors.strip().splitlines()[-1]}" for code, _, errors in results if code]
     if len(took) != allowed or len(account.entries) != allowed or len(refused) != processes - allowed:
-        wrong.append(f"{len(took)} took a place, {len(account.entries)} are in the ledger, there were {allowed}")
-    print(f"race: {processes} processes for {allowed} places, {len(took)} took one; {_over(account)} overspent")
+        wrong.append(f"{len(took)} charges were granted and {len(account.entries)} recorded, {allowed} fit the cap")
+    over = _over(account)
+    print(f"race: {processes} processes, room for {allowed} charges, {len(took)} granted; {over} overspent")
     return wrong
 
 
 def publishers(processes: int, allowed: int, where: str, folder: Path) -> list[str]:
-    """Whole publishers at once on one cap; prices differ a little, so that each can be told from the others."""
+    """Lets whole publishers charge one cap at once; their prices differ a little, which identifies them."""
     from cantle.trusted.ledger import Ledger
 
     write_people(folder)
@@ -224,15 +231,15 @@ def publishers(processes: int, allowed: int, where: str, folder: Path) -> list[s
     runs = {nano: f"out{nano}" for nano in prices}
     workers = [start("publish", where, f"{nano / 10**9:.9f}", runs[nano], cwd=folder) for nano in prices]
     let_go(workers)
-    told = ends(workers)
+    results = ends(workers)
     wrong = judge(folder, where, runs, Counter())
-    done = sum(code == 0 for code, _, _ in told)
-    refused = sum(text.startswith("CapExceeded") for _, text, _ in told)
+    done = sum(code == 0 for code, _, _ in results)
+    refused = sum(text.startswith("CapExceeded") for _, text, _ in results)
     visible = [name for name in runs.values() if (folder / name).exists()]
     if (done, refused, len(visible)) != (allowed, processes - allowed, allowed):
         wrong.append(f"{done} published, {refused} were refused, {len(visible)} releases are visible")
     over = _over(Ledger(where).account(NAME))
-    print(f"publishers: {processes} at once for {allowed} places, {done} published; {over} overspent")
+    print(f"publishers: {processes} at once, room for {allowed}, {done} published; {over} overspent")
     return wrong
 
 
@@ -241,7 +248,7 @@ def _over(account: Any) -> int:
 
 
 def full(sizes: int, folder: Path) -> list[str]:
-    """Disks from far too small to large enough; whatever does not fit, no charge is lost and nothing half visible."""
+    """Publishes on disks from far too small to large enough; no charge may be lost, and no release half visible."""
     wrong, reached = [], Counter[str]()
     mounts = subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0 if _can_mount() else False
     for i in range(sizes):
@@ -266,7 +273,7 @@ def _can_mount() -> bool:
 
 
 def on_a_disk(place: Path, size: int, mount: bool) -> None:
-    """One run on a disk of so many bytes (or with files of at most so many), judged before the disk goes away."""
+    """One run on a disk of `size` bytes, or with files of at most that size; it is judged before the disk is gone."""
     if mount:
         write_people(place.parent, 300)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(place)], check=True)
@@ -280,11 +287,11 @@ def on_a_disk(place: Path, size: int, mount: bool) -> None:
     wrong = [] if text else [f"unexpected: {errors.strip().splitlines()[-1]}"]
     opened, there = (place / "out.opened").exists(), (place / "out").exists()
     if mount:
-        subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)  # room to look at what is there
+        subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)  # room to judge what is there
     os.chdir(place)
     try:
         wrong += judge(place, "ledger.db", {10_000_000: "out"}, Counter())
-    except Exception as error:  # noqa: BLE001 - a ledger that never came to be is one of the outcomes
+    except Exception as error:  # noqa: BLE001 - on a small disk there may be no ledger at all
         if opened or there:
             wrong.append(f"the data was opened and the ledger is lost: {error}")
     left = [path.name for path in place.iterdir() if path.name.startswith(".out")]
@@ -297,7 +304,7 @@ def _shortened(text: str) -> str:
 
 
 def edits(times: int, folder: Path) -> list[str]:
-    """Single bytes replaced, put in or taken out, anywhere in a release; `verify` must notice each."""
+    """Replaces, inserts or removes single bytes anywhere in a release; `verify` must notice each edit."""
     import cantle
     from cantle.release.verify import verify_folder
 
@@ -319,8 +326,8 @@ def edits(times: int, folder: Path) -> list[str]:
         whole = path.read_bytes()
         at = dice.randrange(len(whole))
         other = bytes([(whole[at] + dice.randrange(1, 256)) % 256])
-        kind = dice.choice(["replaced"] * 8 + ["put in", "taken out"])
-        changed = {"replaced": other + whole[at + 1 :], "put in": other + whole[at:], "taken out": whole[at + 1 :]}
+        kind = dice.choice(["replaced"] * 8 + ["inserted", "removed"])
+        changed = {"replaced": other + whole[at + 1 :], "inserted": other + whole[at:], "removed": whole[at + 1 :]}
         path.write_bytes(whole[:at] + changed[kind])
         if path.read_bytes() != whole and not verify_folder(path.parent):
             unnoticed.append(f"edit {i}: byte {at} of {path.name} {kind}")
@@ -334,7 +341,7 @@ def edits(times: int, folder: Path) -> list[str]:
 
 
 def both(title: str, one: Any) -> list[str]:
-    """A fault in SQLite and in PostgreSQL."""
+    """Tries a fault with a ledger in SQLite and with one in PostgreSQL."""
     sys.path.append(str(ROOT))
     from benchmarks.server import postgres
 

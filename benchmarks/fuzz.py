@@ -1,14 +1,14 @@
 """Hostile files for every reader: python benchmarks/fuzz.py [--cases N] [--seed S] [TARGET...].
 
-Valid tables, sets, graphs, schemas, hierarchies and releases are changed at random and read, mostly by a whole
-`publish`, releases by `verify` and `load`. A case is unhandled if it ends in anything but one of our own errors; if
-an error, a log line or a released file holds a canary that was planted in the data; if it takes more than 20 seconds of
-CPU or 2 GiB beyond what the program has when it starts; or if the process dies. Targets called `neighbours, ...` make
-two inputs one record apart and read both: a case is unhandled if they differ by more than that record. Every target
-runs in a process of its own, with these limits set by the operating system.
+Valid tables, sets, graphs, schemas, hierarchies and releases are changed at random and then read: releases by `verify`
+and `load`, the others mostly by a whole `publish`. A case is unhandled if it raises anything but one of our own errors;
+if an error, a log line or a released file contains a canary that was planted in the data; if it takes more than 20
+seconds of CPU, or 2 GiB more memory than the program has at the start; or if the process dies. Targets called
+`neighbours, ...` make two inputs that differ by one record and read both: a case is unhandled if what was read differs
+by more than that record. Every target runs in a separate process, with these limits set by the operating system.
 
-Prints the number of cases and of unhandled ones, and ends with 1 if there are any. A case is repeated by
-`--only NUMBER` with the same seed and one target.
+It prints the number of cases and of unhandled ones, and ends with 1 if there are any. To repeat a case, give
+`--only NUMBER`, the same seed and one target.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ ROOT = Path(__file__).parents[1]
 SECONDS = 20
 ROOM = 2 << 30
 PATIENCE = 600
-"""Seconds without a new case after which a process counts as hanging, where a limit on CPU could not stop it."""
+"""After this many seconds without a new case a process counts as hanging, if the limit on CPU did not stop it."""
 
 
 class TimeUp(BaseException):
-    """A case took too long; no handler of ours may catch it."""
+    """A case took too long. It is no Exception, so that no handler in the code under test catches it."""
 
 
 def time_up(*_: Any) -> NoReturn:
@@ -41,7 +41,7 @@ def time_up(*_: Any) -> NoReturn:
 
 
 def dice_of(seed: int, name: str, case: int) -> Random:
-    """The dice of a case, the same on every machine."""
+    """The dice of a case, which are the same on every machine."""
     return Random(f"{seed} {name} {case}")
 
 
@@ -49,7 +49,7 @@ def dice_of(seed: int, name: str, case: int) -> Random:
 
 
 def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
-    """Runs cases and prints the unhandled ones; the number of the present case stands in the file `marks`."""
+    """Runs cases and prints the unhandled ones; the file `marks` has the number of the case that is running."""
     sys.path.append(str(ROOT))
     from tests.fuzz.case import empty
 
@@ -76,7 +76,7 @@ def work(name: str, seed: int, first: int, last: int, marks: Path) -> None:
 
 
 def targets() -> dict[str, Any]:
-    """All targets by name: files that are changed, and pairs of neighbours."""
+    """All targets by name: those that change files, and those that make pairs of neighbours."""
     from tests.fuzz.neighbours import NEIGHBOURS
     from tests.fuzz.targets import TARGETS
 
@@ -97,7 +97,7 @@ def one_case(target: Any, data: bytes, folder: Path, dice: Random) -> str | None
 
 
 def limit_memory() -> None:
-    """No more address space than there is now and some room."""
+    """Limits the address space to what is in use now and ROOM bytes more (on Linux)."""
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
     if pages:
         most = pages * resource.getpagesize() + ROOM
@@ -108,30 +108,30 @@ def limit_memory() -> None:
 
 
 def fuzz(name: str, seed: int, first: int, last: int) -> list[tuple[int, str]]:
-    """The unhandled cases of a target; a process that dies is followed by another for the rest."""
+    """The unhandled cases of a target; if a process dies, another one continues after the case that killed it."""
     found: list[tuple[int, str]] = []
     with tempfile.TemporaryDirectory() as place:
-        marks, told, said = (Path(place) / part for part in ("mark", "told", "said"))
+        marks, printed, complaints = (Path(place) / part for part in ("mark", "printed", "complaints"))
         while first < last:
             marks.write_bytes(b"%12d" % first)
             command = [sys.executable, __file__, "--work", name, str(seed), str(first), str(last), str(marks)]
-            with told.open("wb") as out, said.open("wb") as errors:
+            with printed.open("wb") as out, complaints.open("wb") as errors:
                 child = subprocess.Popen(command, stdout=out, stderr=errors)
                 why = watched(child, marks)
-            lines = told.read_text().splitlines()
+            lines = printed.read_text().splitlines()
             found += [(case, problem) for case, problem in map(json.loads, lines)]
             if why is None:
                 return found
             case = int(marks.read_bytes())
-            words = said.read_text(errors="replace").strip().splitlines()
+            words = complaints.read_text(errors="replace").strip().splitlines()
             found.append((case, f"{why}: {words[-1][:200] if words else ''}"))
             first = case + 1
     return found
 
 
 def watched(child: subprocess.Popen[bytes], marks: Path) -> str | None:
-    """Waits for a process; how it died, or None if it did its work."""
-    last, quiet = b"", 0.0  # counted here: a clock would go on while a machine sleeps
+    """Waits for a process; returns how it died, or None if it did its work."""
+    last, quiet = b"", 0.0  # `quiet` counts our own waits, because a clock would go on while the machine sleeps
     while child.poll() is None:
         time.sleep(0.2)
         quiet += 0.2

@@ -1,7 +1,7 @@
 """Graphs larger than memory: python benchmarks/many_edges.py [--edges N] [--nodes N] [--engine duckdb] [--memory 1GiB].
 
-Makes an edge list of N lines, in no order, whose nodes are skewed, and publishes its degrees by `cantle publish` for
-`unit: edge`: core-seconds, wall time and peak memory of that process.
+It makes an edge list of N lines in no order, with skewed degrees, publishes its degrees by `cantle publish` for
+`unit: edge`, and prints core-seconds, wall time and peak memory of that process.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 BLOCK = 1_000_000
-"""Lines made together."""
+"""The number of lines that are made at a time."""
 
 
 def make(path: Path, edges: int, nodes: int) -> None:
-    """Lines of two numbers; a few are loops or written twice."""
+    """Writes lines of two numbers; a few edges are loops or written twice."""
     import polars as pl
 
     dice = np.random.default_rng(1)

@@ -1,8 +1,8 @@
 """Many sets: python benchmarks/many_items.py [--rows N] [--engine duckdb] [--method auto] [--memory 4GB].
 
-Makes a long table of N rows (basket, item) as Parquet, about ten items per basket out of 10,000, in no order within
-blocks, and publishes it by `cantle publish`: core-seconds, wall time and peak memory of that process (for engine spark
-without those that it starts).
+It makes a Parquet table of N rows (basket, item), with about ten items per basket out of 10,000 and in no order within
+blocks, publishes it by `cantle publish`, and prints core-seconds, wall time and peak memory of that process (for engine
+spark without the processes that it starts).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 ITEMS, MEAN, BLOCK = 10_000, 10, 500_000
-"""Items of the universe, rows per basket, and baskets made together."""
+"""Items of the universe, mean rows per basket, and baskets that are made at a time."""
 
 SCHEMA = f"kind: sets\nform: long\nitems: {{minimum: 1, maximum: {ITEMS}}}\n"
 
 
 def make(path: Path, rows: int) -> None:
-    """A long table; items are skewed, and some rows are written twice."""
+    """Writes a table with one item per row; items are skewed, and some rows are written twice."""
     import pyarrow as pa
     import pyarrow.parquet
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests and benchmarks, in a folder of its own, for as long as a block lasts."""
+"""A PostgreSQL server for tests and benchmarks, which runs in a temporary folder while a `with` block lasts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def programs() -> Path | None:
 
 @contextmanager
 def postgres(*settings: str) -> Iterator[str | None]:
-    """The URL of a server reached by a socket in its folder; None where PostgreSQL is not installed."""
+    """The URL of a server that listens on a socket in its folder; None if PostgreSQL is not installed."""
     home = programs()
     if home is None:
         yield None
         return
     folder = Path(tempfile.mkdtemp(prefix="cantle-pg-"))
     who: dict[str, Any] = {"cwd": folder}
-    if os.geteuid() == 0:  # it refuses to run as root
+    if os.geteuid() == 0:  # the server refuses to run as root
         who["user"] = _servant()
         shutil.chown(folder, who["user"])
     make = [
@@ -55,7 +55,7 @@ def postgres(*settings: str) -> Iterator[str | None]:
     try:
         yield _answering(f"postgresql:///postgres?host={folder}&user=curator")
     finally:
-        server.send_signal(signal.SIGQUIT)  # at once: nobody will want the data again
+        server.send_signal(signal.SIGQUIT)  # an immediate shutdown, because the data is not needed any more
         server.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,11 +1,12 @@
 """Whole runs as a ratio to reading the same file: python benchmarks/speed.py --data DIR [--records N ...] [--times K].
 
-Adult, blown up by replacing values at random, published and saved; user and system seconds of the process, imports
-taken off, over those of `polars.read_csv` with default arguments (best of five, warm cache). DIR holds adult/ and
-adult_hierarchies/. Each run is a process of its own, so that its peak memory is its own; of K runs the best counts.
+Adult is enlarged by copies with randomly replaced values, published and saved. The ratio is the user and system seconds
+of the process, without imports, divided by those of `polars.read_csv` with default arguments (best of five, warm
+cache). DIR contains adult/ and adult_hierarchies/. Each run is a separate process, so that peak memory is that of one
+run; the best of K runs counts.
 
-Imports are what a run over the first lines of the file loads before the clock is started, kernels (the extra `fast`)
-included; what that takes is shown beside.
+Imports, kernels (the extra `fast`) included, are loaded by a run over the first lines of the file before times are
+taken; the column "load s" shows how long this takes.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ RUNS = {
     "diffgen paper": {"method": "diffgen", "preset": "paper"},
 }
 FEW = 3000
-"""Lines of the run that loads what is imported on the way."""
+"""Number of lines of a first run, which loads all modules that are imported late."""
 
 
 def measure(table: Path, schema: Path, options: dict[str, object], kernels: bool) -> dict[str, float]:
-    """One run in this process."""
+    """Makes one run in this process; returns seconds by stage and peak memory in GB."""
     if not kernels:
         sys.modules["numba"] = None  # as if it were not installed
     began = time.process_time()
@@ -57,7 +58,7 @@ def measure(table: Path, schema: Path, options: dict[str, object], kernels: bool
 
 
 def reading(table: Path) -> float:
-    """Seconds that polars takes to read the file."""
+    """Core-seconds that polars takes to read the file, the best of five."""
     import polars as pl
 
     best = float("inf")
@@ -119,7 +120,7 @@ def table_of_ratios(data: Path, records: list[int], runs: list[str], kernels: li
 
 
 def print_ratio(number: int, table: Path, schema: Path, run: str, kernels: str, times: int) -> None:
-    """One line: the best of some runs, over reading just before them."""
+    """Prints one line: the best of some runs, and its ratio to reading the file just before them."""
     read = in_a_process("--read", str(table))["read"]
     took = [in_a_process("--one", str(table), str(schema), run, kernels) for _ in range(times)]
     best = min(took, key=lambda one: one["publish"] + one["save"])

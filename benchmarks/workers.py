@@ -1,6 +1,6 @@
-"""Processes for faults.py to race and to kill: python benchmarks/workers.py KIND ARGUMENT...
+"""Worker processes that faults.py races and kills: python benchmarks/workers.py KIND ARGUMENT...
 
-Each loads all it needs, says `ready`, and begins when it is sent a line.
+Each worker loads all modules that it needs, prints `ready`, and begins when it is sent a line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def ready() -> None:
 
 
 def charge(where: str, nano: str) -> None:
-    """Takes one charge, or is refused."""
+    """Makes one charge, or is refused."""
     from cantle.errors import CapExceeded
     from cantle.trusted.ledger import Ledger
 
@@ -35,7 +35,7 @@ def charge(where: str, nano: str) -> None:
 
 
 def charges(where: str) -> None:
-    """Takes charges until it is killed; tells of each as soon as it has it."""
+    """Makes charges until it is killed; prints the number of each as soon as it is granted."""
     from cantle.trusted.ledger import Ledger
 
     ledger = Ledger(where)
@@ -45,11 +45,14 @@ def charges(where: str) -> None:
 
 
 def publish(where: str, epsilon: str, out: str, limit: str = "0", dies_at: str = "0") -> None:
-    """Publishes and saves; leaves a mark on the disk when the data is opened; may die before a touch of a file."""
+    """Publishes and saves; a file `OUT.opened` marks that the data was opened.
+
+    `limit` is the largest size of a file in bytes; before file operation number `dies_at` the process kills itself.
+    """
     import cantle
     from cantle.errors import CantleError
 
-    with tempfile.TemporaryDirectory() as folder:  # loads whatever is loaded late
+    with tempfile.TemporaryDirectory() as folder:  # a first run loads all modules that are imported late
         cantle.publish("people.csv", "schema.json", epsilon=1, method="rps").save(Path(folder) / "first")
     touches = 0
 
