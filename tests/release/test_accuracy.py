@@ -14,7 +14,7 @@ import pytest
 import cantle
 from cantle.errors import ParameterError, VerifyError
 from cantle.postprocess.accuracy import Accuracy, QuestionError, worth_measuring
-from cantle.release.accuracy import accuracy_from, accuracy_in_short, accuracy_lines, accuracy_to
+from cantle.release.accuracy import accuracy_from, accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
 from cantle.release.show import facts, sections
 from cantle.release.verify import problems, verify_folder
 from cantle.trusted.budget import NANO
@@ -124,7 +124,10 @@ def test_what_is_said_in_words() -> None:
         "95 % of random counting questions about two or three columns are off by fewer than 530 records of 45,000 "
         "(measured privately, ± 110)."
     ]
-    assert accuracy_in_short(accuracy, "table") == "95 % of counts are off by at most 648 (two or three columns)"
+    assert accuracy_in_short(accuracy, "table") == (
+        "95 % of counts are off by at most 648 (two or three columns), with the noise of the measurement"
+    )
+    assert "add 121 records" in added_for_noise(accuracy), "648 - 527"
     assert accuracy_lines(None, "table", 45_000) == []
     drowned = Accuracy(
         bought=True,

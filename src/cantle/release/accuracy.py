@@ -119,7 +119,18 @@ def accuracy_in_short(accuracy: Accuracy | None, kind: str) -> str:
         return ""
     kinds = zip((accuracy.one_column, accuracy.more_columns), _ABOUT[kind], strict=True)
     known = [f"{bound_of(error):,} ({about})" for error, about in kinds if error is not None]
-    return f"95 % of counts are off by at most {' and '.join(known)}" if known else ""
+    return (
+        f"95 % of counts are off by at most {' and '.join(known)}, with the noise of the measurement" if known else ""
+    )
+
+
+def added_for_noise(accuracy: Accuracy | None) -> str:
+    """Says how much wider error bars are than the measured errors; empty if none was measured."""
+    errors = [] if accuracy is None or not accuracy.bought else [accuracy.one_column, accuracy.more_columns]
+    added = {bound_of(error) - max(0, error.records) for error in errors if error is not None}
+    return (
+        f"Error bars add {max(added):,} records to such a figure, because the measurement has noise." if added else ""
+    )
 
 
 def _of_questions(error: QuestionError, about: str, released: int) -> str:

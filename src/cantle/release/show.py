@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.accuracy import accuracy_in_short, accuracy_lines, accuracy_to
+from cantle.release.accuracy import accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, table_schema_of
@@ -53,7 +53,7 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
         yield "Notes", list(release.manifest.notes)
     measured = accuracy_lines(release.manifest.accuracy, release.manifest.kind, release.manifest.summary["records"])
     if measured:
-        yield "Accuracy", measured
+        yield "Accuracy", [*measured, *filter(None, [added_for_noise(release.manifest.accuracy)])]
     yield "Budget", list(budget_lines(release.manifest))
     if lines is not None:
         yield title, list(lines(release, everything))

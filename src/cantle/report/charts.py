@@ -167,7 +167,7 @@ def stacked(parts: Sequence[tuple[str, float]], label: str) -> Svg:
             inside.append(text(share_text(part / whole), x + size / 2, tall / 2 + 4, anchor="middle", cls="on"))
         made.append(tag("g", *inside, cls="mark"))
         x += size
-    return picture(wide, tall, label, *made, cls="chart wide")
+    return picture(wide, tall, label, *made, cls="chart stacked", preserveAspectRatio="none")
 
 
 def steps(spent: Sequence[float], cap: float | None, label: str, mine: int | None = None) -> Svg:

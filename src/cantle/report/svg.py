@@ -39,11 +39,13 @@ def _text(value: Value) -> str:
     return escape(str(value), quote=True)
 
 
-def picture(width: float, height: float, label: str, *children: str, cls: str = "chart", fixed: bool = False) -> Svg:
+def picture(
+    width: float, height: float, label: str, *children: str, cls: str = "chart", fixed: bool = False, **more: Value
+) -> Svg:
     """A picture with a text for people who cannot see it. With `fixed` its size does not depend on the page's width."""
     box = f"0 0 {_text(float(width))} {_text(float(height))}"
     size: dict[str, Value] = {"width": round(width), "height": round(height)} if fixed else {}
-    return tag("svg", *children, view_box=box, role="img", aria_label=label, cls=cls, **size)
+    return tag("svg", *children, view_box=box, role="img", aria_label=label, cls=cls, **size, **more)
 
 
 def text(words: str, x: float, y: float, *, cls: str = "label", anchor: str | None = None, **more: Value) -> Svg:

@@ -104,9 +104,9 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
     words = f"95 % of random counting questions about {about} are off by fewer records than that"
     if several and accuracy.one_column is not None:
         words += f", about one {part} by fewer than {bound_of(accuracy.one_column):,}"
-    measured = f"measured privately: {max(0, error.records):,}, give or take {2 * error.sd:,.0f}, which is included"
-    bound = bound_of(error)
-    return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", f"{words} ({measured}).")
+    bound, measured = bound_of(error), max(0, error.records)
+    sum_of = f"{measured:,} as measured privately, and {bound - measured:,} more because the measurement has noise"
+    return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", f"{words} ({sum_of}).")
 
 
 def _node_margin(release: Release) -> int:
