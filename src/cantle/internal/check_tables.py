@@ -112,7 +112,7 @@ class _Tally:
             (f"not readable as {_ARTICLES.get(scale.type, 'a')} {scale.type}", self.unreadable, missing),
         ):
             count, distinct, shown = examples.found()
-            keys = hint(scale.type, examples.most_frequent(MOST_TEXTS)) if examples is self.unreadable else ""
+            keys = hint(scale.type if examples is self.unreadable else "", examples.most_frequent(MOST_TEXTS))
             findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown, hint=keys))
         if isinstance(scale, Steps):
             first, last = scale.text(0), scale.text(scale.grid - 1)

@@ -21,13 +21,20 @@ _DATES = ("%Y-%m-%d", *_DAYS)
 _TIMES = tuple(f"{day}{gap}{time}" for day in _DATES for gap in (" ", "T") for time in ("%H:%M", "%H:%M:%S"))
 
 _NUMBERS = (
-    (r"[-+]?\d+,\d+", 'decimalChar: ","'),
-    (r"[-+]?\d{1,3}(\.\d{3})+(,\d+)?", 'decimalChar: ",", groupChar: "."'),
-    (r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", 'groupChar: ","'),
-    (r"[-+]?\d{1,3}([' \u2019\u00a0\u202f]\d{3})+([.,]\d+)?", "groupChar: the sign between thousands"),
-    (r"[-+]?\d+([.,]\d+)?\s*[^\d\s.,]+|[^\d\s.,+-]+\s*[-+]?\d+([.,]\d+)?", "bareNumber: false"),
+    (r"[-+]?\d+(,\d+)?", 'decimalChar: ","'),
+    (r"[-+]?\d{1,3}(\.\d{3})*(,\d+)?", 'decimalChar: ",", groupChar: "."'),
+    (r"[-+]?\d{1,3}(,\d{3})*(\.\d+)?", 'groupChar: ","'),
+    (r"[-+]?\d{1,3}([' \u2019\u00a0\u202f]\d{3})*([.,]\d+)?", "groupChar: the sign between thousands"),
 )
 """How numbers are written, the plainest first, and the keys that read them."""
+
+_PLAIN = r"[-+]?\d+(\.\d+)?"
+_UNIT = re.compile(r"(?P<before>[^\d\s.,+-]+\s*)?(?P<number>[-+]?\d.*?)(?P<after>\s*[^\d\s.,]+)?")
+"""A number with something before or after it, such as € 5 or 7 km."""
+
+UNDECODABLE = "\ufffd"
+"""The sign that stands for bytes that are no letter in the declared encoding."""
+_ENCODING = "dialect: {encoding: cp1252} (or another code page)"
 
 
 def hint(kind: str, texts: Sequence[str]) -> str:
@@ -37,10 +44,20 @@ def hint(kind: str, texts: Sequence[str]) -> str:
     'format: "%d.%m.%Y"'
     >>> hint("integer", ["12,5", "7,0"])
     'type: number, step: …, decimalChar: ","'
+    >>> hint("number", ["1.234,50 €", "12,00 €"])
+    'decimalChar: ",", groupChar: ".", bareNumber: false'
+    >>> hint("string", ["Z\\ufffdrich"])
+    'dialect: {encoding: cp1252} (or another code page)'
     >>> hint("integer", ["unknown"])
     ''
     """
     some = [text.strip() for text in texts[:MOST_TEXTS]]
+    wrong_encoding = _ENCODING if any(UNDECODABLE in text for text in some) else ""
+    return " and ".join(filter(None, [_keys(kind, some), wrong_encoding]))
+
+
+def _keys(kind: str, some: Sequence[str]) -> str:
+    """The keys of the field that would read such texts."""
     if kind in ("date", "datetime"):
         return _format(some, _DATES if kind == "date" else (*_TIMES, *_DATES))
     if kind not in ("integer", "number"):
@@ -48,11 +65,21 @@ def hint(kind: str, texts: Sequence[str]) -> str:
     decimals = "type: number, step: …" if kind == "integer" else ""
     if kind == "integer" and _explains(r"[-+]?\d+\.\d+", some):
         return decimals
-    for pattern, keys in _NUMBERS:
+    for pattern, keys in (*_NUMBERS, *_with_unit(some)):
         if _explains(pattern, some):
             needs = decimals and any(re.search(r",\d{1,2}(\D|$)|,\d{4,}", text) for text in some)
             return f"{decimals}, {keys}" if needs else keys
     return ""
+
+
+def _with_unit(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """The spelling of numbers beside which something else stands, and its keys."""
+    found = [match for text in texts if (match := _UNIT.fullmatch(text)) and (match["before"] or match["after"])]
+    bare = [match["number"] for match in found]
+    for pattern, keys in ((_PLAIN, ""), *_NUMBERS):
+        if len(bare) >= _ENOUGH * len(texts) and _explains(pattern, bare):
+            return [(_UNIT.pattern, ", ".join(filter(None, [keys, "bareNumber: false"])))]
+    return []
 
 
 def _explains(pattern: str, texts: Sequence[str]) -> bool:
