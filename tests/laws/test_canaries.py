@@ -80,11 +80,25 @@ def bad_calls() -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("call", bad_calls(), ids=str)
-@pytest.mark.parametrize("kind", ["csv", "parquet", "ragged", "polars", "pandas", "pyarrow"])
-def test_no_canary_sings(call: dict[str, Any], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return sources(tmp_path_factory.mktemp("tables"))
+
+
+KINDS = ["csv", "parquet", "ragged", "polars", "pandas", "pyarrow"]
+EACH = [(kind, call) for kind in KINDS for call in bad_calls()]
+SOME = [(kind, call) for kind, call in EACH if kind == "csv" or call == {}]
+"""Whatever reads the table, and whatever fails after it: the two do not depend on each other."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"), [*SOME, *(pytest.param(*one, marks=pytest.mark.slow) for one in EACH if one not in SOME)], ids=str
+)
+def test_no_canary_sings(
+    call: dict[str, Any], kind: str, tables: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with listening(capsys) as heard:
-        publish(sources(tmp_path)[kind], SCHEMA, call, tmp_path / "out", heard)
+        publish(tables[kind], SCHEMA, call, tmp_path / "out", heard)
 
 
 @contextmanager
@@ -209,11 +223,23 @@ def graph_sources(folder: Path) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def baskets_made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return set_sources(tmp_path_factory.mktemp("sets"))
+
+
+@pytest.fixture(scope="module")
+def graphs_made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return graph_sources(tmp_path_factory.mktemp("graphs"))
+
+
 @pytest.mark.parametrize("kind", [
     "fimi", "long", "list", "cut", "other", "polars", "pandas", "pandas long", "pyarrow", "python", "no sets",
 ])  # fmt: skip
-def test_no_canary_sings_among_sets(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = set_sources(tmp_path)[kind]
+def test_no_canary_sings_among_sets(
+    kind: str, baskets_made: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = baskets_made[kind]
     calls = [
         (NUMBERS, {}),
         (NUMBERS, {"insecure_seed": 1, "fill": False, "epsilon": 1000}),
@@ -232,8 +258,10 @@ def test_no_canary_sings_among_sets(kind: str, tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize("kind", [
     "text", "csv", "parquet", "matrix", "packed", "cut", "networkx", "pandas", "pairs", "no graph",
 ])  # fmt: skip
-def test_no_canary_sings_among_nodes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = graph_sources(tmp_path)[kind]
+def test_no_canary_sings_among_nodes(
+    kind: str, graphs_made: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = graphs_made[kind]
     nodes = [f"{WORD}alone", NUMBER, Talkative(), None]
     calls = [
         (GRAPH, {}),

@@ -31,10 +31,12 @@ def raised(tree: ast.AST) -> Iterator[ast.Raise]:
 
 
 def test_nothing_is_raised_inside_except_blocks() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
     found = {
         f"{path.relative_to(SOURCES)}:{node.lineno}"
-        for path in SOURCES.rglob("*.py")
-        for node in raised(ast.parse(path.read_text(encoding="utf-8")))
+        for path, text in texts.items()
+        if "except" in text and "raise " in text
+        for node in raised(ast.parse(text))
     }
     assert not found, "use raise_alone(error), or raise after the block"
 

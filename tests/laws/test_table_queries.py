@@ -73,7 +73,9 @@ def counts(number: int, records: Records) -> np.ndarray:
     return found[0]
 
 
-@pytest.mark.parametrize(("most", "added"), [(1, 1), (1, 2), pytest.param(2, 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("most", "added"), [(1, 1), (0, 2), *(pytest.param(*more, marks=pytest.mark.slow) for more in [(1, 2), (2, 1)])]
+)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_sensitivity_holds_and_is_attained(number: int, most: int, added: int) -> None:
     declared = QUERIES[number][0].sensitivity(Unit(added))
