@@ -37,6 +37,14 @@ class Features:
         """The part of each of `rows`."""
         return self.part[self.rows]
 
+    @cached_property
+    def occupied(self) -> list[tuple[npt.NDArray[np.int32], Floats, float]]:
+        """Records, their parts, and target plus smoothing of each feature that has records."""
+        ends = self.starts.tolist()
+        spans = [(f, slice(ends[f], ends[f + 1])) for f in np.flatnonzero(np.diff(self.starts)).tolist()]
+        wanted = (self.target + self.smooth).tolist()
+        return [(self.rows[span], self.row_parts[span], wanted[f]) for f, span in spans]
+
     def share_of_weight(self, weights: Floats) -> Floats:
         """What each feature would measure under these weights."""
         owner = np.repeat(np.arange(len(self.target)), np.diff(self.starts))
@@ -79,8 +87,7 @@ def _sweep(weights: Floats, features: Features, cap: float, *, compiled: bool) -
 def plain_sweep(weights: Floats, features: Features, cap: float) -> None:
     """One pass over the features, in place. Sums run in order (cumsum), as the compiled ones do."""
     low, high = features.step
-    for f in np.flatnonzero(np.diff(features.starts)).tolist():
-        rows = features.rows[features.starts[f] : features.starts[f + 1]]
-        shown = np.cumsum(weights[rows] * features.part[rows])[-1]
-        factor = (features.target[f] + features.smooth) / (shown + features.smooth)
-        weights[rows] = np.minimum(weights[rows] * min(max(factor, low), high), cap)
+    for rows, parts, wanted in features.occupied:
+        mine = weights[rows]
+        factor = wanted / ((mine * parts).cumsum()[-1] + features.smooth)
+        weights[rows] = np.minimum(mine * min(max(factor, low), high), cap)
