@@ -283,7 +283,7 @@ def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> o
     if y is None or target is None:
         return X
     if isinstance(X, str | os.PathLike):
-        raise ParameterError("y is given, but X is a path; a file holds its target itself")
+        raise ParameterError("y is given, but X is a path; put the target into the file, and leave out y")
     try:
         frame = as_frame(X)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame

@@ -55,7 +55,7 @@ def test_epsilon_is_the_ratio_of_the_bounds() -> None:
     assert epsilon_at_least(50, 5, 100) == math.log(at_least(50, 100) / at_most(5, 100))
     assert epsilon_at_least(0, 0, 100) == -math.inf
     assert epsilon_at_least(100, 0, 100) == pytest.approx(math.log(ALPHA**0.01 / (1 - ALPHA**0.01)))
-    with pytest.raises(ValueError, match="between none and all"):
+    with pytest.raises(ValueError, match="from 0 to the number of runs"):
         at_least(3, 2)
 
 

@@ -23,7 +23,7 @@ def at_least(hits: int, runs: int, alpha: float = ALPHA) -> float:
     (0.0, True)
     """
     if not 0 <= hits <= runs:
-        raise ValueError("there are between none and all hits")
+        raise ValueError("hits must be from 0 to the number of runs")
     if hits == 0:
         return 0.0
     k, choices = _terms(hits, runs)

@@ -284,7 +284,7 @@ class Audit(Generic[Data]):
             self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in found.items() if p}
             # The exact counts of leaves follow from the table and the output, so each output has one set of them.
             if len(self.laws[table]) != sum(1 for p in found.values() if p):
-                raise AssertionError("one transcript came with two sets of leaf counts")
+                raise AssertionError("one output occurred with two different sets of exact leaf counts")
         return self.laws[table]
 
     def compare(self, before: Data, after: Data, *, leaves: bool = True) -> Finding:

@@ -212,7 +212,7 @@ def publish_command(
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
 
-    Options may also stand in cantle.toml in the working folder (schema, epsilon, out, ledger, dataset, …).
+    Options may also be set in cantle.toml in the working folder (schema, epsilon, out, ledger, dataset, …).
 
     Parameters that --set takes, besides preset=paper (docs/reference.md has all):
 

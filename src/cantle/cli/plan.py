@@ -164,6 +164,6 @@ def require_yes(epsilon: float, yes: bool) -> None:
 
     if epsilon > RECKLESS and not yes:
         raise ParameterError(
-            f"epsilon {epsilon:g} is above {RECKLESS} and protects next to nothing; add --yes if it is meant, "
+            f"epsilon {epsilon:g} is above {RECKLESS} and protects next to nothing; add --yes to publish anyway, "
             "or see what smaller values cost: cantle plan"
         )

@@ -130,7 +130,7 @@ def marked_file(output: Path, release: Release) -> Path:
 def warn_unless_private(release: Release) -> None:
     """Warns on stderr that drawn records have no guarantee, because printed CSV lines cannot carry the mark."""
     if not release.private:
-        print(f"{release.manifest.guarantee}; this holds for what is drawn from it too", file=sys.stderr)
+        print(f"{release.manifest.guarantee}; this also holds for what is made from the release", file=sys.stderr)
 
 
 def graph_command(

@@ -49,7 +49,7 @@ def report_command(
     from cantle.report.page import render
 
     if nodes is not None and against is None:
-        raise ParameterError("--nodes goes with --against; leave it out")
+        raise ParameterError("--nodes is for --against; give both, or leave it out")
     folder = release_folder(given)
     release = Release.load(folder)
     account = _account(ledger, dataset, release)

@@ -100,7 +100,7 @@ class TableMethod:
             of_a_unit = "" if max_records == 1 else f" for {max_records} records per person"
             raise ParameterError(
                 f"epsilon is too small: a table needs at least {words_of(LEAST_NANO * max_records)}{of_a_unit}, or "
-                "noise alone may call for more records than can be drawn; raise epsilon"
+                "noise alone may require more records than can be drawn; raise epsilon"
             )
 
     @cached_property

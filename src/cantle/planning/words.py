@@ -46,7 +46,7 @@ class EpsilonInWords:
             f"the odds that a given person is in the data change by a factor of at most {odds}",
             f"a guesser who was right about 5 of {_PEOPLE} people is then right about at most {half} of {_PEOPLE}",
             f"a guesser who was right about 1 of {_PEOPLE} people is then right about at most {tenth} of {_PEOPLE}",
-            "these are guesses whether a person is in the data; for guesses what their record says, take twice epsilon",
+            "these guesses are about whether a person is in the data; for guesses at their record, take twice epsilon",
         ]
 
 
