@@ -40,20 +40,20 @@ MARK = "NOT-PRIVATE."
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What `publish` gives: synthetic records, the noisy counts behind them, and what is promised.
+    """What `publish` returns: synthetic records, the noisy counts behind them, and the privacy promise.
 
     Everything in a release may be published. `save` writes it as a folder, `Release.load` reads it back.
 
     Attributes
     ----------
     records : data frame
-        The released records, in the kind of frame that came in.
+        The released records, in the kind of frame that was given.
     groups : polars.DataFrame
         Regions (or sets of items, or numbers of degrees) with their noisy counts and the rate of their noise.
     frames : dict of str to polars.DataFrame
         Further tables by name, such as the tree of regions.
     manifest : Manifest
-        All that release.json says: schema, parameters, every charge, versions and hashes.
+        The content of release.json: schema, parameters, every charge, versions and hashes.
 
     Examples
     --------
@@ -74,13 +74,13 @@ class Release:
     frames: dict[str, pl.DataFrame]
     manifest: Manifest
     ticket: Ticket | None = field(default=None, repr=False)
-    """The charge in a ledger that paid for this release. It is not pickled: the ledger's URL may be a secret."""
+    """The charge in a ledger that paid for this release. It is not pickled, because the ledger's URL may be secret."""
     folder: Path | None = field(default=None, repr=False)
     """The folder that the release was loaded from."""
 
     def __getstate__(self) -> dict[str, object]:
         state = vars(self) | {"ticket": None, "folder": None}
-        for cached in ("records", "schema", "_asker"):  # they follow from the rest
+        for cached in ("records", "schema", "_asker"):  # computed again when needed
             state.pop(cached, None)
         return state
 
@@ -90,7 +90,7 @@ class Release:
 
     @cached_property
     def records(self) -> NativeFrame:
-        """The released records: a frame of the kind that came in, or a polars frame."""
+        """The released records: a frame of the kind that was given, or a polars frame."""
         return as_frame(self.drawn)
 
     @property
@@ -100,20 +100,20 @@ class Release:
 
     @property
     def epsilon(self) -> float:
-        """The whole spend. `manifest.receipt.epsilon_nano` has it exactly, in billionths."""
+        """The whole privacy loss. `manifest.receipt.epsilon_nano` has it exactly, in billionths."""
         return self.manifest.receipt.epsilon_nano / NANO
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """How far the released records are off, measured privately; None where that was not wanted.
+        """How far the released records are off, measured privately; None if that was switched off.
 
-        It speaks of `records` alone, not of what `sample` draws.
+        It describes `records` only, not the records that `sample` draws.
         """
         return self.manifest.accuracy
 
     @cached_property
     def schema(self) -> Schema:
-        """What was declared as public about the data."""
+        """The public description of the data."""
         from cantle.release.load import schema_of
 
         return schema_of(self.manifest)
@@ -125,12 +125,12 @@ class Release:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """In words: where the release is too noisy for its purpose, or the data may not fit the schema. Often empty."""
+        """Sentences about where the release may be too noisy, or the data may not fit the schema. Often empty."""
         return self.manifest.notes
 
     @property
     def summary(self) -> dict[str, int]:
-        """A few numbers: the records, and what they were drawn from."""
+        """A few numbers: how many records there are, and how many regions, tables or sets they were drawn from."""
         return dict(self.manifest.summary)
 
     def _repr_html_(self) -> str:
@@ -142,7 +142,8 @@ class Release:
     # ---- saving -------------------------------------------------------------------------------------------
 
     def save(self, folder: str | os.PathLike[str], *, data: str | None = None) -> Path:
-        """Writes the release as a new folder: all files into a temporary folder and onto the disk, then one rename.
+        """Writes the release as a new folder. All files go into a temporary folder and to the disk first, then it is
+        renamed.
 
         Once the folder is in place, the ledger that was charged (if any) records the hash of release.json.
         """
@@ -160,7 +161,7 @@ class Release:
             aside.chmod(0o755)
             _to_disk(*aside.iterdir(), aside)
             os.rename(aside, target)
-            with suppress(OSError):  # from here on the release exists
+            with suppress(OSError):  # the release is already in place
                 _to_disk(target.parent)
         except (OSError, pl.exceptions.PolarsError) as error:
             why = getattr(error, "strerror", None) or "the disk refused, perhaps because it is full"
@@ -176,7 +177,7 @@ class Release:
         return target
 
     def _write(self, folder: Path, data: str) -> str:
-        """Writes all files; returns the hash of release.json, by which the release is known."""
+        """Writes all files; returns the hash of release.json, which identifies the release."""
         prefix = mark_of(self.manifest)
         names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
         meta = {"cantle": self.manifest.guarantee}
@@ -200,13 +201,14 @@ class Release:
 
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Release:
-        """Reads a saved release, without checking it: call `verify` for that."""
+        """Reads a saved release. It does not check the files: call `verify` for that."""
         from cantle.release.load import load
 
         return load(Path(folder))
 
     def verify(self) -> None:
-        """Adds up every path of the receipt, recounts the records, and checks the files it was loaded from.
+        """Adds up every path of the receipt, recounts the records, and checks the files that the release was loaded
+        from.
 
         Raises VerifyError with a list of all problems.
         """
@@ -225,14 +227,14 @@ class Release:
         return Asker(self)
 
     def count(self, question: str = "", *, confidence: float = 0.95) -> Estimate:
-        """How many records a question holds for, with an interval; from the release alone, so it uses no budget.
+        """How many records a question holds for, with an interval. It reads only the release, so it costs no budget.
 
         Parameters
         ----------
         question : str
-            Such as "age >= 65 and diabetes == 'yes'" (docs/reference.md, questions). Empty: all records.
+            For example "age >= 65 and diabetes == 'yes'" (docs/reference.md, questions). Empty means all records.
         confidence : float
-            How often such intervals hold the true number.
+            The share of such intervals that contain the true number.
 
         Returns
         -------
@@ -266,7 +268,7 @@ class Release:
         Returns
         -------
         Estimate
-            Its value is not a number if no released record has a value.
+            Its value is NaN if no released record has a value.
         """
         asker = self._asker
         return asker.mean(column, asker.parse(question), confidence)
@@ -279,11 +281,11 @@ class Release:
         Parameters
         ----------
         by : list of str
-            Columns of a table. Numbers with more than 64 values are put into ranges.
+            Columns of a table. The values of a column of numbers with more than 64 values are put into ranges.
         question, confidence
             As in `count`.
         mean : str, optional
-            A column of numbers whose mean is wanted instead of counts.
+            A column of numbers, to get its means instead of counts.
 
         Returns
         -------
@@ -296,7 +298,7 @@ class Release:
     # ---- further records ----------------------------------------------------------------------------------
 
     def generalised(self) -> pl.DataFrame:
-        """The generalised records: one label per attribute, the target, and the number of such records (diffgen)."""
+        """The records of a diffgen release in generalised form: labels, the target, and the number of such records."""
         from cantle.release.load import grid_and_domain
 
         domain, grid = grid_and_domain(self)
@@ -305,16 +307,17 @@ class Release:
         return generalised(domain, grid, self.groups)
 
     def generalise(self, data: object, *, target: bool = True) -> NativeFrame:
-        """Another table with the released cuts (diffgen). NOT PRIVATE: derived from `data` without noise.
+        """Another table, generalised with the released cuts (diffgen). NOT PRIVATE: it is made from `data` without
+        noise.
 
-        Gives a frame of the kind that came in, one row per record. With `target=False` the target is not read.
+        Returns a frame of the kind that was given, one row per record. With `target=False` the target is not read.
         """
         from cantle.release.load import generalise
 
         return generalise(self, data, target=target)
 
     def sample(self, n: int, *, seed: int | None = None) -> NativeFrame:
-        """More synthetic records, drawn from the release alone, in the same kind of frame; this uses no budget."""
+        """More synthetic records, drawn from the release alone, in the same kind of frame; this costs no budget."""
         from cantle.release.load import sample
 
         return sample(self, n, seed)
@@ -371,7 +374,7 @@ def _to_disk(*paths: Path) -> None:
     """Waits until all files and folder entries are on the disk, so that a power cut leaves all of them or none."""
     for path in paths:
         if path.is_dir() and os.name == "nt":
-            continue  # folders cannot be opened there
+            continue  # this system cannot open folders
         handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
         try:
             os.fsync(handle)

@@ -11,11 +11,11 @@ from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
 
 DOUBT = log(5)
-"""Scales of the noise in a measured error that are added to it: it is larger than that in one case of ten."""
+"""Noise scales that are added to a measured error: with them, the true error is larger in one of ten cases."""
 
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
-    """What release.json says; kinds of questions that could not be drawn are left out."""
+    """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
     kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
     pairs = accuracy.pairs
@@ -30,7 +30,7 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
 
 
 def accuracy_from(document: object) -> Accuracy:
-    """The accuracy in release.json; raises VerifyError where it has another form."""
+    """The accuracy in release.json; raises VerifyError if it has another form."""
     fields = Fields(document, "accuracy")
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
     kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
@@ -87,7 +87,7 @@ _ABOUT = {
 
 
 def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[str]:
-    """The accuracy of this many released records, one sentence per number; nothing if it was switched off."""
+    """Sentences about the accuracy, one per number, for this many released records; none if it was switched off."""
     if accuracy is None:
         return []
     if not accuracy.bought:
@@ -109,12 +109,13 @@ def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[
 
 
 def bound_of(error: QuestionError) -> int:
-    """A measured error with its own uncertainty added, as in all intervals: the error is larger in one case of ten."""
+    """A measured error plus its own uncertainty, as all intervals use it: the true error is larger in one of ten
+    cases."""
     return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
 
 
 def accuracy_in_short(accuracy: Accuracy | None, kind: str) -> str:
-    """The error of counts as in their error bars, on one line; empty if it was not measured."""
+    """The error of counts on one line, with the same numbers as their error bars; empty if it was not measured."""
     if accuracy is None or not accuracy.bought:
         return ""
     kinds = zip((accuracy.one_column, accuracy.more_columns), _ABOUT[kind], strict=True)
@@ -136,7 +137,7 @@ def added_for_noise(accuracy: Accuracy | None) -> str:
 def _of_questions(error: QuestionError, about: str, released: int) -> str:
     step = 10 ** max(0, floor(log10(max(1.0, error.sd))) - 1)
     records = max(1, step * round((error.records + 1) / step))
-    if error.records < error.sd:  # the noise in the measurement is larger than what it measured
+    if error.records < error.sd:  # the noise of the measurement exceeds the measured number
         most = max(step, step * round(bound_of(error) / step))
         return (
             f"95 % of random counting questions about {about} are off by fewer than about {most:,} records of "

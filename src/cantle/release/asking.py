@@ -1,9 +1,9 @@
 """Answers to questions, with error bars, from a release alone.
 
-The value is the number of released records, or, if noisy tables answer the question by themselves, what these say. The
-interval of the first is the measured error of questions about that many columns, that of the second the noise, whose
-law is known exactly; the narrower one is taken. A release that did not measure its own error can only say how much
-noise is in the counts behind its records.
+There are two ways to answer. One counts released records; its interval is the privately measured error of questions
+about that many columns. The other reads noisy tables, if they answer the question by themselves; its interval covers
+their noise, whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the
+interval of the first way covers only the noise in the counts behind the records.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cantle.release import Release
 
 MOST_VALUES = 64
-"""Values of a column of numbers up to which a table has one row for each."""
+"""A column of numbers with at most this many values has one row per value in a table."""
 
 RANGES = 16
 MOST_ROWS = 100_000
@@ -46,7 +46,7 @@ MOST_ROWS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The groups of one column in a table: what they are called, and the codes at which they start."""
+    """The groups of one column in a table: their labels, and the codes at which they start."""
 
     column: str
     labels: pl.Series
@@ -54,7 +54,7 @@ class Groups:
 
 
 class Asker:
-    """Answers questions about one release; keeps the codes of the columns that were asked for."""
+    """Answers questions about one release; keeps the codes of columns once they are needed."""
 
     def __init__(self, release: Release) -> None:
         if release.manifest.parameters.get("values") == "set":
@@ -129,7 +129,7 @@ class Asker:
         return _around(released, self._noise_margin(question, confidence), confidence, NOISE_ONLY)
 
     def measured_error(self, columns: int, confidence: float) -> float | None:
-        """How far questions about so many columns are off, as measured privately; None if it was not measured."""
+        """How far questions about this many columns are off, as measured privately; None if it was not measured."""
         accuracy = self._release.accuracy
         if accuracy is None or not accuracy.bought:
             return None
@@ -154,8 +154,8 @@ class Asker:
     def mean(self, column: str, question: Question, confidence: float) -> Estimate:
         """The mean of a column of numbers over the records that a question holds for and that have a value.
 
-        The mean is a sum over thresholds t of the share of values of at least t. Each share is off by at most what
-        counting questions are off by, and its error is taken to be no larger than twice the smaller side of t.
+        The mean is a sum over thresholds t of the share of values that are at least t. The error of each share is taken
+        to be at most that of counting questions, and at most twice the smaller of the two sides of t.
         """
         check_confidence(confidence)
         attribute = self._numbers(column)
@@ -253,7 +253,7 @@ def _group(groups: Groups, at: int, size: int) -> OneColumn:
 
 
 def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
-    """The numbers that codes stand for; null is not one of them."""
+    """The numbers that codes stand for; null must not be among the codes."""
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
     return np.array(attribute.scale.labels, dtype=float)[codes]

@@ -1,7 +1,7 @@
-"""The released numbers of `baskets` as answers to its questions: to check a release, and to draw more records from it.
+"""The released numbers of `baskets` as answers to its questions, to check a release and to draw more records from it.
 
 Every plan of the method (bins, items per record, head, pairs, thresholds) and every price follows from earlier answers
-by a public rule, so all of it is made again from the noisy numbers alone (cantle.postprocess.baskets.questions).
+by a public rule, so all of them can be computed again from the noisy numbers (cantle.postprocess.baskets.questions).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from cantle.trusted.geometry.set_parts import PARTS
 if TYPE_CHECKING:
     import polars as pl
 
-_CLOSE = 0.01  # of an estimate, and of a share of the records' items: the last digits may vary with the machine
+_CLOSE = 0.01  # tolerated relative difference of estimates and items, because last digits vary with the machine
 
 
 class Released:
@@ -47,7 +47,7 @@ class Released:
         self._accuracy = manifest.accuracy
 
     def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        """The share that the release says was bought; verify_accuracy.py checks whether it should have been."""
+        """The share that the release states; verify_accuracy.py checks whether it is right."""
         measured = self._accuracy
         if measured is None or not measured.bought:
             return Fraction(0)
@@ -108,7 +108,7 @@ class Released:
 
 
 def answers_of(release: Release) -> tuple[Released, Answers, Measured]:
-    """The answers and what is fitted to them, made again."""
+    """The answers, and what is fitted to them, computed again."""
     manifest = release.manifest
     released = Released(manifest, release.groups)
     terms = Terms.of(set_schema_of(manifest), pairs=manifest.parameters["pairs"] == "on")
@@ -123,12 +123,12 @@ def sample_baskets(release: Release, n: int, dice: Dice) -> pl.DataFrame:
 
 
 def _worth_loading(measured: Measured) -> bool:
-    """Whether kernels pay off: the work grows with the records that the sizes say, however few are drawn."""
+    """Whether kernels pay off: the work depends on the number of records in the sizes, however few are drawn."""
     return _fast.worth_loading(round(measured.sizes.total), KERNELS_FROM)
 
 
 def basket_problems(release: Release) -> Iterator[str]:
-    """Questions and prices are those of the receipt, groups those of the answers, and records are drawn from them."""
+    """Checks questions and prices against the receipt, groups against the answers, and records against both."""
     manifest, groups = release.manifest, release.groups
     universe = universe_of(manifest)
     if dict(groups.schema) != _types(universe.integers) or any(groups.null_count().row(0)):
@@ -159,7 +159,8 @@ def _types(integers: bool) -> dict[str, pl.DataType]:
 
 
 def _record_problems(release: Release, answers: Answers, measured: Measured) -> Iterator[str]:
-    """The records are as many as stated, and their items and sizes are those of records drawn with the stated seed."""
+    """Checks that there are as many records as stated, and that their items and sizes are those that the stated seed
+    draws."""
     manifest = release.manifest
     universe = universe_of(manifest)
     records = list_frame(as_polars(release.records, manifest), manifest)["items"]
@@ -180,6 +181,6 @@ def _record_problems(release: Release, answers: Answers, measured: Measured) -> 
 
 
 def _distance(one: Codes, two: Codes) -> int:
-    """By how much two lists of small numbers differ, whatever their order."""
+    """The sum, over all small numbers, of the differences between how often they occur in two lists."""
     most = 1 + max(int(one.max(initial=0)), int(two.max(initial=0)))
     return int(np.abs(np.bincount(one, minlength=most) - np.bincount(two, minlength=most)).sum())

@@ -22,7 +22,7 @@ ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
 
 
 def choose(manifest: Manifest, asked: str | None) -> str:
-    """The format of the data file: as requested, otherwise the form that came in."""
+    """The format of the data file: the requested one, otherwise the form of the input."""
     if asked is None:
         return KINDS[manifest.kind].default_format(manifest)
     _require_known(manifest.kind, asked)
@@ -60,7 +60,7 @@ def read(folder: Path, prefix: str, manifest: Manifest, schema: Schema) -> pl.Da
 
 
 def as_text(records: NativeFrame, manifest: Manifest) -> str:
-    """Records as lines to print: CSV; FIMI lines for sets that were not a long table and whose items allow it."""
+    """Records as lines to print: CSV, or FIMI lines for sets that were not a long table and whose items allow it."""
     return KINDS[manifest.kind].as_text(as_polars(records, manifest), manifest)
 
 

@@ -1,4 +1,4 @@
-"""Fields of release.json, each taken once and checked for its type: a release may come from anyone."""
+"""Fields of release.json, read once each and checked for their types, because a release may come from anyone."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _WORDS: dict[type, str] = {
 
 
 class Fields:
-    """The fields of one mapping in release.json, each taken once and checked for its type."""
+    """The fields of one mapping in release.json. Each is read once and checked for its type."""
 
     def __init__(self, document: object, where: str) -> None:
         self._where = where
         self._left: dict[str, object] = dict(checked(document, dict, where or "the whole of it"))
 
     def take(self, name: str, kind: type[Value]) -> Value:
-        """The value of a field, exactly of this type: JSON has no others, and true is no number here."""
+        """The value of a field, which must have exactly this type; `true` is not a number here."""
         if name not in self._left:
             raise VerifyError(f"release.json is not of the expected form: {self._path(name)} is missing")
         return checked(self._left.pop(name), kind, self._path(name))
@@ -45,12 +45,12 @@ class Fields:
         return name in self._left
 
     def number(self, name: str) -> float:
-        """A number; canonical JSON writes 0.0 as 0."""
+        """A number, as float; canonical JSON writes 0.0 as 0."""
         value = self._left.get(name)
         return float(self.take(name, int)) if type(value) is int else self.take(name, float)
 
     def each(self, name: str, read: Callable[[object, str], Value]) -> list[Value]:
-        """The values of a list, each as `read` takes it."""
+        """The values of a list, each converted by `read`."""
         where = self._path(name)
         return [read(value, f"{where}[{i}]") for i, value in enumerate(self.take(name, list))]
 
@@ -62,7 +62,7 @@ class Fields:
         return {key: checked(value, kind, f"{where}.{key}") for key, value in self.take(name, dict).items()}
 
     def all_read(self, made: Value) -> Value:
-        """What was made of the fields, if none is left over."""
+        """Returns `made`; raises VerifyError if a field was not read."""
         if self._left:
             unknown = self._path(min(self._left))
             raise VerifyError(f"release.json has a field that this version of cantle does not know: {unknown}")

@@ -1,4 +1,4 @@
-"""An estimate with its interval, and how wide an interval must be for noise whose law is known."""
+"""Estimates with intervals, and the width that an interval needs for noise of a known law."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Estimate:
     Attributes
     ----------
     value : float
-        The best estimate; not a number for the mean of no records.
+        The best estimate; NaN for the mean of no records.
     low, high : float
         The ends of the interval.
     confidence : float
-        How often such intervals hold the true value.
+        The share of such intervals that contain the true value.
     covers : str
-        "noise": the answer is read off noisy counts, and the interval covers their noise, which is all its error.
-        "measured": it is read off the released records, and the interval follows from their error as it was measured.
-        "noise only": it is read off the released records, whose error was not measured; the interval covers the noise
-        in the counts they were drawn from, but not what drawing records from them adds.
+        "noise": the answer comes from noisy counts, and the interval covers their noise, which is their whole error.
+        "measured": the answer comes from the released records, and the interval from their measured error.
+        "noise only": the answer comes from the released records, whose error was not measured. The interval covers the
+        noise in the counts they were drawn from, but not the error that drawing records adds.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Estimate:
         return f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
 
     def to_dict(self) -> dict[str, float | str | None]:
-        """Its fields; numbers that are not finite, which JSON does not have, are null."""
+        """The fields as a dictionary; numbers that are not finite become None, because JSON has no such numbers."""
         return {name: None if value != value else value for name, value in vars(self).items()}
 
     def at_least_zero(self) -> Estimate:
@@ -55,7 +55,7 @@ class Estimate:
 
 
 def in_words(number: float, width: float) -> str:
-    """A number to as many digits as the width of its interval deserves."""
+    """A number as text, with as many digits as the width of its interval justifies."""
     if number != number:
         return "unknown"
     digits = 0 if not width or width >= 20 else 1 if width >= 2 else 2 if width >= 0.2 else 4
@@ -82,10 +82,10 @@ class Noise:
         return Noise(factor**2 * self.variance, factor**4 * self.fourth)
 
     def margin(self, confidence: float) -> float:
-        """The noise is within plus or minus this much, with at least this probability (nearly).
+        """The half width of an interval that contains the noise with this probability, to a good approximation.
 
-        Cornish and Fisher's correction of the normal quantile by the kurtosis, at most the quantile of one Laplace
-        noise, which has the heaviest tails of all that are summed.
+        It is the normal quantile with Cornish and Fisher's correction for kurtosis, but at most the quantile of one
+        Laplace noise, whose tails are heavier than those of any sum.
         """
         if not self.variance:
             return 0.0
@@ -96,8 +96,8 @@ class Noise:
 
 
 def rescaled(confidence: float) -> float:
-    """By what the 95 % quantile of errors is multiplied for another confidence: the larger of what normal and Laplace
-    errors would need."""
+    """The factor that turns the 95 % quantile of errors into that of another confidence: the larger of the factors for
+    normal and for Laplace errors."""
     normal = NormalDist()
     bell = normal.inv_cdf((1 + confidence) / 2) / normal.inv_cdf(0.975)
     return max(bell, log(1 / (1 - confidence)) / log(20))

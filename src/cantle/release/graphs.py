@@ -1,4 +1,4 @@
-"""Releases of degree sequences: how degrees are stored, given back and described."""
+"""Releases of degree sequences: how degrees are stored, returned and described."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def outcome(manifest: Manifest, regions: str) -> str:
 
 
 def _number_of_nodes(manifest: Manifest) -> str:
-    """How far the released number of nodes may be off, if it was measured."""
+    """A sentence about how far the released number of nodes may be off, if it was measured."""
     error = manifest.summary.get("nodes_error", 0)
     if not error:
         return ""
@@ -89,7 +89,7 @@ def _number_of_nodes(manifest: Manifest) -> str:
 
 
 def _guessed(manifest: Manifest) -> str:
-    """Says that the largest degrees are a guess: degrees were counted up to the bound only."""
+    """A sentence that says that the largest degrees are a guess, because degrees were counted only up to the bound."""
     number, bound = manifest.summary.get("guessed", 0), manifest.summary["theta"]
     if not number:
         return ""

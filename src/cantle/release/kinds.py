@@ -1,4 +1,4 @@
-"""What differs between releases of tables, sets and graphs: one module per kind of data, by its name in the schema."""
+"""The differences between releases of tables, sets and graphs: one module per kind of data, by its name in schemas."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Kind = TypeVar("Kind", contravariant=True)
 
 
 class ReleasedKind(Protocol[Kind]):
-    """What a module says about its kind of data. The type of the schema is that of its kind."""
+    """What the module of a kind of data provides; `Kind` is the type of its schema."""
 
     @property
     def FORMATS(self) -> tuple[str, ...]:  # noqa: N802 - constants of the module, as those below
-        """How records can be stored."""
+        """The formats in which records can be stored."""
 
     @property
     def NOUN(self) -> str: ...  # noqa: N802
@@ -37,7 +37,7 @@ class ReleasedKind(Protocol[Kind]):
 
     @property
     def RECORDS(self) -> str:  # noqa: N802
-        """What stands after the number of records in an overview."""
+        """The noun after the number of records in an overview."""
 
     @property
     def PRODUCT(self) -> str:  # noqa: N802
@@ -52,7 +52,7 @@ class ReleasedKind(Protocol[Kind]):
         """How {n} records were made, for the registry."""
 
     def default_format(self, manifest: Manifest) -> str:
-        """How records are stored if no format is requested."""
+        """The format of records if none is requested."""
 
     def require_format(self, schema: Kind, asked: str) -> None:
         """Refuses a format that the schema does not allow."""
@@ -73,7 +73,7 @@ class ReleasedKind(Protocol[Kind]):
         """The number of records."""
 
     def given_back(self, results: Results, form: dict[str, str], schema: Kind) -> Drawn | NativeFrame:
-        """The records in the form and the kind of frame that came in."""
+        """The records in the form and the kind of frame of the input."""
 
     def in_frame(self, frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
         """Drawn records in another kind of frame."""
@@ -82,16 +82,16 @@ class ReleasedKind(Protocol[Kind]):
         """n records drawn from the released ones, with replacement."""
 
     def outcome(self, manifest: Manifest, regions: str) -> str:
-        """What was released, in a sentence of the statement."""
+        """The sentence of the statement that says what was released."""
 
     def fitted(self, manifest: Manifest) -> str:
-        """How records follow from the noisy counts, if nothing is drawn at random; otherwise an empty text."""
+        """A sentence about how records follow from the noisy counts, if none is drawn at random; otherwise empty."""
 
     def described(self, manifest: Manifest, stored: str) -> dict[str, JSON]:
         """The schema of the data file in datapackage.json."""
 
     def data_domain(self, manifest: Manifest) -> str:
-        """All data sets that the schema allows, for the registry."""
+        """A description of all data sets that the schema allows, for the registry."""
 
 
 KINDS: dict[str, ReleasedKind[Any]] = {"table": tables, "sets": sets, "graph": graphs}

@@ -1,4 +1,4 @@
-"""Saved releases: reading them back, and drawing more records from them. Released values only."""
+"""Reading saved releases, and drawing more records from them. Released values only."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_document(folder: Path) -> dict[str, JSON]:
-    """release.json of a folder, as JSON gives it."""
+    """release.json of a folder, as parsed JSON."""
     for prefix in ("", MARK):
         path = folder / (prefix + FILES["manifest"])
         if os.path.exists(path):
@@ -89,7 +89,7 @@ def read_document(folder: Path) -> dict[str, JSON]:
 
 
 def schema_of(manifest: Manifest) -> Schema:
-    """The schema of a release. Hierarchies must be inline: a path would make cantle open a file the release chose."""
+    """The schema of a release. Hierarchies must be inline: with a path, a release could make cantle open any file."""
     fields = manifest.schema.get("fields")
     inline = manifest.schema.get("items"), manifest.schema.get("nodes")
     if isinstance(manifest.schema.get("hierarchy"), str):
@@ -116,7 +116,7 @@ def set_schema_of(manifest: Manifest) -> SetSchema:
 
 
 def universe_of(manifest: Manifest) -> Universe:
-    """The items that could occur in a release of sets."""
+    """The declared items of a release of sets."""
     return set_schema_of(manifest).universe
 
 
@@ -134,7 +134,7 @@ def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
 
 
 def domain_of(manifest: Manifest) -> Domain:
-    """The domain the run used, rebuilt from public values."""
+    """The domain that the run used, rebuilt from public values."""
     return DOMAINS[manifest.method](table_schema_of(manifest).domain(), manifest.parameters)
 
 
@@ -148,7 +148,7 @@ DOMAINS: dict[str, Callable[[Domain, Document], Domain]] = {
     "rps": _binned,
     "diffgen": lambda domain, _: domain,
 }
-"""From the schema's domain and the parameters to the domain of a method for tables."""
+"""For each method for tables, how its domain follows from the schema's domain and the parameters."""
 
 
 def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
@@ -163,7 +163,7 @@ def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
 
 
 def generalise(release: Release, data: object, *, target: bool) -> NativeFrame:
-    """Another table in the words of the release, as the kind of frame that came in; persons play no part in it."""
+    """Another table, generalised with the released cuts, in the kind of frame that was given; persons are ignored."""
     domain, grid = grid_and_domain(release)
     schema = table_schema_of(release.manifest)
     fields = tuple(field for field in schema.fields if target or field.role != "target")
@@ -172,9 +172,10 @@ def generalise(release: Release, data: object, *, target: bool) -> NativeFrame:
 
 
 def sample(release: Release, n: int, seed: int | None) -> NativeFrame:
-    """n records, drawn from the released counts and tables; where a method has no such model, released records.
+    """n records, drawn from the released counts and tables; for methods without such a model, from the released
+    records.
 
-    A frame of the kind that the release has: that of the data where it was just made, polars where it was loaded.
+    The frame has the kind of the release: that of the data if it was just made, polars if it was loaded.
     """
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 10**9:
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
@@ -241,15 +242,16 @@ SAMPLERS: dict[str, Callable[[Release, int, Dice], pl.DataFrame]] = {
     "diffgen": _from_cells,
     "baskets": _from_answers,
 }
-"""Methods whose released counts more records can be drawn from; of others, released records are drawn again."""
+"""Methods that can draw more records from their released counts; for others, released records are drawn again."""
 
 
 def _scaled(count: Ints, may: Bools, n: int, generator: Dice) -> Ints:
-    """Counts that add up to n, each on average n times its share. If all counts are 0, those that may be more have
-    equal shares.
+    """Counts that add up to n, each on average n times its share. If all counts are 0, the cells that `may` hold
+    records have equal shares.
 
-    Systematic sampling: the shares lie side by side on a line, and n evenly spaced ticks start at a random point. Every
-    count differs from n times its share by less than one, and the counts come back unchanged if n is their sum.
+    This is systematic sampling: the shares are put side by side on a line, on which n evenly spaced ticks start at a
+    random point. Every result differs from n times its share by less than one; if n is the sum of the counts, they are
+    returned unchanged.
     """
     weight = count.astype(float) if count.sum() else may.astype(float)
     if not weight.any():

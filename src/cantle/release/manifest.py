@@ -1,7 +1,7 @@
 """release.json as a type: these classes are the only definition of its fields.
 
-`to_dict` gives what is written, `from_dict` reads it back and refuses whatever has another form: a release may come
-from anyone, so every field is checked before it is used. Everything in a manifest is released, and so public.
+`to_dict` returns what is written; `from_dict` reads it back and refuses any other form. A release may come from anyone,
+so every field is checked before it is used. Everything in a manifest is released, and so public.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PathCharges:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What was spent, for whom: every charge on every kind of path."""
+    """The receipt: the unit that is protected, and every charge on every kind of path."""
 
     unit: Unit
     epsilon_nano: int
@@ -73,7 +73,7 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierRelease:
-    """A release of the same data set that the ledger lists before this one; no hash: it was charged but not saved."""
+    """An earlier release of the same data set in the ledger. If it has no hash, it was charged but not saved."""
 
     sequence: int
     time: str
@@ -102,7 +102,7 @@ class EarlierRelease:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerLine:
-    """The place of a release in its ledger: the data set, what it has spent up to here, and the releases before."""
+    """The entry of a release in its ledger: the data set, what it has spent up to here, and its earlier releases."""
 
     dataset: str
     sequence: int
@@ -133,10 +133,10 @@ class LedgerLine:
 class Manifest:
     """All that a release says about itself.
 
-    `form` is the public form in which sets came in (empty for other kinds of data). `notes` say in words where the
-    release is too noisy or the data may not fit the schema. `accuracy` is how far the records are off, measured
-    privately; None where that was not wanted. `files` and `sha256` are known
-    once a release is saved: the hash of every other file, and of release.json without this field.
+    `form` is the public form of the sets that were given (empty for other kinds of data). `notes` are sentences about
+    where the release is too noisy or the data may not fit the schema. `accuracy` is how far the records are off,
+    measured privately; None if that was switched off. `files` and `sha256` are set when a release is saved: the hash of
+    every other file, and that of release.json without this field.
     """
 
     kind: str
@@ -163,7 +163,7 @@ class Manifest:
     sha256: str = ""
 
     def to_dict(self) -> dict[str, JSON]:
-        """The content of release.json; fields that a release does not have yet, or never has, are left out."""
+        """The content of release.json; fields that the release does not have are left out."""
         stated: dict[str, JSON] = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
         stated["notes"] = list(self.notes)
         stated["accuracy"] = None if self.accuracy is None else accuracy_to(self.accuracy)
@@ -174,7 +174,7 @@ class Manifest:
 
     @staticmethod
     def from_dict(document: object) -> Manifest:
-        """The manifest in a dictionary as JSON gives it; raises VerifyError that names the field of another form."""
+        """The manifest in parsed JSON; raises a VerifyError that names the field if one has another form."""
         fields = Fields(document, "")
         if fields.take("format", str) != FORMAT:
             raise VerifyError(f"release.json is not of the format {FORMAT}")

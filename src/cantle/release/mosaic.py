@@ -1,7 +1,7 @@
-"""The noisy tables of a mosaic release as answers to its questions: to draw more records, and to check those released.
+"""The noisy tables of a mosaic release as answers to its questions, to draw more records and to check those released.
 
-What a run concludes from its answers (one-way distributions, groups, classes, the model of the target) follows from
-them by public rules, so all of it is made again here. Choices are not: the tables that were bought say them.
+What a run infers from its answers (one-way distributions, groups, classes, the model of the target) follows from them
+by public rules, so it is computed again here. Private choices are not repeated: the released tables show them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Answer:
 
 
 class ReleasedTables:
-    """The noisy tables of a release, and what follows from them."""
+    """The noisy tables of a release, and the model that follows from them."""
 
     def __init__(self, release: Release) -> None:
         manifest = release.manifest
@@ -79,7 +79,8 @@ class ReleasedTables:
         return self.fitted.draw_values(cells, self.number, streams["records"])
 
     def sample(self, n: int, dice: Dice) -> list[Codes]:
-        """Codes of n new records. Models are fitted to drafted records, so a few records come from a larger draft."""
+        """Codes of n new records. Models are fitted to drafted records, so a small sample is taken from a larger
+        draft."""
         cells = self._draw(max(n, DRAFT), dice, dice)
         if n < DRAFT:
             picked = _spread_evenly(cells, n, dice)
@@ -129,7 +130,7 @@ class ReleasedTables:
             fitted.heaps[column] = heaps(table, answer.noisy, fitted.masses(column), scale)
 
     def _bought(self, answer: Answer, fitted: Fitted) -> NoisyTable:
-        """A table that was chosen and bought; its groups must be those that the first tables lead to."""
+        """A table that the run chose and measured; its groups must be those that follow from the first tables."""
         columns = tuple(self._names.index(name) for name in answer.about["columns"])
         groups = tuple(len(edges) - 1 for edges in answer.about["edges"])
         for column, number, edges in zip(columns, groups, answer.about["edges"], strict=True):
@@ -157,7 +158,7 @@ class ReleasedTables:
 
 
 def _spread_evenly(cells: Sequence[Codes], n: int, dice: Dice) -> Ints:
-    """Places of n records, in random order: evenly spaced along the sorted ones, so that shares are kept."""
+    """Positions of n of the records, in random order: evenly spaced in sorted order, so that shares are preserved."""
     order = np.lexsort(cells)
     ticks = ((np.arange(n) + dice.random()) * (len(order) / max(1, n))).astype(np.int64)
     return dice.permutation(order[ticks])
@@ -176,7 +177,7 @@ def _answers(asked: Sequence[Document], tables: pl.DataFrame) -> list[Answer]:
 
 
 def released_tables(release: Release) -> ReleasedTables:
-    """What follows from the noisy tables of a release; raises VerifyError where nothing does."""
+    """The noisy tables of a release with their model; raises VerifyError if they have another form."""
     try:
         return ReleasedTables(release)
     except (VerifyError, MemoryError):

@@ -1,7 +1,7 @@
-"""The noise in the counts that released records were drawn from, as far as a question rests on them.
+"""The noise in the counts that the released records of a question were drawn from.
 
-It is what an interval covers if the release did not measure its own error: drawing records from noisy counts adds an
-error that follows from no noise, and that is not in here.
+If the release did not measure its own error, this is all that an interval covers. Drawing records from noisy counts
+adds an error of its own, which is not included.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from cantle.schema.items import Universe
 
 Share = Callable[[dict[Key, CodeSet]], float]
-"""Which share of the released records in a box (codes per column) a question holds for."""
+"""The share of the released records in a box (codes per column) for which a question holds."""
 NoiseOfAnswer = Callable[[Question, Share], Noise]
 
 
 def noise_behind(release: Release) -> NoiseOfAnswer:
-    """The noise in an answer that is read off the released records; counts are looked up once for all questions."""
+    """The noise in answers counted in the released records; the counts behind them are looked up once."""
     return _METHODS[release.manifest.method](release)
 
 
@@ -59,7 +59,7 @@ class Regions:
     variance: Floats
 
     def noise(self, question: Question) -> Noise:
-        """Each count weighs as much as the part of its box that the question holds for."""
+        """The noise in an answer: each count is weighted by the part of its box for which the question holds."""
         weight = np.ones(len(self.variance))
         for key, codes in hull(question).items():
             if key in self.columns:
@@ -70,7 +70,7 @@ class Regions:
 
 
 def _overlap(first: Codes, end: Codes, codes: CodeSet) -> Floats:
-    """Which part of each span is in the set of codes."""
+    """The share of each span that is in the set of codes."""
     inside = np.zeros(len(first))
     for low, high in codes.spans():
         inside += np.clip(np.minimum(end, high) - np.maximum(first, low), 0, None)
@@ -120,7 +120,7 @@ def _variances(groups: pl.DataFrame) -> Floats:
 
 
 class SetCodes:
-    """Sets of items as codes of columns: per item 0 or 1, and the size."""
+    """Sets of items as columns of codes: one column per item, with 0 or 1, and one for the size."""
 
     def __init__(self, sets: pl.Series, universe: Universe) -> None:
         sizes = sets.list.len().to_numpy().astype(np.int64)
@@ -149,7 +149,8 @@ def _diffpart(release: Release, question: Question, share: Share) -> Noise:  # n
 
 
 def _baskets(release: Release, question: Question, share: Share) -> Noise:
-    """The largest noise of the items and sizes that the question names, as far as it holds for their records."""
+    """The largest noise of the items and sizes that the question names, scaled by the share of their records for which
+    it holds."""
     groups, worst = release.groups, Noise(0.0, 0.0)
     for key in columns_of(question):
         codes = hull(question).get(key)
@@ -170,7 +171,8 @@ def _size_noise(groups: pl.DataFrame, codes: CodeSet) -> Noise:
 
 
 def _item_noise(release: Release, code: int) -> Noise:
-    """The noise of an item's count in records; records are cut to some items, and counts enlarged to make up for it."""
+    """The noise in the number of records with an item. Records were cut to a few items, so counts and noise are scaled
+    up."""
     groups, item = release.groups, universe_of(release.manifest).label(code)
     rows = groups.filter(groups["question"].str.starts_with("items"))
     cut = rows.filter(rows["question"] != SINGLE)
@@ -211,7 +213,8 @@ def _edge_noise(release: Release, edge: int) -> Noise:
 
 
 def _node_noise(release: Release) -> Noise:
-    """The noise in the number of nodes, where that is private: asked by itself, or as those of degree 1 and more."""
+    """The noise in the number of nodes, if that is private: it was measured by itself, or as a number of nodes by
+    degree."""
     groups = release.groups
     if graph_schema_of(release.manifest).unit != "node":
         return Noise(0.0, 0.0)

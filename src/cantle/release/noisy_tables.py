@@ -1,4 +1,4 @@
-"""Noisy tables of a release, and questions that can be answered from them directly, with noise of a known law."""
+"""Noisy tables of a release, and direct answers from them, whose noise has a known law."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class NoisyTable:
     variance: float
 
     def answers(self, question: Question) -> bool:
-        """Whether every cell lies inside or outside of the question."""
+        """Whether the question holds for all or none of the values of every cell."""
         asked = columns_of(question)
         return set(asked) <= set(self.columns) and all(
             edges_of(question, key) <= self._edge_sets[self.columns.index(str(key))] for key in asked
         )
 
     def cells(self, question: Question) -> Bools:
-        """For each cell whether it lies inside the question."""
+        """For each cell whether the question holds for it."""
         inside = holds(question, self._first_codes)
         return np.broadcast_to(inside, self.counts.shape)
 
@@ -52,7 +52,7 @@ class NoisyTable:
         return [set(edges.tolist()) for edges in self.edges]
 
     def touched(self, column: str, codes: CodeSet) -> float:
-        """The number of cells of a column that a set of codes touches, if they were all inside."""
+        """The number of cells of a column that have a code of the set."""
         edges = self.edges[self.columns.index(column)]
         found = np.zeros(len(edges) - 1, dtype=bool)
         for first, end in codes.spans():
@@ -62,7 +62,7 @@ class NoisyTable:
 
 @dataclass(frozen=True)
 class DirectAnswer:
-    """A count read off noisy tables, without bias, and its noise."""
+    """An unbiased count from noisy tables, and its noise."""
 
     value: float
     noise: Noise
@@ -70,13 +70,13 @@ class DirectAnswer:
 
 @dataclass(frozen=True)
 class Tables:
-    """All noisy tables of a release; `size` is the noisy number of records by itself, if it was asked for."""
+    """All noisy tables of a release; `size` is the noisy number of records, if it was measured by itself."""
 
     tables: Sequence[NoisyTable]
     size: NoisyTable | None
 
     def answer(self, question: Question) -> DirectAnswer | None:
-        """The mean of what all tables say that answer the question, weighted by precision; None if none does.
+        """The mean of the answers of all tables that answer the question, weighted by precision; None if no table does.
 
         Every table is first adjusted to the noisy number of records, N. With a share a = m v / (M v + v_N) of the
         difference going to the m of its M cells inside, the answer is (1 - a) inside - a outside + a N.
@@ -103,8 +103,8 @@ class Tables:
     def noise_behind(self, question: Question, share: Callable[[dict[Key, CodeSet]], float]) -> Noise:
         """The noise in the tables that the records of a question were drawn from.
 
-        `share` says which share of the released records in a box (codes per column) the question holds for. For each
-        column the table is taken that knows most of the question's columns; the largest noise counts.
+        `share` returns the share of the released records in a box (codes per column) for which the question holds. For
+        each column, the table with most of the question's columns is used; the largest noise counts.
         """
         box = hull(question)
         worst = Noise(0.0, 0.0)
@@ -120,7 +120,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class _Part:
-    """What one table says: a number, its own noise, and how much of the noise of N is in it."""
+    """The answer of one table: a number, its own noise, and the share of the noise of N in it."""
 
     value: float
     own: Noise
@@ -141,7 +141,7 @@ class _Part:
 def _noise_in(
     table: NoisyTable, box: dict[Key, CodeSet], share: Callable[[dict[Key, CodeSet]], float]
 ) -> tuple[int, Noise]:
-    """How many of the box's columns a table knows, and the noise it brings into a count of the question."""
+    """How many of the box's columns a table has, and the noise that it adds to a count of the question."""
     mine: dict[Key, CodeSet] = {key: codes for key, codes in box.items() if key in table.columns}
     cells = 1.0
     for column, edges in zip(table.columns, table.edges, strict=True):
@@ -175,7 +175,7 @@ def _mosaic(release: Release) -> Tables:
 
 
 def _rps(release: Release) -> Tables:
-    """The one-way tables, in bins; not if their order was drawn at random."""
+    """The one-way tables, in bins; none if the order of categories was drawn at random."""
     marginals = release.frames.get("marginals")
     if marginals is None or release.manifest.parameters.get("order") == "random":
         return Tables([], None)
@@ -183,9 +183,9 @@ def _rps(release: Release) -> Tables:
     spread = float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
     for attribute in domain_of(release.manifest).attributes:
         rows = marginals.filter(marginals["attribute"] == attribute.name)
-        starts = attribute.rooms[0]  # of the bins, and of null after them
+        starts = attribute.rooms[0]  # the first value of each bin, and null after them
         ends = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
-        edges = np.append(ends[rows["code"].to_numpy()], ends[-1])  # a cell is known by its first bin
+        edges = np.append(ends[rows["code"].to_numpy()], ends[-1])  # `code` is the first bin of a cell
         found.append(NoisyTable((attribute.name,), (edges,), rows["noisy"].to_numpy().astype(float), spread))
     return Tables(found, None)
 

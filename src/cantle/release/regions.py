@@ -1,4 +1,4 @@
-"""What records were drawn from, in words, for each method."""
+"""Descriptions, for each method, of what records were drawn from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cantle.release.words import percent
 
 Summary = Mapping[str, int]
 NAMED = 8
-"""Columns that an overview names."""
+"""Most columns that an overview names."""
 
 
 def regions_in_statement(manifest: Manifest) -> str:
-    """The end of "drawn from the noisy counts of"."""
+    """The end of the sentence "drawn from the noisy counts of"."""
     return WORDS[manifest.method][0](manifest.summary)
 
 

@@ -1,8 +1,8 @@
 """registry.yaml: the release as an entry of tier 3 for the public registry of differential-privacy deployments.
 
-Made from the manifest alone, so that `verify` can make it again: one template, whose values are JSON texts, which YAML
-reads as they are. What only the curator knows is a blank: empty text where the registry's schema wants text, a comment
-where it wants one of a list.
+It is made from the manifest alone, so that `verify` can make it again. It is one template, whose values are JSON texts,
+which YAML can read. What only the curator knows is left blank: an empty text if the registry's schema requires a text,
+a comment if it requires one of a list.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def registry(manifest: Manifest) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as JSON and YAML both read it; what does not print is spelled out, for YAML may refuse it.
+    """A text in quotes that JSON and YAML both read; characters that do not print are escaped, because YAML may refuse
+    them.
 
     >>> print(quoted('one\\ntwo: "three"'))
     "one\\ntwo: \\"three\\""

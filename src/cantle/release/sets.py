@@ -1,4 +1,4 @@
-"""Releases of sets of items: how they are stored, given back and described."""
+"""Releases of sets of items: how they are stored, returned and described."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def column_types(manifest: Manifest) -> dict[str, pl.DataType]:
 
 
 def write(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
-    """FIMI lines, a long table (csv) or a column of lists (parquet)."""
+    """Writes FIMI lines, a long table (csv) or a column of lists (parquet)."""
     form = manifest.form
-    if data == "csv" and form["form"] == "long":  # it is one already, and there may be little room for another
+    if data == "csv" and form["form"] == "long":  # it is a long table already; a second one may not fit in memory
         write_plain(frame, path, data, manifest)
         return
     frame = list_frame(frame, manifest)
@@ -83,7 +83,7 @@ def read(path: Path, stored: str, manifest: Manifest, schema: SetSchema) -> pl.D
 
 
 def read_fimi_frame(path: Path, universe: Universe) -> pl.DataFrame:
-    """The frame of sets that `write_fimi` wrote; raises VerifyError where that cannot be what it wrote."""
+    """The frame of sets in a file of `write_fimi`; raises VerifyError if the file cannot be one."""
     lines, codes, before = [], [], 0
     try:
         for line, code in read_tokens(path, "utf-8", universe):
@@ -112,13 +112,13 @@ def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
     form = manifest.form
     if form["form"] == "long":
         return _lists(records.rename({form["id"]: "id", form["item"]: "item"}))
-    if records.is_empty():  # then a pandas column does not know that it would hold lists
+    if records.is_empty():  # an empty pandas column has no type that says it holds lists
         return pl.DataFrame(schema={"items": pl.List(_item_type(manifest))})
     return records.select(records[form["column"]].alias("items"))
 
 
 def _item_type(manifest: Manifest) -> pl.DataType:
-    """Int64, or String where an item is declared as a text."""
+    """Int64, or String if an item is declared as a text."""
     import polars as pl
 
     declared = manifest.schema["items"]
@@ -145,7 +145,7 @@ def as_text(frame: pl.DataFrame, manifest: Manifest) -> str:
 
 
 def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:
-    """In a long table each record has one row per item."""
+    """The number of records; in a long table, a record has one row per item."""
     return frame[manifest.form["id"]].n_unique() if manifest.form["form"] == "long" else len(frame)
 
 
@@ -169,13 +169,13 @@ def outcome(manifest: Manifest, regions: str) -> str:
 
 
 def _thinned(manifest: Manifest) -> str:
-    """Says so if a released set stands for several, because all of them would have been too many."""
+    """A sentence if a released set stands for several, because all of them would have been too many."""
     share = share_drawn(manifest.summary)
     return "" if share == 1 else f"\n**Each released set stands for {1 / share:.3g} sets**: all of them were too many."
 
 
 def _not_measured(manifest: Manifest) -> str:
-    """Says so if no question of baskets was about which items go together."""
+    """A sentence if baskets measured nothing about which items go together."""
     if manifest.method != "baskets" or manifest.summary["pairs"]:
         return ""
     why = "`pairs=off` was set" if manifest.parameters["pairs"] == "off" else "the records are too few for this epsilon"
@@ -183,7 +183,7 @@ def _not_measured(manifest: Manifest) -> str:
 
 
 def _filled_in(manifest: Manifest) -> str:
-    """Says how much of a release of diffpart was counted set by set, and how much was not."""
+    """A sentence about how much of a release of diffpart was counted set by set, and how much was filled in."""
     if manifest.method != "diffpart" or not manifest.summary["refilled"]:
         return ""
     share = percent(manifest.summary["refilled"], manifest.summary["records"])
@@ -197,7 +197,7 @@ def fitted(manifest: Manifest) -> str:  # noqa: ARG001
 
 
 def described(manifest: Manifest, stored: str) -> dict[str, JSON]:
-    """FIMI lines have no schema."""
+    """The schema of the data file; FIMI lines have none."""
     form = manifest.form
     if stored == "dat":
         return {}

@@ -1,4 +1,4 @@
-"""A release as text for people: what is promised, where the budget went, what the columns look like, and the tree."""
+"""A release as text: the promise, where the budget went, what the columns look like, and the tree."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _QUESTIONS = {
     "sub-partitions": "choosing which sets to count",
     "stop test": "tests whether to stop",
 }
-"""What a reason in the receipt means to people; reasons not listed here are plain words already."""
-_WIDTH = 24  # letters of the longest bar
+"""Plain words for reasons in the receipt; reasons that are not listed are plain words already."""
+_WIDTH = 24  # characters of the longest bar
 _SPANS = 6  # bars per column of numbers
-_MOST = 8  # categories shown by themselves, and items
-_LIKELY = 100  # measured pairs of items among which the most frequent are looked for
-_MOST_COLUMNS = 12  # columns shown unless all are asked for
-_MOST_LINES = 20  # noisy tables, likewise
+_MOST = 8  # most categories, and most items, that are shown one by one
+_LIKELY = 100  # measured pairs of items with the highest estimates, which are counted in the released sets
+_MOST_COLUMNS = 12  # columns that are shown, unless all are requested
+_MOST_LINES = 20  # the same for noisy tables
 
 
 def sections(release: Release, depth: int = 3, everything: bool = True) -> Iterator[tuple[str, list[str]]]:
     """All that `cantle show` prints below the main facts: titles with their lines, the tree last.
 
-    Without `everything`, of many columns and noisy tables the first ones.
+    Without `everything`, only the first ones of many columns or noisy tables are shown.
     """
     title, lines = COLUMNS.get(release.manifest.kind, ("", None))
     if release.manifest.notes:
@@ -65,7 +65,7 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
-    """The main facts, as pairs of words."""
+    """The main facts, as pairs of a name and a text."""
     m = release.manifest
     return [
         ("guarantee", m.guarantee),
@@ -80,7 +80,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
 
 
 def facts(release: Release) -> dict[str, JSON]:
-    """The main facts for machines: numbers and names, no sentences."""
+    """The main facts as values for programs: numbers and names, no sentences."""
     m, line = release.manifest, release.manifest.ledger
     ledger: dict[str, JSON] | None = None
     if line is not None:
@@ -117,7 +117,7 @@ def _account(manifest: Manifest) -> list[tuple[str, str]]:
 
 
 def budget_lines(manifest: Manifest) -> Iterator[str]:
-    """What epsilon was spent on, in percent, along the kind of path that asks most."""
+    """What epsilon was spent on, in percent, on the kind of path with the most questions."""
     paths = manifest.receipt.paths
     if not paths:
         return
@@ -133,14 +133,14 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
 
 
 def other_paths(manifest: Manifest) -> str:
-    """Says that regions were asked different questions, if the receipt has several kinds of path."""
+    """A sentence that says that questions differ between regions, if the receipt has several kinds of path."""
     others = len(manifest.receipt.paths) - 1
     kinds = "1 other kind" if others == 1 else f"{others:,} other kinds"
     return f"This is the path with the most questions; release.json lists {kinds} of path." if others > 0 else ""
 
 
 def spending(manifest: Manifest) -> dict[str, int]:
-    """What epsilon was spent on, in billionths by question, along the kind of path that asks most."""
+    """What epsilon was spent on, in billionths by question, on the kind of path with the most questions."""
     spent: dict[str, int] = {}
     for charge in _dearest(manifest).charges if manifest.receipt.paths else ():
         question = _question(charge.why)
@@ -153,7 +153,7 @@ def _dearest(manifest: Manifest) -> PathCharges:
 
 
 def _question(why: str) -> str:
-    """A reason in the receipt in words for people; numbered questions of one kind go together.
+    """A reason in the receipt in plain words; numbered questions of one kind are put together.
 
     >>> _question("split"), _question("choice of table 12"), _question("one-way tables")
     ('choosing where to cut', 'choice of tables', 'one-way tables')
@@ -165,9 +165,9 @@ def _question(why: str) -> str:
 
 
 def column_lines(release: Release, everything: bool = True) -> Iterator[str]:
-    """The released records one column at a time, as small bars; of many columns the last is shown if it is a target."""
+    """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
     if release.manifest.parameters.get("values") == "set":
-        return  # values that are sets of values have no place on a scale
+        return  # the values are sets of values, which have no codes
     frame, domain = as_polars(release.records, release.manifest), table_schema_of(release.manifest).domain()
     columns = [*domain.attributes, *([domain.target] if domain.target else [])]
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
@@ -181,7 +181,7 @@ def column_lines(release: Release, everything: bool = True) -> Iterator[str]:
 
 
 def _shares(attribute: Attribute, codes: Codes) -> tuple[list[str], list[int]]:
-    """Labels and counts: each value where there are few, else spans of equally many values; then null."""
+    """Labels and counts: of each value if there are few, otherwise of spans of equally many values; then of null."""
     whole = attribute.size - attribute.nullable
     few = whole <= _MOST
     edges = np.arange(whole + 1) if few else np.linspace(0, whole, _SPANS + 1).round().astype(np.int64)
@@ -244,7 +244,7 @@ def cut_lines(release: Release) -> Iterator[str]:
 
 
 def table_lines(release: Release) -> Iterator[str]:
-    """The noisy tables of a mosaic release: what each was asked for and which columns it joins."""
+    """The noisy tables of a mosaic release: the purpose of each, and its columns."""
     for about in release.manifest.structure["tables"]:
         if "edges" in about and "columns" in about:
             shape = " x ".join(str(len(edges) - 1) for edges in about["edges"])
@@ -255,13 +255,13 @@ def table_lines(release: Release) -> Iterator[str]:
 
 
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:
-    """What the method released, as lines: a tree down to a depth, cuts, tables, sets or degrees."""
+    """What the method released, as lines: a tree down to a certain depth, cuts, tables, sets or degrees."""
     _, lines = LINES[release.manifest.method]
     return lines(release, depth)
 
 
 def _tree_lines(release: Release, depth: int) -> Iterator[str]:
-    """The tree down to a depth: for each region the span that its last cut left, and its released count."""
+    """The tree down to a certain depth: for each region the span that its last cut left, and its released count."""
     domain = domain_of(release.manifest)
     attributes = {attribute.name: attribute for attribute in domain.attributes}
     count = _node_counts(release)
@@ -344,7 +344,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Release, bool], Iterator[str]]]] = {
     "table": ("Columns", column_lines),
     "sets": ("Most frequent items", item_lines),
 }
-"""How each kind of data is drawn column by column, if it has any."""
+"""For each kind of data that has columns or items, the function that shows them."""
 
 LINES: dict[str, tuple[str, Callable[[Release, int], Iterator[str]]]] = {
     "mosaic": ("Noisy tables", lambda release, _: table_lines(release)),
@@ -354,4 +354,4 @@ LINES: dict[str, tuple[str, Callable[[Release, int], Iterator[str]]]] = {
     "baskets": ("Most frequent pairs of items", lambda release, _: _basket_lines(release)),
     "degrees": ("Nodes by degree", lambda release, _: _degree_lines(release)),
 }
-"""What each method released, as a title and how it is drawn."""
+"""For each method a title, and the function that shows what it released."""

@@ -73,7 +73,7 @@ another{_fixed(m)}, the same holds with 2 epsilon ({words_of(2 * m.receipt.epsil
 
 
 def protected(manifest: Manifest) -> str:
-    """Whom the promise is about, for the middle of a sentence."""
+    """Whom the promise protects, as part of a sentence."""
     return _UNITS[_kind(manifest)][0]
 
 
@@ -88,12 +88,12 @@ def neighbours(manifest: Manifest) -> str:
 
 
 def declared_records(manifest: Manifest) -> int | None:
-    """The number of records that was declared as public (parameter `records`); None where it is private."""
+    """The number of records if it was declared as public (parameter `records`); None if it is private."""
     return manifest.parameters.get("records")
 
 
 def beyond(manifest: Manifest) -> str:
-    """What the unit does not cover."""
+    """What the promise does not cover, given its unit."""
     return _UNITS[_kind(manifest)][2]
 
 
@@ -173,7 +173,7 @@ def _ledger_rows(manifest: Manifest) -> str:
 
 
 def _others(manifest: Manifest) -> str:
-    """Releases from the same data that this one does not know of."""
+    """A sentence about other releases from the same data, which are not recorded here."""
     if manifest.ledger:
         return "Later releases from the same data, and releases that are not in the ledger: all epsilons add up."
     return "Other releases from the same data: all epsilons add up. Earlier ones are not recorded here."
@@ -254,7 +254,7 @@ for records that are drawn later.
 
 
 def _notes(manifest: Manifest) -> str:
-    """What whoever uses the release should know about its noise, one paragraph per note."""
+    """What users of the release should know about its noise, one paragraph per note."""
     return "".join(f"\n**Note.** {note}\n" for note in manifest.notes)
 
 

@@ -1,4 +1,4 @@
-"""Releases of tables: how their records are stored, given back and described."""
+"""Releases of tables: how their records are stored, returned and described."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read(path: Path, stored: str, manifest: Manifest, schema: TableSchema) -> pl
     if stored == "parquet":
         return pl.read_parquet(path)
     frame = pl.read_csv(path, schema=_types(schema, manifest))
-    # polars reads a pair of quotes as an empty text; here it is null, because no category is empty.
+    # polars reads a pair of quotes as an empty text. Here it means null, because no category is empty.
     is_one_text = frame.schema.dtypes() == [pl.String()]
     return frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
 
@@ -86,7 +86,8 @@ def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
 
 
 def _nullable(schema: TableSchema) -> list[str]:
-    """The columns that may hold nulls: types follow from the schema, not from what happened to be drawn."""
+    """The columns that may hold nulls. The schema decides, so that types do not depend on the records that were
+    drawn."""
     return [one.name for one in schema.domain().attributes if one.nullable]
 
 

@@ -1,6 +1,6 @@
 """Verification of a release: adds up every path, recomputes every rate, recounts the records, checks every hash.
 
-It shows integrity, not authorship: whoever can rewrite the whole folder can rewrite the hashes.
+It shows integrity, not authorship: a person who can rewrite the whole folder can also rewrite the hashes.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 REPORT = "report.html"
-"""A page that anyone can make from the release. It has no hash, but must be of this release."""
+"""A page that anyone can make from the release. Its hash is not recorded, but it must name this release."""
 
 
 def verify_folder(folder: Path) -> list[str]:
-    """All problems of a saved release; empty if it is verified."""
+    """All problems of a saved release; empty if there are none."""
     return file_problems(folder) or _found(lambda: problems(load(folder)))
 
 
@@ -69,8 +69,8 @@ def _checks(release: Release) -> Iterator[str]:
 
 
 def _found(look: Callable[[], list[str]]) -> list[str]:
-    """The problems that a check finds. A release that cannot be read is a problem too, whatever the libraries raise:
-    polars has errors of its own for missing columns, and panics on some damaged files."""
+    """The problems that a check finds. If a release cannot be read, that is a problem too, whatever exception a library
+    raises: polars has errors of its own for missing columns, and panics on some damaged files."""
     from polars.exceptions import PanicException, PolarsError
 
     try:
@@ -84,7 +84,7 @@ def _found(look: Callable[[], list[str]]) -> list[str]:
 
 
 def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:
-    """Hashes, unlisted files, and the texts that follow from the manifest."""
+    """Checks hashes, unlisted files, and the texts that are made from the manifest."""
     manifest = Manifest.from_dict(document)
     bare = {key: value for key, value in document.items() if key != "sha256"}
     prefix = mark_of(manifest)
@@ -108,7 +108,7 @@ def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:
 
 
 def _start_of(path: Path) -> str:
-    """The first lines of a page, where it says which release it shows."""
+    """The first lines of a page, which name the release that it shows."""
     with path.open("rb") as file:
         return file.read(4096).decode("utf-8", "replace")
 
@@ -116,7 +116,7 @@ def _start_of(path: Path) -> str:
 def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> Iterator[str]:
     """Checks that the statement, the registry's entry and the data package agree with the manifest.
 
-    Another version of cantle may word them differently; then their hashes must suffice.
+    Another version of cantle may word them differently; then only their hashes are checked.
     """
     if manifest.software.get("cantle") != version("cantle"):
         return
@@ -131,7 +131,7 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
 
 
 def _receipt(receipt: Receipt) -> Iterator[str]:
-    """Adds up every kind of path; none may exceed epsilon."""
+    """Adds up the charges on every kind of path; no sum may exceed epsilon."""
     for path in receipt.paths:
         spent = sum(charge.epsilon_nano for charge in path.charges)
         if spent != path.epsilon_nano:
@@ -170,7 +170,7 @@ def _leaves(release: Release) -> Iterator[str]:
 
 
 def _rules(release: Release) -> Iterator[str]:
-    """Checks that no released record breaks a rule of the schema; a release of sets of values has none to check."""
+    """Checks that no released record breaks a rule of the schema; records whose values are sets are not checked."""
     schema = schema_of(release.manifest)
     if not isinstance(schema, TableSchema) or not schema.rules or release.manifest.parameters.get("values") == "set":
         return
@@ -268,7 +268,7 @@ def _rates(receipt: Receipt, leaves: Leaves) -> Iterator[str]:
 
 
 def _binary(tree: pl.DataFrame, domain: Domain) -> tuple[Ints, Ints, Ints]:
-    """Attribute (-1 for leaves), point, and first child of every node; children come in pairs after their parents."""
+    """Attribute (-1 for leaves), point and first child of every node; children come in pairs after their parents."""
     names = {attribute.name: a for a, attribute in enumerate(domain.attributes)}
     attribute = np.array([names.get(name, -1) for name in tree["attribute"].to_list()], dtype=np.int64)
     inner = np.flatnonzero(attribute >= 0)

@@ -1,4 +1,4 @@
-"""Verification of the accuracy that a release states: what was paid for it, the noise of its numbers, its questions.
+"""Verification of the accuracy that a release states: its charges, the noise of its numbers, and its questions.
 
 The numbers themselves cannot be checked without the data.
 """
@@ -24,7 +24,7 @@ from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, finger
 
 
 def accuracy_problems(release: Release) -> Iterator[str]:
-    """All that is off with the accuracy of a release."""
+    """All problems with the accuracy of a release."""
     manifest = release.manifest
     accuracy, receipt = manifest.accuracy, manifest.receipt
     if accuracy is None:
@@ -48,7 +48,7 @@ def accuracy_problems(release: Release) -> Iterator[str]:
 
 
 def _charges(receipt: Receipt, price: int) -> Iterator[str]:
-    """Every path paid once, at the root."""
+    """Checks that every path paid for it exactly once, at the root."""
     paid = Charge(WHY, "reserve", price, receipt.unit.max_records, 0)
     for path in receipt.paths:
         if [charge for charge in path.charges if charge.verb == "reserve"] != [paid]:
@@ -56,7 +56,7 @@ def _charges(receipt: Receipt, price: int) -> Iterator[str]:
 
 
 def _numbers(accuracy: Accuracy, manifest: Manifest, price: int) -> Iterator[str]:
-    """All numbers have the noise of one question about all of them."""
+    """Checks that the numbers have the noise of a single question that was answered with all of them."""
     numbers = accuracy.numbers()
     rate = price, len(numbers) * manifest.receipt.unit.max_records * NANO
     if any(one.rate != rate for one in numbers):
@@ -67,7 +67,7 @@ def _numbers(accuracy: Accuracy, manifest: Manifest, price: int) -> Iterator[str
 
 
 def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
-    """The questions are those that the stated seed draws for the released records.
+    """Checks that the questions are those that the stated seed draws for the released records.
 
     Another version of numpy may draw other numbers from the same seed; then this cannot be checked.
     """

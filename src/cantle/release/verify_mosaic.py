@@ -1,4 +1,4 @@
-"""Checks of a mosaic release: noisy tables have the shapes and rates of the receipt, and cells have their records."""
+"""Verification of a mosaic release: the shapes and rates of its noisy tables, and the records in its cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cantle.schema.domain import Domain
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
-_CLOSE = 0.01  # of the records, in the cells of a column
+_CLOSE = 0.01  # share of the records that may be in other cells of a column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def mosaic_problems(release: Release) -> Iterator[str]:
-    """All that is off with the noisy tables, the cells and the records."""
+    """All problems with the noisy tables, the cells and the records."""
     manifest = release.manifest
     domain, asked = domain_of(manifest), manifest.structure["tables"]
     cells = {name: np.array(edges, dtype=np.int64) for name, edges in manifest.structure["cells"].items()}
@@ -53,7 +53,8 @@ def mosaic_problems(release: Release) -> Iterator[str]:
 
 
 def _not_as_drawn(release: Release, domain: Domain, edges: list[Ints]) -> Iterator[str]:
-    """Draws the records again with the stated seed; last digits, and so a few records, may vary with the machine."""
+    """Draws the records again with the stated seed and compares. The last digits of numbers may vary with the machine,
+    and so a few records may differ."""
     try:
         released = released_tables(release)
         if released.number != release.manifest.summary["records"]:
@@ -71,7 +72,7 @@ def _not_as_drawn(release: Release, domain: Domain, edges: list[Ints]) -> Iterat
 
 
 def _rates(release: Release) -> Iterator[str]:
-    """Measurements stand in the order of their charges; tables of one measurement stand together."""
+    """Checks that measurements are in the order of their charges, with the noise that was paid for."""
     charges = [charge for charge in release.manifest.receipt.charges() if charge.verb == "measure"]
     runs = [why for why, _ in groupby(about["why"] for about in release.manifest.structure["tables"])]
     if runs != [charge.why for charge in charges]:
@@ -84,7 +85,7 @@ def _rates(release: Release) -> Iterator[str]:
 
 
 def _shape(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:
-    """A table lists every cell once in order; frequent values are those that reached their threshold."""
+    """Checks that a table lists every cell once, in order, and that frequent values reached their threshold."""
     listed = np.zeros(0, np.int64) if frame is None else frame["cell"].to_numpy()
     if "at_least" in about:
         if (np.diff(listed) <= 0).any() or (listed < 0).any() or (listed >= sizes[about["column"]]).any():

@@ -35,11 +35,12 @@ _COLUMNS = {
     "counts": f"question {_PAID} k estimate",
     "rps": f"{_PAID} count estimate leaf parent depth degree.lo degree.hi",
 }
-"""The columns of groups: whole numbers but for the items, the questions and the estimates."""
+"""The columns of groups; all are whole numbers except items, questions and estimates."""
 
 
 def set_problems(release: Release) -> Iterator[str]:
-    """Checks that groups are sets of declared items, each once and in order and paid for, and hold the records."""
+    """Checks that groups are distinct sets of declared items with the noise of the receipt, and that they hold the
+    records."""
     manifest, groups = release.manifest, release.groups
     universe = universe_of(manifest)
     if not _has_columns(groups, "sets", integers=universe.integers):
@@ -68,7 +69,8 @@ def set_problems(release: Release) -> Iterator[str]:
     if cut is None or not manifest.parameters["fill"]:
         yield from _recount(groups, records, exact=summary["refilled"] == 0)
         return
-    # Records of as many items as cut ones were made longer: shorter sets have their counts, and the others their sum.
+    # Records with as many items as cut ones were lengthened. Shorter sets still occur as often as their counts say; for
+    # the others only the sum can be compared.
     yield from _recount(groups.filter(groups["items"].list.len() < cut), records, exact=False)
     longer = int(groups.filter(groups["items"].list.len() >= cut)["count"].sum())
     if int((records.list.len() >= cut).sum()) < longer:
@@ -111,7 +113,8 @@ def _has_columns(groups: pl.DataFrame, which: str, *, integers: bool = True) -> 
 
 
 def _as_counted(manifest: Manifest) -> bool:
-    """Whether leaves are released as they were counted: by a tree of groups, with nothing filled in."""
+    """Whether leaves are released with their noisy counts: they come from a tree of groups, and nothing is filled
+    in."""
     settings = manifest.parameters
     whys = {charge.why for charge in manifest.receipt.charges()}
     return not settings["fill"] and "item sets" not in whys
@@ -128,7 +131,7 @@ def _paid(receipt: Receipt, groups: pl.DataFrame) -> Iterator[str]:
 
 
 def rate_paid(charge: Charge) -> tuple[int, int]:
-    """The rate of noise that a charge pays for."""
+    """The rate of the noise that a charge paid for."""
     return charge.epsilon_nano, charge.sensitivity * NANO
 
 
@@ -138,7 +141,7 @@ def _codes(items: pl.Series, universe: Universe) -> tuple[Ints, Ints]:
 
 
 def _are_sets(starts: Ints, codes: Ints) -> bool:
-    """Whether all sets are non-empty, of known items, ascending."""
+    """Whether all sets are non-empty and hold declared items in ascending order."""
     inside = np.ones(len(codes), dtype=np.bool_)
     inside[starts[:-1][np.diff(starts) > 0]] = False
     rising = np.diff(codes, prepend=-1) > 0
@@ -197,7 +200,7 @@ def _questions(manifest: Manifest, groups: pl.DataFrame) -> Iterator[str]:
 
 
 def _sizes(manifest: Manifest) -> Iterator[tuple[str, int]]:
-    """The number of answers of each question that was asked."""
+    """The number of answers to each question."""
     summary, schema = manifest.summary, graph_schema_of(manifest)
     most = summary["theta"]
     if schema.unit == "edge":

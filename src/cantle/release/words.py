@@ -1,4 +1,4 @@
-"""Words that releases of several kinds of data share, and how plain frames are stored."""
+"""Texts that releases of several kinds of data share, and the writing of plain frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def declared_names(m: Manifest, what: str) -> str:
-    """How the public names of items or nodes are declared."""
+    """A text about how the public names of items or nodes are declared."""
     named = m.schema.get(what)
     if isinstance(named, dict) and {"minimum", "maximum"} <= set(named):
         return f"{printable(named['minimum'])} to {printable(named['maximum'])}"
@@ -22,7 +22,7 @@ def declared_names(m: Manifest, what: str) -> str:
 
 
 def drawn_records(manifest: Manifest, noun: str, regions: str) -> str:
-    """What was released, in a sentence, where records were drawn at random."""
+    """A sentence about what was released, for methods that draw records at random."""
     drawn = f"{manifest.summary['records']:,} synthetic {noun}s, drawn from the noisy counts of {regions}."
     return f"{drawn}\nA drawn {noun} may happen to equal a real one, which says nothing about anyone."
 
