@@ -1,9 +1,9 @@
 """The compiled kernel that turns lines of CSV into codes; fields it cannot parse fall back to polars.
 
-It stands for cantle.data.tables and `Domain.encode` on the fields it reads. A field is plain if it is empty, a text
-that the encoder was asked about before (declared categories, missing-value marks), any other text without blanks around
-it in a column where all of these mean the same, or a whole number of up to 18 digits. A line with any other field is in
-doubt, and is read again by those two. Lines hold no quotes and no carriage returns.
+For the fields that it reads, it replaces cantle.data.tables and `Domain.encode`. It reads a field if it is empty, a
+listed text (a declared category or a missing-value mark), a whole number of up to 18 digits, or, in a column where all
+other texts mean the same, any other text without blanks around it. A line with any other field is in doubt, and those
+two modules read it again. Lines hold no quotes and no carriage returns.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ Ints = NDArray[np.int64]
 SKIP, WHOLE, TEXT = 0, 1, 2
 PLACE, LEAST, MOST, STEP, EMPTY, OTHER, BASE, MASK, MARKS, MARKED = range(10)
 """The numbers that describe a column: where its code goes; the first and last grid value and the width of a code; the
-code of an empty field and that of any text not listed (DOUBT: to be read again); where its texts begin, and their
-number
-of places minus one; its marks that are whole numbers, from MARKS to MARKED."""
+code of an empty field and that of any text not listed (DOUBT: read again); where its texts begin in the table, and
+their number of places minus one; where its missing-value marks that are whole numbers begin, and where they end."""
 
 DOUBT = -2
 END = 10
@@ -30,7 +29,8 @@ MULTIPLIER, OTHER_MULTIPLIER = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 
 
 def hashed(words: list[int]) -> int:
-    """The place of a text, given as two or more words of eight bytes, in a table whose size is a power of two."""
+    """The hash of a text, given as two or more words of eight bytes: its place in a table whose size is a power of
+    two."""
     state = words[0] * MULTIPLIER + words[1] * OTHER_MULTIPLIER
     for word in words[2:]:
         state = (state ^ word) * MULTIPLIER
@@ -51,9 +51,9 @@ def _word(data: Bytes, i: np.uint64, left: np.uint64) -> np.uint64:
 
 @inlined
 def _whole(data: Bytes, i: np.uint64, word: np.uint64, length: np.uint64) -> tuple[np.int64 | int, bool]:
-    """The whole number (1 to 18 digits, perhaps with a minus) of a field, and whether it is one."""
+    """The whole number in a field (1 to 18 digits, perhaps with a minus), and whether the field holds one."""
     if length <= _U(8):
-        # Eight digits at once: with zeros in front, neighbouring digits are joined to twos, fours and eight.
+        # Eight digits at once, with zeros in front: neighbours are joined to numbers of two, four and eight digits.
         digits = (word << (_U(64) - (length << _U(3)))) ^ _U(0x3030303030303030)
         digits &= ~_U(0) << (_U(64) - (length << _U(3)))
         if ((digits + _U(0x7676767676767676)) | digits) & _HIGHS == _U(0):
@@ -75,9 +75,9 @@ def _whole(data: Bytes, i: np.uint64, word: np.uint64, length: np.uint64) -> tup
 
 @inlined
 def _listed(data: Bytes, i: np.uint64, length: np.uint64, info: Ints, places: Words, pool: Words) -> np.int64 | int:
-    """The code of a text that is listed, DOUBT if it is not.
+    """The code of a listed text; DOUBT if the text is not listed.
 
-    `places` are (length, two words, code, where in the pool the other words are); a length of 0 is none.
+    An entry of `places` is (length, two words, code, where the other words are in the pool); length 0 means no entry.
     """
     eight, left = _U(8), length - _U(8) if length > _U(8) else _U(0)
     one, two = _word(data, i, length), _word(data, i + eight, left)
@@ -104,7 +104,8 @@ def _listed(data: Bytes, i: np.uint64, length: np.uint64, info: Ints, places: Wo
 
 @inlined
 def _is_odd(data: Bytes, i: np.uint64, length: np.uint64) -> bool:
-    """Whether a text must be looked at first: bytes beyond ASCII may be no text, and blanks may be trimmed."""
+    """Whether the kernel cannot judge a text: bytes beyond ASCII may not be UTF-8, and blanks at its ends may be
+    trimmed."""
     odd = data[i] <= 32 or data[i + length - _U(1)] <= 32
     for k in range(length):
         odd |= data[i + _U(k)] >= 128
@@ -122,7 +123,7 @@ def scan(data: Bytes, at: int, size: int, signs: Ints, kind: Ints, infos: Ints, 
     """
     separator, columns = np.uint8(signs[0]), len(kind)
     i, stop, block = _U(at), _U(size), _U(at)
-    ends = ends64(data, block, separator)  # where fields end among the 64 bytes from `block` on, passed ones left out
+    ends = ends64(data, block, separator)  # bits: where fields end in 64 bytes; those passed are cleared
     record, doubtful = 0, 0
     while i < stop and record < len(codes):
         begin, doubt, over, c = i, False, False, 0
@@ -159,7 +160,7 @@ def scan(data: Bytes, at: int, size: int, signs: Ints, kind: Ints, infos: Ints, 
             c += 1
         if c == 1 and i - begin == _U(1):
             continue  # a blank line is no record
-        while c < columns:  # a short line lacks its last values; extra fields of a long line were skipped
+        while c < columns:  # a short line lacks its last values
             if kind[c] != SKIP:
                 codes[record, infos[c, PLACE]] = infos[c, EMPTY]
             c += 1

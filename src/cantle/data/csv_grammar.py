@@ -1,4 +1,7 @@
-"""The lenient grammar of CSV: what cantle.data.tables says of quotes, for texts in which parsers would not agree."""
+"""The lenient grammar of CSV for texts with irregular quotes, about which parsers would not agree.
+
+cantle.data.tables describes the rules.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_PIECE = 1 << 24  # bytes looked at together
+_PIECE = 1 << 24  # bytes examined together
 
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """A dialect with every choice made."""
+    """A CSV dialect in which every setting has a value."""
 
     separator: str
     quote: str | None
@@ -28,7 +31,7 @@ _LF, _CR = b"\n\r"
 
 
 def with_line_feeds(text: bytes) -> bytes:
-    """A text without quotes in which every line end (CR LF, CR or LF) is a line feed."""
+    """The same text, which has no quotes, with every line end (CR LF, CR or LF) as a line feed."""
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
@@ -43,7 +46,7 @@ def well_formed(text: bytes, dialect: CsvDialect) -> bytes:
 
 
 def _line_feeds_outside(text: bytes, quote: int) -> bytes:
-    """A well-quoted text in which each carriage return outside of quotes that ends a line is a line feed."""
+    """The same well-quoted text, with every carriage return that ends a line (outside of quotes) as a line feed."""
     data = np.frombuffer(text + b"\n", dtype=np.uint8).copy()
     returns = np.flatnonzero(data == _CR)
     outside = np.searchsorted(np.flatnonzero(data == quote), returns) % 2 == 0

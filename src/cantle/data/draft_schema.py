@@ -71,14 +71,14 @@ guarantee: none
 WESTERN = "cp1252"
 """The encoding of a header that is not UTF-8: that of Excel in Western Europe."""
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
-_MANY = 1000  # an inferred column with more distinct texts than this becomes an identifier
+_MANY = 1000  # an inferred column with more distinct texts becomes an identifier
 _MOST_DECIMALS = 6
 _MOST_NAMES = 20_000
 _LONGEST_NAME = 200
 
 
 def needs_header(path: str | os.PathLike[str]) -> bool:
-    """Whether the draft for a file must know if its first line is a header: typed files declare their names."""
+    """Whether a draft needs to know if the file has a header; typed files declare the names of their columns."""
     return ending(path) not in PARQUET + ARROW
 
 
@@ -99,7 +99,7 @@ def draft(
     data : path or data frame
         The table.
     header : bool, optional
-        Whether a CSV file starts with column names; it must be said, because a record must not become public.
+        Whether a CSV file starts with column names. It is required, because otherwise a record could become public.
     infer : bool
         Files only: guess bounds and categories from the values. Releases made with such a schema are NOT private.
     book : sequence of columns
@@ -152,8 +152,8 @@ def text_of(
 
 
 def _entry(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
-    """One field: what is known of it, and blanks."""
-    if known.get("role"):  # no values, or too many different ones, to publish as categories
+    """One field with what is known about it, and blanks for the rest."""
+    if known.get("role"):  # it has no values, or too many different ones to be published as categories
         return {"name": name, "role": "identifier"}
     if kind is None:
         return {"name": name, "type": BLANK}
@@ -167,7 +167,7 @@ def _entry(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
 
 
 def _flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
-    """A value on one line, with plain keys; a blank needs quotes there."""
+    """A value as YAML on one line, with plain keys; a blank (???) needs quotes there."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {_flow(one, name)}" for name, one in value.items()) + "}"
     return str(value) if key in ("type", "role") and value != BLANK else _json(value)
@@ -183,13 +183,14 @@ def _json(value: object) -> str:
 
 
 def declared_columns(path: Path, has_header: bool | None) -> tuple[list[tuple[str, str | None]], Dialect]:
-    """Name and type (where the file declares one) of each column, and the dialect; no value is read."""
+    """The name of each column, its type if the file declares one, and the dialect; no value is read."""
     columns, dialect = _declared(path, has_header)
     return [(name, kind) for name, kind, _ in columns], dialect
 
 
 def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialect]:
-    """Names and types by header and container alone, and the dialect whose delimiter the first line uses most."""
+    """Names and declared types of the columns, and the dialect; its delimiter is the one that the first line uses
+    most."""
     if ending(path) in JSON_LINES:
         rule = "the names in a file of JSON lines are part of its records"
         raise ParameterError(f"{path.name!r}: {rule}; write the schema from a code book")
@@ -215,7 +216,7 @@ def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialec
 
 
 def _frame_columns(data: object) -> list[Column]:
-    """Names and types of a frame's columns. A type of pandas follows from all values, so it is left out."""
+    """Names and types of a frame's columns. Types of pandas depend on the values, so they are left out."""
     words = {"Boolean": "boolean", "Date": "date", "Datetime": "datetime"}
     words |= dict.fromkeys(("String", "Categorical", "Enum"), "string")
     frame, made = as_frame(data), list[Column]()
@@ -228,7 +229,7 @@ def _frame_columns(data: object) -> list[Column]:
 
 
 def _check_names(path: Path, names: list[str]) -> None:
-    """Refuse texts that cannot be column names; the message does not quote them, because they may be values."""
+    """Refuses texts that cannot be column names; the message does not quote them, because they may be values."""
     problem = None
     if len(set(names)) < len(names):
         problem = "repeats a name"
@@ -242,7 +243,7 @@ def _check_names(path: Path, names: list[str]) -> None:
 
 
 def _kind(dtype: pl.DataType) -> str | None:
-    """The schema type for a column's declared type; None where there is none."""
+    """The schema's type for a column's declared type; None if there is none."""
     import polars as pl
 
     if dtype.is_integer() or dtype.is_float() or dtype.is_decimal():
@@ -256,7 +257,7 @@ def _kind(dtype: pl.DataType) -> str | None:
 
 
 def _inferred(path: str | os.PathLike[str], names: list[str], dialect: Dialect) -> tuple[list[Column], list[str]]:
-    """Types and every blank filled from the values, and the missing-value marks that occur."""
+    """Columns with types and all blanks filled in from the values, and the missing-value marks that occur."""
     import polars as pl
 
     schema = TableSchema(fields=tuple(Field(name=name) for name in names), dialect=dialect)
@@ -267,7 +268,7 @@ def _inferred(path: str | os.PathLike[str], names: list[str], dialect: Dialect) 
 
 
 def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, Known]:
-    """Type and bounds or categories of one column: the narrowest type that reads every value."""
+    """The narrowest type that reads every value of a column, and its bounds or categories."""
     import polars as pl
 
     series = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
@@ -285,7 +286,7 @@ def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, Known]:
 
 
 def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] | None:
-    """The column read as `kind`, or None where a value cannot be."""
+    """The column read as type `kind`; None if a value cannot be read so."""
     import polars as pl
 
     if kind == "boolean":
@@ -303,7 +304,7 @@ def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] |
     else:
         made = texts
     if kind in ("date", "datetime") and not made.dt.year().is_between(MINYEAR, MAXYEAR).all():
-        return None  # polars knows years that Python does not
+        return None  # polars has years that Python does not have
     return None if made.null_count() else _filled(made, kind)
 
 
@@ -336,7 +337,7 @@ def _decimal_step(values: pl.Series) -> Decimal:
 
 
 # ---- sets and graphs ------------------------------------------------------------------------------------------------
-# These drafts look at no value of the file.
+# These drafts use no value of the file.
 
 KINDS = ("table", "sets", "graph")
 _ENDINGS = {".dat": "sets", ".mtx": "graph", ".edges": "graph", ".edgelist": "graph"}
@@ -379,7 +380,7 @@ def kind_of(path: Path, asked: str | None) -> str:
         raise ParameterError(f"--kind must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {asked!r}")
     packed = path.suffix.lower() in _PACKED
     kind = (path.with_suffix("") if packed else path).suffix.lower()
-    if asked is None and kind == ".txt" and not packed:  # read as a table, its first line would become column names
+    if asked is None and kind == ".txt" and not packed:  # as a table, its first line would become column names
         raise ParameterError(f"{path.name!r} may be a table, sets or edges; say which: --kind table, sets or graph")
     if asked is None and kind in PARQUET and os.path.exists(path) and _has_lists(path):
         return "sets"
@@ -393,7 +394,8 @@ def _has_lists(path: Path) -> bool:
 
 
 def blank_schema(path: Path, kind: str, has_header: bool | None = None) -> str:
-    """The draft for a file that is not a table; `has_header`: a long table of sets starts with column names."""
+    """The draft for a file that is not a table; `has_header` says whether a long table of sets starts with column
+    names."""
     if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
     text = EDITOR_LINE + {"sets": _SETS, "graph": _GRAPH}[kind]

@@ -1,8 +1,8 @@
 """Encoding of a source into the codes of a domain, batch by batch.
 
-The general way is cantle.data.tables and then the domain's `encode`. A large CSV file goes straight from lines to codes
-where its fields are plain (cantle.data._scan_kernel). The tables for that are made by asking the domain, and the fields
-that the kernel cannot parse go the general way, so that both give the same codes (tests/data/test_encoding.py).
+The general path is cantle.data.tables followed by the domain's `encode`. A large CSV file goes directly from lines to
+codes if its fields are simple (cantle.data._scan_kernel). The domain itself fills the kernel's tables, and fields that
+the kernel cannot parse take the general path, so that both paths give the same codes (tests/data/test_encoding.py).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MOST_TEXTS = 1 << 12
 """Most categories and marks of a column that the kernels look up."""
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-_PIECE = 1 << 18  # bytes read together: they stay in the cache
-_ROWS = 1 << 12  # records whose codes stay in the cache
+_PIECE = 1 << 18  # bytes read together, few enough to stay in the cache
+_ROWS = 1 << 12  # records encoded together: their codes stay in the cache
 
 
 @overload
@@ -52,7 +52,7 @@ def read_codes(
 def read_codes(
     source: object, schema: TableSchema, domain: Domain, layout: Layout
 ) -> Iterator[tuple[str, list[Codes] | Codes, Codes]]:
-    """Batches of (kind of frame, codes, classes), dropped records left out.
+    """Batches of (kind of frame, codes, classes), without the records that are dropped.
 
     Codes are one array per attribute in layout "columns", otherwise one array (records, attributes).
     """
@@ -82,7 +82,7 @@ def _read_part(
 
 
 PersonCodes = tuple[pl.Series, list[Codes], Codes]
-"""Whose each record is, its codes by column, and its class."""
+"""The person of each record, its codes by column, and its class."""
 
 
 def read_person_codes(source: object, schema: TableSchema, domain: Domain) -> Iterator[tuple[str, PersonCodes]]:
@@ -159,7 +159,7 @@ class _Scanner:
         return found[:, :number].astype(self._widest), classes
 
     def _settle(self, lines: Lines, text: bytes, doubts: Codes, found: Codes) -> None:
-        """Reads the plain columns of lines in doubt by the general path."""
+        """Reads the kernel's columns in lines in doubt by the general path."""
         wanted = [self._columns[j].name for j in self._plain]
         frame = lines.parse(wanted, b"".join(text[begin:end] for begin, end, _ in doubts.tolist()))
         for j in self._plain:
@@ -203,7 +203,7 @@ class _Tables:
         return signs, kinds, infos, places, pool, np.array([*self._marks, 0], dtype=np.int64)
 
     def add(self, attribute: Attribute | None, place: int) -> None:
-        """The next column, whose code goes to this place."""
+        """Adds the next column of the file; its code goes to this place. None is a column that is not read."""
         kernel, info = self._kernel, dict.fromkeys(range(10), 0)
         kind = kernel.SKIP if attribute is None or self._dialect.separator > "\x7f" else _kind(attribute)
         if attribute is not None and kind != kernel.SKIP:
@@ -211,7 +211,7 @@ class _Tables:
             scale, texts = attribute.scale, list(attribute.scale.marks)
             if isinstance(scale, Labels):
                 texts += scale.texts
-                if scale.ignore_case:  # the usual spellings, so that most texts are not in doubt
+                if scale.ignore_case:  # with the usual spellings listed, few texts are in doubt
                     texts += [made for text in scale.texts for made in (text.lower(), text.upper(), text.capitalize())]
             else:
                 last, numbers = scale.first + (scale.grid - 1) * scale.step, list(filter(_WHOLE.fullmatch, texts))
@@ -244,16 +244,16 @@ class _Tables:
 
 
 def _codes_of(attribute: Attribute, texts: list[str]) -> tuple[int, int | None, list[int]]:
-    """The codes of an empty field, of any text not listed (None: it depends on the text), and of the listed texts."""
+    """The codes of an empty field, of any unlisted text (None if they differ), and of the listed texts."""
     scale = attribute.scale
     if isinstance(scale, Labels) and scale.type == "integer":
         empty, *codes = attribute.encode(pl.Series([None, *texts], dtype=pl.String)).tolist()
         return empty, None, codes
-    if not isinstance(scale, Labels):  # these are missing-value marks, and so is an empty field
+    if not isinstance(scale, Labels):  # the listed texts are missing-value marks, and an empty field is one too
         empty, *codes = attribute.codes(np.full(len(texts) + 1, MISSING)).tolist()
         return empty, None, codes
-    # A category treats all texts that are not listed alike, so one such text gives the code of all of them.
-    # Blanks at its ends would be trimmed; the kernel leaves such texts in doubt.
+    # All texts that are not listed have the same code, so one such text shows the code of all of them. A text with
+    # blanks at its ends would be trimmed; the kernel leaves such texts in doubt.
     places = [MISSING, scale.place("?" + "".join(texts) + "?"), *map(scale.place, texts)]
     empty, other, *codes = attribute.codes(np.array(places)).tolist()
     return empty, None if scale.ignore_case else other, codes

@@ -1,4 +1,4 @@
-"""Which engine holds the data, and what is checked about it before the data is opened."""
+"""The choice of the engine that holds the data, and the checks of it before the data is opened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EngineChoice:
 
     @staticmethod
     def of(engine: str, memory: str | int | None, table: str | None) -> EngineChoice:
-        """The engine by name, its limit of memory and its packages checked."""
+        """The engine with this name, after a check of its memory limit and of the packages it needs."""
         if engine not in EVERY_ENGINE:
             raise ParameterError(f"engine {engine!r} is not known; use one of {', '.join(EVERY_ENGINE)}")
         if memory is not None and engine != "duckdb":
@@ -48,9 +48,9 @@ class EngineChoice:
         return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
 
     def require(self, data: object) -> None:
-        """Refuses files that are not there, and databases that are not known.
+        """Refuses files that do not exist, and databases that are not supported.
 
-        What a cluster or a database holds shows when it is opened.
+        Whether a cluster or database has the table is found out when it is opened.
         """
         if self.engine == "duckdb" and isinstance(data, str | os.PathLike | list | tuple):
             require_files(files(cast("Paths", data)))
@@ -62,13 +62,13 @@ class EngineChoice:
 
 IN_MEMORY = EngineChoice()
 Form = dict[str, str]
-"""The public form in which data came in, so that records can be given back in it."""
+"""The public form of the input, so that records can be returned in the same form."""
 Opened = tuple[Form, Engine]
 POLARS: Form = {"frame": "polars"}
 
 
 def bytes_of(size: str | int) -> int:
-    """A limit of memory in bytes.
+    """The bytes of a memory limit.
 
     >>> bytes_of("4GB"), bytes_of("1.5 GiB")
     (4000000000, 1610612736)

@@ -1,7 +1,7 @@
 """The engines for tables, by where the data is stored: in memory, in DuckDB, in a Spark cluster, in a database.
 
-One encoder serves all: `Domain.encode_columns` on batches of records, in this process or on Spark's workers; only a
-database encodes by itself (cantle.data.sql_encoding). What can be refused without the data is refused early, before
+All use one encoder, `Domain.encode_columns`, on batches of records, in this process or on Spark's workers; only a
+database encodes by itself (cantle.data.sql_encoding). Whatever can be refused without the data is refused before
 anything is charged.
 """
 
@@ -48,11 +48,11 @@ BATCH = 1 << 18
 
 
 class AsksTable(Protocol):
-    """What a method for tables says about the codes it wants counted."""
+    """What a method for tables declares about the codes that it counts."""
 
     @property
     def domain(self) -> Domain:
-        """The public domain: one code per value, or per bin where the method coarsened it."""
+        """The public domain: one code per value, or per bin if the method made columns coarser."""
 
     @property
     def layout(self) -> Layout: ...
@@ -65,7 +65,8 @@ class AsksTable(Protocol):
 
 
 def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses a list of nodes, files that are not there or whose reader is not, and those that Spark cannot read."""
+    """Refuses a list of nodes, files that do not exist or whose reader is not installed, and files that Spark cannot
+    read."""
     if choice.engine == "spark":
         require_readable(data, schema)
     elif choice.engine != "database" and are_paths(data):
@@ -77,13 +78,13 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
 
 
 def open_engine(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
-    """The table behind an engine, and the kind of frame it came in."""
+    """An engine that holds the table, and the kind of frame of the input."""
     openers = {"memory": _open_memory, "duckdb": _open_duckdb, "spark": _open_spark, "database": _open_database}
     return openers[choice.engine](data, schema, method, choice)
 
 
 def _wanted(schema: TableSchema) -> list[str]:
-    """The columns that are read: those of the domain, and that of persons if there is one."""
+    """The columns that are read: those of the domain, and the column of persons if there is one."""
     persons = [] if schema.person is None else [schema.person]
     return [one.name for one in schema.fields if one.role != "identifier"] + persons
 
@@ -92,7 +93,7 @@ def _wanted(schema: TableSchema) -> list[str]:
 
 
 def _open_memory(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
-    """Codes in the layout the method asks about."""
+    """An engine with codes in memory, in the layout that the method needs."""
     if schema.person is not None:
         return _persons(data, schema, method)
     if method.layout == "columns":
@@ -186,7 +187,7 @@ def parquet_batches(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | p
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             _require_columns(path, file.schema_arrow.names, wanted)
-            yield file.schema_arrow.empty_table().select(wanted)  # so that types are checked even without a record
+            yield file.schema_arrow.empty_table().select(wanted)  # so that types are checked even if there is no record
             yield from file.iter_batches(batch_size=BATCH, columns=wanted)
     except (OSError, pyarrow.ArrowException):
         raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
@@ -244,7 +245,7 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
 
 
 def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.OfPersons:
-    """How workers turn batches into codes, and how many records of each person are used."""
+    """What workers do: turn batches into codes, and use a limited number of records per person if there are persons."""
     if schema.person is None:
         return lambda batch: domain.encode_columns(polars_of(batch))
     person, missing = schema.person, schema.missing_values

@@ -1,8 +1,8 @@
-"""Cells of an Excel file that the reading library would end the run for, rewritten before it sees them.
+"""Rewriting of those cells of an Excel file at which the reading library would fail.
 
-The library knows some of Excel's errors (#DIV/0!) and refuses the whole file for one cell with another (#SPILL!); it
-also panics over a date of a hundred billion days before 1900. One record must not decide whether a file is read
-(docs/privacy.md, cleaning), so a cell with an error becomes an empty one, and such a number becomes text. All other
+The library reads some of Excel's errors (#DIV/0!), but refuses the whole file if one cell has another error (#SPILL!);
+it also panics at a date of a hundred billion days before 1900. One record must not decide whether a file is read
+(docs/privacy.md, cleaning). So a cell with an error becomes an empty cell, and such a number becomes text. All other
 cells stay as they are.
 """
 
@@ -13,12 +13,13 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
-_LEAST = -1e11  # days: the library counts milliseconds in 64 bits
+_LEAST = -1e11  # days; the library counts milliseconds in 64 bits
 _SHEET = re.compile(r"/?xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 _TYPE = re.compile(rb"""\st\s*=\s*["']([^"']*)["']""")
 _CELL = re.compile(rb"<((?:\w+:)?)c(?=\s)([^>]*)(?<!/)>(.*?)</\1c\s*>", re.DOTALL)
 _MAYBE = re.compile(rb"""\st\s*=\s*["']e["']|<(?:\w+:)?v>\s*-(?:[0-9]{12}|[^<]*[eEiI])""")
-"""What occurs in a sheet that has such a cell: most have none, and calling `_cell` for every cell takes long."""
+"""A text that occurs in every sheet with such a cell. Most sheets have none, and `_cell` for every cell would be
+slow."""
 _VALUE = re.compile(rb"<(?:\w+:)?v>\s*(-[^<]*)<")
 
 
@@ -29,7 +30,7 @@ def readable(path: Path) -> Path | bytes:
             sheets = {name: archive.read(name) for name in archive.namelist() if _SHEET.fullmatch(name)}
             changed = {name: _CELL.sub(_cell, text) for name, text in sheets.items() if _MAYBE.search(text)}
             return _rewritten(archive, changed) if changed else path
-    except Exception:  # not an Excel file: the reader says so
+    except Exception:  # it is not an Excel file, which the reader will report
         return path
 
 

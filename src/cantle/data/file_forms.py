@@ -1,7 +1,7 @@
-"""Files by the endings of their names: what they hold, how they are packed, and which of them a path or pattern means.
+"""Files and their forms: what the ending of a name means, and which files a path or pattern names.
 
-A text file is read in pieces of UTF-8. What decides how its bytes are decoded is the schema and, in a file with a
-header, the byte order mark before the header: never a record (cantle.schema.text_encodings).
+A text file is read in pieces of UTF-8. How its bytes are decoded depends on the schema and, in a file with a header, on
+the byte order mark before the header, but never on a record (cantle.schema.text_encodings).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Paths = str | os.PathLike[str] | list["Paths"] | tuple["Paths", ...]
 
 
 def ending(path: str | os.PathLike[str]) -> str:
-    """The ending that says what a file holds, in small letters; that of the packing is left out.
+    """The ending that says what a file holds, in lower case, without the ending of the packing.
 
     >>> ending("people.CSV"), ending("people.csv.gz"), ending("people.gz")
     ('.csv', '.csv', '')
@@ -58,7 +58,7 @@ def files(data: Paths) -> list[Path]:
     if isinstance(data, list | tuple):
         return [path for one in data for path in files(one)]
     text, path = os.fspath(data), Path(data)
-    if not text:  # to Path, that is the working folder
+    if not text:  # Path("") would be the working folder
         raise DataError("the path is empty; name a file.")
     if os.path.isdir(path):
         found = [one for one in sorted(path.iterdir()) if ending(one) in TABLES and one.is_file()]
@@ -74,7 +74,7 @@ def files(data: Paths) -> list[Path]:
 def require_files(paths: list[Path]) -> None:
     """Refuses a file that does not exist."""
     for path in paths:
-        if not os.path.exists(path):  # also false for what cannot be a path
+        if not os.path.exists(path):  # also false for a text that cannot be a path
             raise DataError(f"there is no file {path.name!r}; check the path.")
 
 
@@ -84,7 +84,7 @@ def is_pattern(text: str) -> bool:
 
 
 def check_packing(path: Path, *, text: bool) -> None:
-    """Refuses a packed file, unless it is a text file packed in a way that is unpacked while reading."""
+    """Refuses a packed file, unless it is a text file in a packing that can be unpacked while reading."""
     if path.suffix.lower() in _PACKED and not (text and path.suffix.lower() in UNPACKED):
         raise DataError(f"{path.name!r} is compressed; unpack it first (text files may be .gz or .zst).")
 
@@ -115,7 +115,7 @@ def _open_zstd(path: Path) -> IO[bytes]:
 
 
 class _Unpacking:
-    """The bytes in all frames of a zstd file; the package's own reader takes a truncated file for a whole one."""
+    """The bytes in all frames of a zstd file. The package's own reader would accept a truncated file as complete."""
 
     def __init__(self, path: Path, decompressor: Callable[[], Any]) -> None:
         self._file, self._new = path.open("rb"), decompressor
@@ -128,7 +128,7 @@ class _Unpacking:
         self._file.close()
 
     def read(self, size: int) -> bytes:
-        """The next bytes, about as many as `size` packed ones hold; none at the end."""
+        """The bytes unpacked from about `size` more packed bytes; empty at the end."""
         while packed := self._rest or self._file.read(size):
             if self._frame.eof:
                 self._frame = self._new().decompressobj()
@@ -144,7 +144,7 @@ class _Unpacking:
 def pieces(path: Path, encoding: str, size: int | None = None, *, marked: bool = False) -> Iterator[bytes]:
     """The file in pieces of UTF-8, never cut inside CR LF; undecodable bytes become U+FFFD.
 
-    `marked`: the file has a header, so that no record stands where a byte order mark of UTF-16 would.
+    `marked` says that the file has a header, so that a byte order mark of UTF-16 cannot be part of a record.
     """
     held = b""
     try:

@@ -27,7 +27,7 @@ from cantle.trusted.engines.private_database import MEMORY
 
 
 def refuse_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> None:
-    """Refuses what needs a graph in memory, before anything is read."""
+    """Refuses inputs and units that need the graph in memory, before anything is read."""
     if schema.unit != "edge":
         rule = f"engine duckdb takes graphs under `unit: edge`; projecting one for `unit: {schema.unit}` needs it"
         raise ParameterError(f"{rule} in memory; use engine memory")
@@ -43,7 +43,7 @@ def refuse_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Non
 
 
 def open_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Opened:
-    """The degrees of the nodes behind an engine."""
+    """An engine that holds the degrees of the nodes."""
     refuse_filed(data, schema, choice)
     nodes = schema.node_count
     assert nodes is not None, "a schema that protects one edge states the number of nodes"

@@ -1,8 +1,8 @@
 """Sets larger than memory: long tables, columns of lists and FIMI lines read in batches, for engine duckdb.
 
-cantle.data.sets defines what a record is. Here files are read some rows at a time, and rows of a long table are
-brought together by DuckDB (cantle.trusted.engines.filed_sets). A long table may be several files: a record may have
-rows in all of them.
+cantle.data.sets defines what a record is. Here files are read some rows at a time, and DuckDB groups the rows of a long
+table (cantle.trusted.engines.filed_sets). A long table may consist of several files, and a record may have rows in all
+of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def open_filed(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice) -> Opened:
-    """The sets in files of a private folder, and the form they came in."""
+    """An engine that holds the sets in files of a private folder, and the form of the input."""
     made = SetFiles()
     try:
         form = _write(data, schema, choice, made)
@@ -59,7 +59,7 @@ def _write(data: object, schema: SetSchema, choice: EngineChoice, made: SetFiles
 
 
 def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
-    """Files of one form: that of the first."""
+    """Writes all files, which must have the form of the first."""
     for path in paths:
         sets.check_file(path)
     endings = {ending(path) in PARQUET for path in paths}
@@ -98,7 +98,8 @@ def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, made
 
 
 def _rows(paths: list[Path], schema: SetSchema) -> Iterator[Table]:
-    """Rows of known items and ids, the ids of one type; with the person of each, if the schema names them."""
+    """The rows that have a declared item and an id, with ids of one type; and their persons, if the schema names
+    them."""
     kinds: dict[str, pl.DataType] = {}
     _, of, what = sets.as_long_table(schema)
     named = {"id": of} if schema.person is None else {"id": of, "who": schema.person}

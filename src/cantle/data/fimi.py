@@ -35,7 +35,7 @@ def read_tokens(path: Path, encoding: str, universe: Universe) -> Iterator[tuple
 
 
 def token_texts(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, pl.Series, Codes]]:
-    """The same with the text of each token, for a look at what is not declared; empty tokens left out."""
+    """The same with the text of each token, to show undeclared items; empty tokens are left out."""
     for block in _blocks(_decoded(path, encoding)):
         lines, codes = tokens(without_marks(block), universe)
         words = without_marks(block).translate(_TO_SPACE).decode("utf-8", "replace").split(" ")[:-1]
@@ -45,7 +45,7 @@ def token_texts(path: Path, encoding: str, universe: Universe) -> Iterator[tuple
 
 
 def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
-    if name_of(encoding) == UTF_16:  # the first record stands where the byte order mark would
+    if name_of(encoding) == UTF_16:  # without a header, a byte order mark would be part of the first record
         raise DataError("FIMI lines have no header; write the encoding as utf-16-le (as Windows does) or utf-16-be.")
     return pieces(path, encoding)
 
@@ -67,12 +67,12 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _last_line_end(piece: bytes, start: int, stop: int) -> int:
-    """The place behind the last line end from start to stop; 0 if there is none."""
+    """The position after the last line end from start to stop; 0 if there is none."""
     return max(piece.rfind(b"\n", start, stop), piece.rfind(b"\r", start, stop)) + 1
 
 
 def _first_line_end(piece: bytes, start: int) -> int:
-    """The place behind the first line end from `start` on; 0 if there is none."""
+    """The position after the first line end from `start` on; 0 if there is none."""
     found = [place for place in (piece.find(b"\n", start), piece.find(b"\r", start)) if place >= 0]
     return min(found, default=-1) + 1
 
@@ -80,7 +80,7 @@ def _first_line_end(piece: bytes, start: int) -> int:
 def tokens(block: bytes, universe: Universe) -> tuple[Ints, Codes]:
     """For each token in complete lines: its line (from 0), and its code, -1 if it is not an item.
 
-    Between two separators is a token, possibly an empty one.
+    The text between two separators is a token, even if it is empty.
 
     >>> [array.tolist() for array in tokens(b"3 17\\r\\n\\n1 x 03\\n", Universe(range(1, 18)))]
     [[0, 0, 1, 2, 3, 3, 3], [2, 16, -1, -1, 0, -1, -1]]
@@ -98,7 +98,7 @@ def tokens(block: bytes, universe: Universe) -> tuple[Ints, Codes]:
 def _integers(data: NDArray[np.uint8], ends: Ints, universe: Universe) -> tuple[Ints, NDArray[np.bool_]]:
     """The tokens before `ends` as integers, and a mask of those that are integers in their only spelling.
 
-    Tokens longer than the longest declared item are not integers, so that numbers of any length cannot overflow.
+    Tokens longer than the longest declared item do not count as integers, so that long numbers cannot overflow.
     """
     low, high = universe.bounds
     first = np.zeros_like(ends)

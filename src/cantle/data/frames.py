@@ -1,4 +1,4 @@
-"""Data frames of any library, seen through narwhals."""
+"""Data frames of any library, through narwhals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def frame_or_series(data: object) -> Frame | Series | None:
-    """The data as narwhals sees it; None if it is neither a frame nor a series. Raises whatever the library raises."""
+    """The data as a narwhals object; None if it is neither a frame nor a series. Raises whatever the library raises."""
     import narwhals as nw
 
     made = nw.from_native(data, pass_through=True, allow_series=True)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from cantle.data.frames import Series
 
 Array = NDArray[Any]
-"""An array of whatever type the private data came in."""
+"""An array of any type, as in the private data."""
 Identifiers = Array | list[object]
 """A column of identifiers, one per record."""
 
@@ -54,7 +54,7 @@ ENGINES = ("memory", "duckdb")
 COMPILED_FROM = 1_000_000
 """Number of edges from which on compiled kernels save more time than loading them takes."""
 PARQUET = (".parquet", ".pq")
-# whatever a library objects to, it may do so in words that quote a value: only the fact counts
+# any exception of a library; its message may quote a value, so only the fact that it failed is used
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 _MISSING_TEXTS = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
 _FLOATS = "identifiers of nodes are declared as floats, which round large numbers; store them as integers or text."
@@ -62,7 +62,7 @@ _FLOATS = "identifiers of nodes are declared as floats, which round large number
 
 @runtime_checkable
 class Network(Protocol):
-    """A networkx graph, or what looks like one."""
+    """A networkx graph, or an object with the same methods."""
 
     @property
     def nodes(self) -> Iterable[object]: ...
@@ -73,7 +73,8 @@ class Network(Protocol):
 
 
 def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses a list of nodes where the nodes are public, or whose file is not there, and what only memory holds."""
+    """Refuses a list of nodes if the nodes are public or its file does not exist, and inputs that need memory if
+    another engine was chosen."""
     if choice.engine == "duckdb":
         from cantle.data.filed_graphs import refuse_filed
 
@@ -88,7 +89,7 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
 
 
 def open_engine(data: object, schema: GraphSchema, method: object, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
-    """The graph behind an engine; degrees are given back as a polars frame, whatever the edges came in."""
+    """An engine that holds the graph; degrees are returned as a polars frame, whatever the form of the input."""
     if choice.engine == "duckdb":
         from cantle.data.filed_graphs import open_filed
 
@@ -116,7 +117,7 @@ def read_graph(data: object, schema: GraphSchema, nodes: object = None) -> Graph
 
 
 def declared_nodes(schema: GraphSchema) -> Declared | None:
-    """Which identifiers could occur; None where the schema leaves that open."""
+    """The declared identifiers; None if the schema does not declare them."""
     if isinstance(schema.nodes, NodeRange):
         return Declared(schema.nodes.minimum, schema.nodes.maximum)
     if not isinstance(schema.nodes, tuple):
@@ -154,7 +155,8 @@ def _add_file(pairs: Pairs, path: Path, form: str | None) -> bool:
 
 
 def edge_columns(path: Path, form: str | None) -> tuple[int | None, Iterable[list[Column]]]:
-    """The two ends of the edges in a file, some at a time; of Matrix Market also the number of rows: its nodes."""
+    """The two ends of the edges in a file, some at a time; for Matrix Market also the number of rows, that is of
+    nodes."""
     if is_matrix_market(path, form):
         rows, entries = matrix_market(path)
         return rows, read_fields(entries, 2)
@@ -225,7 +227,7 @@ def _columns(data: object) -> tuple[Identifiers, Identifiers]:
 
 
 def _two_columns(pairs: Iterable[object]) -> tuple[list[object], list[object]]:
-    """The ends of listed pairs; anything else is not a record."""
+    """The two ends of each pair; anything else in the list is not a record."""
     good = [pair for pair in pairs if isinstance(pair, list | tuple | np.ndarray) and len(pair) >= 2]
     return [pair[0] for pair in good], [pair[1] for pair in good]
 
@@ -258,7 +260,7 @@ def _ids(series: Series) -> Identifiers:
         return [None if _is_rounded_elsewhere(value) else value for value in values.tolist()]
     if series.dtype.is_float():
         raise DataError(_FLOATS)
-    if series.dtype.is_temporal():  # of which some have no Python object
+    if series.dtype.is_temporal():  # some of these have no Python object
         return text_of(series.to_polars()).to_list()
     return series.to_numpy() if series.dtype.is_integer() and not series.is_null().any() else series.to_list()
 
@@ -268,7 +270,7 @@ def _is_rounded_elsewhere(value: object) -> bool:
 
 
 def _declared_array(values: Array) -> Array:
-    """An array that does not hold floats; an empty one may, because numpy makes it from an empty list."""
+    """The array, if it does not hold floats; an empty array may, because numpy makes it from an empty list."""
     if values.dtype.kind == "f" and values.size:
         raise DataError(_FLOATS)
     return values
@@ -285,7 +287,7 @@ def _identifiers(values: Identifiers) -> Column:
 
 
 def _mixed(values: Array, whole: NDArray[np.bool_], objects: Iterable[object] | None = None) -> Column:
-    """Whole numbers as they are, all others one by one."""
+    """Identifiers from an array in which `whole` marks the whole numbers; the others are converted one by one."""
     numbers = np.where(whole, values, 0).astype(np.int64)
     others = values[~whole].tolist() if objects is None else objects
     made = [identifier_of(one) for one in others]
@@ -294,15 +296,15 @@ def _mixed(values: Array, whole: NDArray[np.bool_], objects: Iterable[object] | 
 
 
 def identifier_of(value: object) -> Identifier | None:
-    """The canonical identifier of any value; None for what is missing or has no text of its own.
+    """The canonical identifier of any value; None if the value is missing or has no text of its own.
 
-    A float or decimal that is whole and below 2**53 is the number; others are missing, for they may be integers that
-    were rounded, two nodes in one.
+    A float or decimal that is whole and below 2**53 is that number. Other floats are missing, because they may be
+    rounded integers, so that two nodes would have the same one.
 
     >>> identifier_of("007"), identifier_of(7.0), identifier_of(("x", 1)), identifier_of(None)
     (7, 7, b"('x', 1)", None)
     """
-    if isinstance(value, timedelta | np.timedelta64):  # pandas' own and Python's have different texts
+    if isinstance(value, timedelta | np.timedelta64):  # those of pandas and of Python have different texts
         return None
     if isinstance(value, str | bytes | int):
         return identifier(value)
@@ -315,13 +317,13 @@ def identifier_of(value: object) -> Identifier | None:
 
 
 def _of_object(value: object) -> Identifier | None:
-    """Tuples and the like by their text; an object whose text is only its address in memory is no identifier."""
+    """The text of tuples and similar objects; an object whose text is only its address in memory has no identifier."""
     kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         return None
     try:
         text = str(value)
-    except Exception:  # somebody else's code, about one value: that value is missing
+    except Exception:  # code of another library failed for this value: it is missing
         return None
     return None if text.lower() in _MISSING_TEXTS else identifier(text)
 
@@ -330,7 +332,7 @@ def _of_object(value: object) -> Identifier | None:
 
 
 def _degree_values(data: object) -> NDArray[np.float64]:
-    """One number per node; 0 for an unreadable value, so that the number of nodes is the number of lines."""
+    """One number per node. An unreadable value becomes 0, so that the number of nodes is the number of lines."""
     if _is_path(data):
         columns = [columns[0] for columns in read_fields(pieces(data), 1)]
         return np.concatenate([np.empty(0), *(_patched(column) for column in columns)])

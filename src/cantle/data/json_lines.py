@@ -1,9 +1,9 @@
 """JSON Lines: one object per line, each line read by itself, all values as text as in CSV.
 
-Numbers are taken as they are written, so that codes keep their digits; true and false are these words. Null, lists,
-objects and text with half a character in it are missing. A line that is not an object is a record without any value, a
-blank line is not a record. Which names occur depends on the records, so a column that no line has is not refused: it
-is missing everywhere.
+Numbers keep the digits in which they are written; true and false become these words. Null, lists, objects, and text
+with half a surrogate pair are missing. A line that is not an object is a record without any value; a blank line is not
+a record. Which names occur depends on the records, so a column that no line has is not refused: it is missing in all
+records.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _record(line: bytes) -> dict[str, Any]:
 
 
 def _nothing(_word: str) -> None:
-    """NaN and infinities, which JSON does not have."""
+    """Stands for NaN and infinities, which JSON does not have: they are missing."""
 
 
 def _text(value: object) -> str | None:

@@ -1,15 +1,15 @@
 """The meaning of Python values: the one definition that holds whatever other values are in the column.
 
-A library that gathers values into a column chooses its type by all of them: pandas turns integers into floats for one
-blank, and into Python objects for one word. So a value must mean the same in each of those columns (docs/privacy.md,
-cleaning). `meaning` defines it everywhere: in columns of objects, in lists of items, and in typed columns of pandas,
+A library chooses the type of a column by all of its values: one blank makes pandas turn integers into floats, and one
+word makes it turn them into Python objects. So a value must mean the same in each of those columns (docs/privacy.md,
+cleaning). `meaning` is the definition for columns of objects, for lists of items, and for typed columns of pandas,
 which are read as arrays with the same result (cantle.data.pandas_columns).
 
 * A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the nearest 64-bit float; NaN is
   missing. Where no library can have rounded a value before (lists, polars), 64-bit integers stay exact: `exact`.
 * A boolean is the number 1 or 0, because pandas turns it into one if there is a number in its column. Text is text.
 * A date is a day. A datetime is a moment in whole microseconds; one with an offset is converted to UTC.
-* None, NaN, NaT, NA, text with half a character, and all other objects are missing.
+* None, NaN, NaT, NA, text with half a surrogate pair, and all other objects are missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from cantle.schema.values import MIXED
 
 EXACT = 2**53
-"""Integers of a smaller absolute value are 64-bit floats without rounding."""
+"""64-bit floats hold integers of smaller absolute value exactly."""
 
 _EPOCH = datetime(1970, 1, 1)
 _MICRO = timedelta(microseconds=1)
@@ -46,7 +46,7 @@ def meaning(value: object, *, exact: bool = False) -> Meaning | None:
     """
     try:
         return _meaning(value, exact)
-    except Exception:  # half a character, or an object whose methods fail: the value is missing
+    except Exception:  # half a surrogate pair, or an object whose methods fail: the value is missing
         return None
 
 
@@ -99,7 +99,7 @@ def _meaning(value: object, exact: bool) -> Meaning | None:
         return "text", text
     if isinstance(value, bool | np.bool_):
         return _integer(int(value), exact)
-    if isinstance(value, np.timedelta64):  # to numpy, these are integers
+    if isinstance(value, np.timedelta64):  # numpy counts these as integers
         return None
     if isinstance(value, int | np.integer):
         return _integer(int(value), exact)
@@ -122,7 +122,7 @@ def _integer(value: int, exact: bool) -> Meaning:
 
 
 def _moment(value: datetime | np.datetime64) -> Meaning | None:
-    """A moment; pandas' own timestamps are read through numpy, in UTC, also beyond the range of Python's datetime."""
+    """A moment. Timestamps of pandas are read through numpy, in UTC, even outside the range of Python's datetime."""
     if value != value:  # NaT
         return None
     as_numpy = value if isinstance(value, np.datetime64) else getattr(value, "asm8", None)
@@ -157,7 +157,7 @@ def _read(kind: type, chosen: list[object], places: list[int], exact: bool) -> l
 
 
 def _texts(values: Sequence[object]) -> pl.Series | None:
-    """Texts and None as a series; None if a text has half a character in it."""
+    """Texts and None as a series; None if a text has half a surrogate pair in it."""
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError:
@@ -174,13 +174,13 @@ def _part(places: list[int], values: pl.Series) -> pl.DataFrame:
 
 
 def _spread(part: pl.DataFrame, size: int) -> pl.Series:
-    """A column of this size with values in their places, null elsewhere."""
+    """A column of this size with the values at their places, and null elsewhere."""
     index = np.full(size, -1, dtype=np.int64)
     index[part["place"].to_numpy()] = np.arange(len(part))
     return gather(part["value"], index)
 
 
 def gather(values: pl.Series, index: NDArray[np.integer]) -> pl.Series:
-    """The values at these places, null where the place is below 0."""
+    """The values at these places; null for places below 0."""
     places = pl.Series(index.astype(np.int64))
     return values.gather(places.set(places < 0, None))

@@ -1,4 +1,4 @@
-"""How each kind of data is opened: one module per kind, by the kind's name in the schema."""
+"""The modules that open each kind of data, by the kind's name in the schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Method = TypeVar("Method", contravariant=True)
 
 
 class Opener(Protocol[Kind, Method]):
-    """What a module says about its kind of data. The types of schema and method are those of its kind."""
+    """What the module of a kind of data provides; `Kind` and `Method` are the types of its schema and methods."""
 
     @property
     def ENGINES(self) -> tuple[str, ...]:  # noqa: N802 - a constant of the module
@@ -24,14 +24,14 @@ class Opener(Protocol[Kind, Method]):
         """Refuses whatever can be refused without opening the data, so that nothing is charged."""
 
     def open_engine(self, data: object, schema: Kind, method: Method, choice: EngineChoice, nodes: object) -> Opened:
-        """The data behind an engine, and the form it came in; `nodes` is the private list of a graph's nodes."""
+        """An engine that holds the data, and the form of the input; `nodes` is the private list of a graph's nodes."""
 
 
 OPENERS: dict[str, Opener[Any, Any]] = {"table": engines_for_tables, "sets": sets, "graph": graphs}
 
 
 def choose_engine(schema: Schema, engine: str, memory: str | int | None, table: str | None) -> EngineChoice:
-    """The engine by name, if it holds this kind of data."""
+    """The engine with this name; refused if it cannot hold this kind of data."""
     able = OPENERS[schema.kind].ENGINES
     if engine in {name for opener in OPENERS.values() for name in opener.ENGINES} - {*able}:
         raise ParameterError(f"engine {engine} is for tables; data of kind {schema.kind} takes {' or '.join(able)}")

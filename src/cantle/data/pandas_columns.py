@@ -1,10 +1,10 @@
-"""Conversion of pandas columns to polars, with numpy alone: pyarrow is needed only for columns that it holds.
+"""Conversion of pandas columns to polars, with numpy alone; pyarrow is needed only for columns of Arrow types.
 
-**Some types of pandas depend on the records.** int64 becomes float64 for one blank; int64, float64, bool, datetime64
-and str become object for one word, and a datetime's unit follows the finest of its values. All of these are read with
-the same result, value by value as `data.objects.meaning` defines it, so that no record changes the meaning of another:
-numbers as 64-bit floats, whatever their type, and booleans as 1 and 0. A value without a meaning is missing, and no
-such column is refused because of its type. The categories of a categorical are such a column too.
+**Some types of pandas depend on the records.** One blank turns int64 into float64; one word turns int64, float64, bool,
+datetime64 and str into object; and the unit of a datetime follows its finest value. All of these are read with the same
+result, value by value as `data.objects.meaning` defines it, so that no record changes the meaning of another: numbers
+as 64-bit floats, whatever their type, and booleans as 1 and 0. A value without a meaning is missing, and no such column
+is refused because of its type. The categories of a categorical column are read in the same way.
 
 Types that do not depend on the records are *declared*: nullable ones (Int64, Float64, boolean, string) and those of
 Arrow. They are used as they are, 64-bit integers exactly, and may be refused because of their type.
@@ -35,7 +35,7 @@ def is_declared(dtype: Dtype) -> bool:
     import pandas as pd
 
     if isinstance(dtype, pd.StringDtype):
-        return dtype.na_value is pd.NA  # the other one is chosen by pandas for a column that holds only texts
+        return dtype.na_value is pd.NA  # pandas itself chooses the other string type if all values are texts
     return isinstance(dtype, pd.ArrowDtype) or _is_nullable(dtype)
 
 

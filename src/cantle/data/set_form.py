@@ -1,4 +1,4 @@
-"""The form of tables and frames of sets, long or a column of lists: chosen by the names and types of columns only."""
+"""The choice between a long table and a column of lists, by the names and types of columns only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSchema) -> str | None:
-    """The column of lists to read, or None for a long table; chosen by names and types of columns only."""
+    """The name of the column of lists, or None for a long table; chosen by names and types of columns only."""
     import narwhals as nw
 
     if schema.form == "fimi":
@@ -41,7 +41,7 @@ def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSch
 
 
 def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
-    """Refuses a long table without its columns of ids, of items, and of persons if there are any."""
+    """Refuses a long table that lacks its column of ids, of items, or of persons if the schema names one."""
     named = {"id": schema.id or "id", "item": schema.item or "item"}
     if schema.person is not None:
         named["person"] = schema.person

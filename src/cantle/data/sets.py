@@ -58,7 +58,7 @@ FIMI = (".dat", ".txt")
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
 _WHAT = "give a file, a pandas, polars or pyarrow frame, or a list of lists of items"
 
-Sets = tuple[Ints, Codes]  # for each occurrence of an item: its record (from 0), and its code, -1 if unknown
+Sets = tuple[Ints, Codes]  # for each occurrence of an item: its record (from 0) and its code, -1 if it is not declared
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,11 +84,11 @@ class ArrowArray(Protocol):
 
 
 class AsksSets(Protocol):
-    """What a method for sets says about the records it wants counted."""
+    """What a method for sets declares about the records that it counts."""
 
     @property
     def tree(self) -> ItemTree:
-        """The taxonomy of the items by which records are partitioned."""
+        """The taxonomy of items that partitions the records."""
 
     @property
     def most(self) -> int:
@@ -96,11 +96,12 @@ class AsksSets(Protocol):
 
     @property
     def kernels_from(self) -> int | None:
-        """Records from which on its compiled kernels pay off; None: it has none."""
+        """The number of records from which on the method's compiled kernels pay off; None if it has no kernels."""
 
 
 def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses FIMI lines that cannot hold the declared items or that Spark is to read, and a list of nodes."""
+    """Refuses FIMI lines if they cannot hold the declared items or if Spark would have to read them; and a list of
+    nodes."""
     refuse_nodes(nodes)
     if isinstance(data, str | os.PathLike):
         lines = schema.form is None and ending(data) in FIMI
@@ -111,7 +112,7 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 
 
 def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
-    """The sets behind an engine, and the form they came in."""
+    """An engine that holds the sets, and the form of the input."""
     if choice.engine == "duckdb":
         from cantle.data.filed_sets import open_filed
 
@@ -151,7 +152,7 @@ def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
     known, bits = codes >= 0, size.bit_length()
     keys = (records[known] << bits) | codes[known]
     if not (keys[1:] > keys[:-1]).all():
-        keys.sort(kind="stable")  # a merge sort is fast on nearly sorted items: a fifth of the time of a quicksort here
+        keys.sort(kind="stable")  # a merge sort is fast on nearly sorted items: it takes a fifth of a quicksort's time
         keys = keys[np.diff(keys, prepend=-1) != 0]
     first = np.flatnonzero(np.diff(keys >> bits, prepend=-1))
     return np.diff(first, append=len(keys)), (keys & ((1 << bits) - 1)).astype(np.int32)
@@ -205,7 +206,7 @@ def list_column_of(path: Path, schema: SetSchema) -> str | None:
 
 
 def list_column_among(where: str, types: Mapping[str, pl.DataType], schema: SetSchema) -> str | None:
-    """The same among columns of declared types."""
+    """The same, given the columns and their declared types."""
     import narwhals as nw
 
     column = list_column(where, nw.from_native(pl.DataFrame(schema=types)).schema, schema)
@@ -248,7 +249,8 @@ def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Set
 
 
 def long_rows(keys: Sequence[pl.Series], codes: Codes, schema: SetSchema) -> Sets:
-    """The rows of records, at most so many of each person; `keys` are their ids, and whose they are if that counts."""
+    """The rows of the records that are used. `keys` are the ids and, if the schema names persons, the persons of the
+    rows."""
     numbers = [_numbers(key) for key in keys]
     return (numbers[0], codes) if schema.person is None else _bounded(numbers[1], numbers[0], codes, schema)
 
@@ -263,8 +265,8 @@ def as_long_table(schema: SetSchema) -> tuple[TableSchema, str, str]:
 def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
     """The rows of the sets that are used, at most `max_records` per person (cantle.trusted.bounding.persons).
 
-    A set is what one person has under one id, so that no row of another person can change it. Sets of a person are
-    chosen by a public hash of their content: its items, each once, in any order.
+    A set consists of the rows of one person with one id, so that no row of another person can change it. If a person
+    has too many sets, a public hash of their content (the distinct items, in any order) decides which are used.
     """
     both, record = np.unique(np.stack([person, ids], axis=1), axis=0, return_inverse=True)
     bits = schema.universe.size.bit_length()
@@ -275,12 +277,12 @@ def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
 
 
 def ids_of(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
-    """The ids, null if missing; integers may stay integers, because distinct integers have distinct texts."""
+    """The ids, null if missing. Integers may stay integers, because distinct integers have distinct texts."""
     return series if series.dtype.is_integer() and not set(marks) - {""} else as_ids(series, marks)
 
 
 def _numbers(ids: pl.Series) -> Ints:
-    """Each id's place among the distinct ids in order, whatever the order of the rows."""
+    """For each id its position among the sorted distinct ids, which does not depend on the order of the rows."""
     if not ids.dtype.is_numeric():
         # sorting 5.8 million texts takes 6 s of CPU in the worst case, sorting the distinct ones and joining 2.7 s
         rows, order = ids.alias("id").to_frame(), ids.alias("id").unique().sort().to_frame().with_row_index("number")
@@ -328,7 +330,7 @@ def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
 
 
 def _lists_or_objects(series: Series) -> pl.Series | list[object]:
-    """A column of lists as polars; Python objects unchanged."""
+    """A column of lists as a polars series; Python objects stay as they are."""
     import narwhals as nw
 
     if series.dtype == nw.Object or _is_undeclared(series):
@@ -337,13 +339,13 @@ def _lists_or_objects(series: Series) -> pl.Series | list[object]:
 
 
 def _is_undeclared(series: Series) -> bool:
-    """Whether the type of a column depends on the records, as most types of pandas do: without its only list, a column
-    of lists may become one of texts or numbers."""
+    """Whether the type of a column depends on the records, as most types of pandas do: a column of lists may become one
+    of texts or numbers if its only list is removed."""
     return bool(series.implementation.is_pandas_like()) and not is_declared(series.to_pandas().dtype)
 
 
 def lists_of(where: str, series: pl.Series, universe: Universe) -> Sets:
-    """The occurrences in a column of lists; the column's type declares what the lists hold."""
+    """The occurrences of items in a column of lists; the column's type declares what the lists hold."""
     if isinstance(series.dtype, pl.Array):
         series = series.arr.to_list()
     if not isinstance(series.dtype, pl.List):
@@ -378,7 +380,7 @@ def _objects(records: list[object], universe: Universe) -> Sets:
 
 
 def _members(record: object) -> list[object]:
-    """The items of a Python collection; none for a text, or for a value that cannot be iterated over."""
+    """The items of a Python collection; empty for a text, and for a value that cannot be iterated over."""
     if isinstance(record, list):
         return record
     if isinstance(record, str | bytes):

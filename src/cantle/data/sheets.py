@@ -1,7 +1,7 @@
-"""Spreadsheets (.xlsx, .ods) through fastexcel: every cell by itself, as text.
+"""Reader of spreadsheets (.xlsx, .ods) through fastexcel: every cell by itself, as text.
 
-Left alone, fastexcel chooses the type of a column by its first thousand cells. cantle asks it to read all cells as
-text, so that what a cell means follows from that cell: numbers with a decimal point and up to 15 digits, dates in ISO
+By default, fastexcel chooses the type of a column by its first thousand cells. cantle makes it read all cells as text,
+so that the meaning of a cell depends on that cell alone: numbers with a decimal point and up to 15 digits, dates in ISO
 form with their time, true and false. What a number format adds (percent signs, leading zeros) is not part of the cell.
 Errors (#DIV/0!) and empty cells are missing. A row without any value is not a record.
 
@@ -52,7 +52,7 @@ def read_sheet(path: Path, dialect: Dialect, fields: list[str]) -> tuple[list[st
 
 
 def _cells(path: Path, sheet: str | None) -> tuple[list[int], pl.DataFrame]:
-    """The columns of a sheet that have a value, by their distance from column A, as text."""
+    """The distance from column A of each column that has a value, and these columns as text."""
     excel = load()
     try:
         source = path if path.suffix.lower() == ".ods" else readable(path)

@@ -1,8 +1,8 @@
 """Readers for files on Spark, without Spark's type inference: one record must not decide how others are read.
 
-* CSV: Spark hands over lines, and its workers parse each line by itself with the reader of this package. Spark's own
-  CSV parser takes the number of columns from the first record, and fails at a record with very many fields.
-* JSON lines: the same, by cantle.data.json_lines. Types that Spark infers come from all records.
+* CSV: Spark passes on lines, and its workers parse each line by itself with the reader of this package. Spark's own CSV
+  parser takes the number of columns from the first record, and fails at a record with very many fields.
+* JSON lines: the same, with cantle.data.json_lines. Spark would infer types from all records.
 * Parquet and ORC declare their types. Values in the names of folders (`town=Ash/`) are read as text.
 """
 
@@ -36,7 +36,7 @@ PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def require_readable(data: object, schema: TableSchema) -> None:
-    """Refuses files that Spark has no reader for, and text in an encoding whose lines Spark cannot find; needs no
+    """Refuses files that Spark has no reader for, and text in an encoding in which Spark cannot find lines. It reads no
     data."""
     if not isinstance(data, str | os.PathLike):
         return
@@ -58,7 +58,8 @@ def _ending(path: str | os.PathLike[str]) -> str:
 
 
 def read_path(session: SparkSession, path: str, schema: TableSchema, wanted: list[str]) -> DataFrame:
-    """A data frame over what Spark finds at a path, read by its ending: CSV, JSON, ORC, else Parquet."""
+    """A Spark data frame over the files at a path. The ending decides how they are read: CSV, JSON, ORC, else
+    Parquet."""
     kind = _ending(path)
     if kind in CSV:
         return _csv(session, path, schema, wanted)
@@ -94,7 +95,7 @@ def _csv(session: SparkSession, path: str, schema: TableSchema, wanted: list[str
     with spark.reading(name):
         lines = session.read.text(path).selectExpr(
             "cast(value AS binary) AS line",
-            "_metadata.file_block_start AS start",  # where the part of the file begins that a worker reads
+            "_metadata.file_block_start AS start",  # where a worker's part of the file begins
             "xxhash64(_metadata.file_path) AS file",
         )
         top = lines.where("start = 0").head(1) if dialect.header else []
@@ -158,7 +159,7 @@ class ObjectParser:
 
 
 def _utf_8(line: bytes, encoding: str) -> bytes:
-    """A line as UTF-8, as when files are read."""
+    """A line as UTF-8, converted as when files are read."""
     return line if needs_no_decoding(encoding) else line.decode(encoding, "replace").encode("utf-8", "replace")
 
 

@@ -35,7 +35,7 @@ TEXT = (".csv", ".tsv", ".txt", ".data", ".test", ".json")
 
 
 def open_spark(data: object, schema: SetSchema, method: AsksSets) -> Opened:
-    """The sets on Spark's workers, and the form they came in."""
+    """An engine that counts the sets on Spark's workers, and the form of the input."""
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
     frame = cast("DataFrame", data) if given else _read(data, schema)
@@ -59,7 +59,7 @@ def _read(data: object, schema: SetSchema) -> DataFrame:
 
 
 def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm, DataFrame, LongRows | Lists]:
-    """The form of a frame, its columns that are read, and what the workers do with them."""
+    """The form of a frame, the columns to read, and what the workers do with them."""
     table, of, what = sets.as_long_table(schema)
     text = isinstance(data, str | os.PathLike) and os.fspath(data).lower().endswith(TEXT)
     types = polars_of(spark.nothing_of(frame)).schema

@@ -1,9 +1,10 @@
 """The encoder of `Domain` as a database expression (ibis): the same codes for every value of a typed column.
 
-Columns keep their type, so nothing is parsed: integers, decimals of a declared precision, floats, booleans, dates and
-timestamps for numbers, dates and datetimes of the schema; text, integers and booleans for categories. Other pairs
-are refused by the declared type alone, before a record is read. An expression must not fail because of a value:
-values are clamped before any arithmetic that could overflow, and a CASE excludes values that must not be computed.
+Columns keep their type, so nothing is parsed. Numbers, dates and datetimes of the schema are read from integers,
+decimals of a declared precision, floats, booleans, dates and timestamps; categories from text, integers and booleans.
+Other pairs are refused by the declared type alone, before a record is read. An expression must not fail because of a
+value: values are clamped before any arithmetic that could overflow, and a CASE excludes values that must not be
+computed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 CLASS = "label"
 WHO = "who"
 _EXACT = 2**53
-_TINY = 1e-290  # dividing less could underflow, which some databases refuse
+_TINY = 1e-290  # a division of smaller numbers could underflow, at which some databases fail
 _DAY = 86_400
 _KNOWN = ("postgres", "postgresql", "duckdb")
 
@@ -43,9 +44,9 @@ def load_ibis() -> ModuleType:
 def require_known_database(data: object) -> None:
     """Refuses a database other than PostgreSQL and DuckDB, given as an ibis table or by its URL.
 
-    What must hold for every value is tested with these two alone: that a type binds every value of its column (in
-    SQLite none does, and ibis takes the type of an undeclared column from its first record), and that no expression
-    fails because of a value.
+    Two things must hold for every value, and are tested with these two databases only: all values of a column have its
+    type (in SQLite they need not, and ibis takes the type of an undeclared column from its first record), and no
+    expression fails because of a value.
     """
     if hasattr(data, "get_backend"):
         try:
@@ -83,9 +84,9 @@ def code_table(table: Table, domain: Domain, person: str | None = None, marks: S
 
 
 def _who(ibis: ModuleType, column: Column, marks: Sequence[str]) -> Value:
-    """A person's identifier, null if there is none: equal where the texts of tables.as_ids are equal, and only there.
+    """A person's identifier, null if there is none. Two are equal if and only if the texts of tables.as_ids are equal.
 
-    Texts are compared as bytes, because the order of a column (its collation) may hold different texts for equal.
+    Texts are compared as bytes, because the collation of a column may treat different texts as equal.
     """
     kind, name, bytes_of = column.type(), column.get_name(), _AS_BYTES.get(column.get_backend().name)
     if bytes_of is None:
@@ -119,7 +120,7 @@ _AS_BYTES = {"postgres": _postgres_bytes, "duckdb": _duckdb_bytes}
 
 
 def _code(ibis: ModuleType, table: Table, attribute: Attribute) -> Value:
-    """`Attribute.encode`: -1 where the record is to be dropped."""
+    """`Attribute.encode` as an expression; -1 if the record is to be dropped."""
     column, scale = table[attribute.name], attribute.scale
     fine = _label(ibis, column, scale) if isinstance(scale, Labels) else _step(ibis, column, scale)
     if fine is None:
@@ -141,7 +142,7 @@ def _integer(size: int) -> str:
 
 
 def _step(ibis: ModuleType, column: Column, scale: Steps) -> Value | None:
-    """`Steps.locate`, or None for a type it has no rule for."""
+    """`Steps.locate` as an expression, or None for a type without a rule."""
     if max(abs(scale.first), abs(scale.first + scale.grid * scale.step)) >= _EXACT:
         return None
     kind = column.type()
@@ -161,7 +162,7 @@ def _step(ibis: ModuleType, column: Column, scale: Steps) -> Value | None:
 
 
 def _number(ibis: ModuleType, column: Column) -> Value | None:
-    """A column as integers or floats that hold its values; None if it cannot be."""
+    """A column as integers or floats that hold its values; None if its type has no such numbers."""
     kind = column.type()
     if kind.is_boolean():
         return ibis.cases((column, 1), else_=0).cast("int64")
@@ -208,7 +209,8 @@ def _floor_float(ibis: ModuleType, value: Value, scale: Steps) -> Value:
 
 
 def _is_plain_timestamp(column: Column) -> bool:
-    """A timestamp whose seconds since 1970 the database computes correctly: time zones only in PostgreSQL."""
+    """Whether the database computes a timestamp's seconds since 1970 correctly; with time zones only PostgreSQL
+    does."""
     kind = column.type()
     return kind.is_timestamp() and (kind.timezone is None or column.get_backend().name == "postgres")
 
@@ -218,7 +220,7 @@ def _days_or_seconds(ibis: ModuleType, column: Column, scale: Steps) -> Value:
     last = scale.first + (scale.grid - 1) * scale.step
     per = 1 if scale.type == "date" else _DAY
     if column.type().is_date():
-        # clamped as a date: the largest dates of a database may not be its timestamps
+        # clamped as a date, because the largest dates of a database may be too large for its timestamps
         ends = [ibis.date(_day(day)) for day in (scale.first // per, last // per + 1)]
         days = _clamped(ibis, column, *ends).delta(ibis.date(_day(0)), unit="day").cast("int64")
         return _clamped(ibis, days * per, scale.first, last)
@@ -238,7 +240,7 @@ def _day(day: int) -> str:
 
 
 def _label(ibis: ModuleType, column: Column, scale: Labels) -> Value | None:
-    """`Labels.locate`, or None for a type it has no rule for."""
+    """`Labels.locate` as an expression, or None for a type without a rule."""
     place = {label: k for k, label in enumerate(scale.labels)}
     spelt = scale.spellings or tuple((str(label), label) for label in scale.labels)
     codes = {text: place[label] for text, label in spelt}
@@ -264,7 +266,7 @@ def _label(ibis: ModuleType, column: Column, scale: Labels) -> Value | None:
 
 
 def _text_label(ibis: ModuleType, column: Column, scale: Labels, codes: Mapping[str, int], unknown: int) -> Value:
-    """The same for a column of texts: as written, then without blanks and capitals where the schema says so."""
+    """The same for a column of texts: first as written, then without blanks and in lower case if the schema says so."""
     otherwise, marks = ibis.literal(unknown), sorted({"", *scale.marks} - set(codes))
     if scale.trim or scale.ignore_case:
         value = column.re_replace(f"^[{BLANKS}]+|[{BLANKS}]+$", "") if scale.trim else column
@@ -277,5 +279,5 @@ def _text_label(ibis: ModuleType, column: Column, scale: Labels, codes: Mapping[
 
 
 def _is_whole(text: str) -> bool:
-    """Whether an integer column can hold what is written so."""
+    """Whether a text is the way an integer is written, so that an integer column can hold it."""
     return text.removeprefix("-").isdecimal() and str(int(text)) == text and abs(int(text)) < 2**63

@@ -3,12 +3,12 @@
 Only declared columns are read, and identifiers never past the header. This module defines what a *record* is,
 one record at a time (docs/privacy.md, cleaning): a short row lacks its last values, extra fields of a long row are
 ignored, undecodable bytes become U+FFFD, and none of this is reported. Errors are about the file as a whole,
-in fixed texts; the libraries' own exceptions quote values, so ours are raised alone (`raise_alone`).
+in fixed texts; exceptions of libraries may quote values, so ours are raised without them (`raise_alone`).
 
-CSV is RFC 4180; what it leaves open is read as follows. A quote inside an unquoted field is an ordinary
-character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read
-as if its quotes were ordinary characters, so that it ends with its line. CR LF, LF and CR all end a line, and a byte
-order mark at the start of a line is ignored. In a table of more than one column a blank line is not a record.
+CSV follows RFC 4180, with these rules for what it leaves open. A quote inside an unquoted field is an ordinary
+character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read as if its
+quotes were ordinary characters, so that it ends with its line. CR LF, LF and CR all end a line, and a byte order mark
+at the start of a line is ignored. In a table of more than one column, a blank line is not a record.
 `skipInitialSpace` removes the spaces at the start of every value.
 """
 
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from cantle.schema.table import Dialect, TableSchema
 
 _KNOWN = "numbers, text, booleans, dates or datetimes"
-_FEW = 8  # columns that a message names
+_FEW = 8  # most columns that a message names
 _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
-# whatever a library objects to, it may do so in words that quote a value: only the fact counts
+# any exception of a library; its message may quote a value, so only the fact that it failed is used
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
@@ -84,9 +84,9 @@ def read_columns(source: object, schema: TableSchema) -> Raw:
 
 
 def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ()) -> Iterator[Raw]:
-    """The same, in one or more batches of records, so that a large file need not lie in memory as text.
+    """The same in one or more batches of records, so that a large file is not held in memory as text.
 
-    `ids` are columns to be read by `as_ids`, as the person of the schema is.
+    `ids` are columns that `as_ids` reads, like the schema's column of persons.
     """
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
     if schema.person is not None:
@@ -115,13 +115,13 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
 
 
 def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
-    """A column of identifiers as text, null where one is missing.
+    """A column of identifiers as text; null if one is missing.
 
-    An integer is its decimal text, booleans are 1 and 0. A whole float below 2**53 in absolute value is that integer,
+    An integer is its decimal text; booleans are 1 and 0. A whole float below 2**53 in absolute value is that integer;
     any other float is not an identifier. Only pandas has undeclared columns of floats: it makes them from integers if
-    one is blank, and rounds those of 2**53 and more, so two persons may become one float. Such integers are therefore
-    not identifiers in pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns declared to
-    hold floats are refused.
+    one is blank, and rounds those of 2**53 and more, so that two persons may become one float. Therefore such integers
+    are not identifiers in pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns that
+    are declared to hold floats are refused.
     """
     if column.dtype == MIXED:
         text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
@@ -155,7 +155,7 @@ def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
 def _check_file(path: Path) -> None:
     if os.path.isdir(path):
         raise DataError(f"{path.name!r} is a folder; give the files in it.")
-    if not os.path.exists(path):  # also false for what cannot be a path
+    if not os.path.exists(path):  # also false for a text that cannot be a path
         raise DataError(f"there is no file {path.name!r}; check the path.")
     check_packing(path, text=ending(path) in CSV + JSON_LINES)
     if ending(path) not in TABLES:
@@ -166,7 +166,7 @@ def _check_columns(where: str, given: Iterable[object], wanted: list[str], fix: 
     """Refuses a header that lacks a declared column, or has it twice. `fix` is added if all are missing.
 
     The message names the missing columns and says nothing else about the header, not even whether a name is nearly
-    right: in a file without a header, the first record takes its place.
+    right, because in a file without a header the first record is in its place.
     """
     times = Counter(list(given))
     missing = [name for name in wanted if not times[name]]
@@ -202,7 +202,7 @@ def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataF
     _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids)
     try:
         if ending(path) in ARROW:
-            with path.open("rb") as file:  # a path could be taken for a pattern
+            with path.open("rb") as file:  # polars could take a path for a pattern
                 return pl.read_ipc(file, columns=wanted).select(wanted)
         return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
     except _ANYTHING:
@@ -215,7 +215,7 @@ def _unreadable(path: Path) -> str:
 
 
 def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str, ...] = ()) -> None:
-    """Refuse columns whose declared type fits no type of the schema; a record never decides this."""
+    """Refuses columns whose declared type fits no type of the schema; this never depends on a record."""
     for name, dtype in types.items():
         if name in ids and dtype.is_float():
             raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
@@ -233,11 +233,11 @@ def _csv_dialect(path: Path, dialect: Dialect) -> CsvDialect:
 
 @dataclass(frozen=True, repr=False)
 class Lines:
-    """Whole lines of a CSV file (private), whether they hold quotes, and how to read columns of lines like these."""
+    """Whole lines of a CSV file (private), whether they hold quotes, and what is needed to read their columns."""
 
     text: bytes
     quoted: bool
-    columns: list[str]  # all of the file, in its order
+    columns: list[str]  # all columns of the file, in its order
     dialect: CsvDialect
 
     def __repr__(self) -> str:
@@ -250,7 +250,7 @@ class Lines:
         """The wanted columns of these lines, or of others of the same file, as text."""
         places = [self.columns.index(name) for name in wanted]
         columns = [f"c{place}" for place in range(max(places) + 1)]
-        # a header of our own: otherwise the first record would decide the number of columns
+        # without a header of our own, the first record would decide the number of columns
         lines = self.dialect.separator.join(columns).encode() + b"\n" + (self.text if text is None else text)
         frame = _parse(lines, self.dialect, columns, places, one_column=len(self.columns) == 1)
         if self.dialect.skip_initial_space:
@@ -259,7 +259,7 @@ class Lines:
 
 
 def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
-    """The file in batches: whole lines of each piece, and from the first quote on all the rest in one."""
+    """The file in batches: the whole lines of each piece; from the first quote on, all the rest is one batch."""
     dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect, piece)
     names, first = [one.name for one in schema.fields], b""
     if dialect.header:
@@ -267,7 +267,7 @@ def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | 
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
     quote, some, rest = (dialect.quote or "").encode(), False, b""
     for more in chain([first], pieces):
-        if quote and quote in more:  # a quoted field may go on over lines
+        if quote and quote in more:  # a quoted field may contain line ends
             yield Lines(rest + more + b"".join(pieces), True, names, dialect)
             return
         more = with_line_feeds(more)
@@ -286,7 +286,7 @@ def _pieces(path: Path, dialect: Dialect, size: int | None = None) -> Iterator[b
 
 
 def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:
-    """Column names, and what comes after them in the pieces that were needed to find their end."""
+    """The column names, and the bytes after the header in the pieces that were read to find its end."""
     data = next(pieces, b"")
     if not data:
         raise DataError("the file is empty, not even a header; write one, or say `header: false` in the schema.")
@@ -314,9 +314,9 @@ def _parse(text: bytes, dialect: CsvDialect, columns: list[str], places: list[in
 def _parse_well_formed(
     text: bytes, dialect: CsvDialect, quote: str | None, columns: list[str], places: list[int]
 ) -> pl.DataFrame:
-    """The text parsed by polars, for texts whose only flaw may be bytes that are not UTF-8."""
+    """The text parsed by polars, for texts that are well-formed except perhaps for bytes that are not UTF-8."""
     wanted = [columns[place] for place in places]
-    for encoding in ("utf8", "utf8-lossy"):  # the first is faster, and they agree where it succeeds
+    for encoding in ("utf8", "utf8-lossy"):  # the first is faster, and both agree if it succeeds
         try:
             frame = pl.read_csv(
                 text,
@@ -347,7 +347,7 @@ def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
         raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
     try:
         made = {name: _column(frame[name]).alias(name) for name in wanted}
-    except _ANYTHING:  # a type that polars has no counterpart of
+    except _ANYTHING:  # polars has no such type
         raise_alone(DataError(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."))
     _check_types("the frame", {name: made[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
     return Raw(
@@ -370,7 +370,7 @@ def _frame_columns(source: object) -> list[object]:
 
 
 def _column(series: Series) -> pl.Series:
-    """One column as polars; a column of Python objects is read value by value (cantle.data.objects)."""
+    """One column as a polars series; a column of Python objects is read value by value (cantle.data.objects)."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
@@ -380,7 +380,7 @@ def _column(series: Series) -> pl.Series:
 
 
 def _is_declared(series: Series) -> bool:
-    """Whether the type of a column does not depend on the records; a column of Python objects does."""
+    """Whether the type of a column is independent of the records; that of a column of Python objects is not."""
     if series.implementation.is_pandas_like():
         return is_declared(series.to_pandas().dtype)
     return bool(series.to_native().dtype != pl.Object) if isinstance(series.to_native(), pl.Series) else True
