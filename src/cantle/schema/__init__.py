@@ -1,6 +1,6 @@
 """What is public: schema files, hierarchies, domains; value to code and back, one value at a time.
 
-A kind of data is a class of schemas in `kinds`. No other room reads the key `kind` of a document.
+`kinds` maps each kind of data to its class of schemas. No other package reads the key `kind` of a document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT = "table"
 
 
 def kinds() -> dict[str, type[Schema]]:
-    """The class of schemas of each kind of data; imported when needed, for sets and graphs need numpy."""
+    """The class of schemas of each kind of data; imported when needed, because sets and graphs need numpy."""
     from cantle.schema.graph import GraphSchema
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
@@ -44,7 +44,7 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
 
 
 def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str]) -> Schema:
-    """The schema in a dictionary or a file; a schema is left as it is."""
+    """The schema in a dictionary or a file; a schema object is returned as it is."""
     if isinstance(schema, Schema):
         return schema
     return Schema.from_dict(schema) if isinstance(schema, Mapping) else load_schema(schema)

@@ -1,4 +1,4 @@
-"""What every schema has, whatever the kind of data: a kind, a canonical form, a hash, and whom a release protects."""
+"""The base class of schemas: a kind, a canonical form, a hash, and whom a release protects."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from cantle.schema.documents import fail
 class Schema(ABC):
     """What is public about the data, written without looking at it.
 
-    `Schema.load` and `Schema.from_dict` give the class of the declared `kind`: a table, sets or a graph. The keys of a
-    schema are listed in docs/reference.md.
+    `Schema.load` and `Schema.from_dict` return an object of the class for the declared `kind`: a table, sets or a
+    graph. docs/reference.md lists the keys of a schema.
 
     Attributes
     ----------
     kind : str
         table, sets or graph.
     inferred : bool
-        Whether it was read off the data, so that releases made with it carry no guarantee.
+        Whether it was inferred from the data, so that releases made with it have no guarantee.
 
     Examples
     --------
@@ -34,9 +34,9 @@ class Schema(ABC):
     """
 
     kind: ClassVar[str]
-    """table, sets or graph: the key of the tables in each room that say how this kind of data is treated."""
+    """table, sets or graph: other packages use it to find their code for this kind of data."""
     inferred: bool
-    """Whether the schema was read off the data, so that releases made with it carry no guarantee."""
+    """Whether the schema was inferred from the data, so that releases made with it have no guarantee."""
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Schema:
@@ -47,9 +47,9 @@ class Schema(ABC):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> Schema:
-        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming thing, rule and fix.
+        """The schema in parsed JSON or YAML; raises a SchemaError that names the thing, the rule and the fix.
 
-        Files that the schema names are looked for from `base_dir`, by default the current folder.
+        Paths of files in the schema are relative to `base_dir`, by default the current folder.
         """
         from cantle.schema import class_for
 
@@ -57,7 +57,7 @@ class Schema(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, JSON]:
-        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+        """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
 
     @property
     @abstractmethod
@@ -70,7 +70,7 @@ class Schema(ABC):
 
 
 def require_guarantee(document: Mapping[str, object]) -> bool:
-    """Whether the schema says that it was read off the data (`guarantee: none`, which is all it can say)."""
+    """Whether the schema says that it was inferred from the data (`guarantee: none`, the only value allowed)."""
     if document.get("guarantee") not in (None, "none"):
         fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand", "guarantee")
     return document.get("guarantee") == "none"

@@ -1,7 +1,7 @@
 """Canonical JSON (RFC 8785): exactly one text per value, so that equal values have equal hashes.
 
-Python's own encoder writes texts, whole numbers, lists and mappings with plain keys in the same way, and much faster.
-The library rfc8785 writes everything else, above all floats.
+Python's own encoder writes texts, whole numbers, lists and mappings with simple keys in the same way, and much faster.
+The library rfc8785 writes everything else, in particular floats.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TypeAlias
 import rfc8785
 
 JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | None"
-"""What a JSON text can hold: a schema in canonical form, a manifest."""
+"""Any value of a JSON text, such as a schema in canonical form or a manifest."""
 
-_MOST = 2**53 - 1  # what RFC 8785 takes as a whole number
+_MOST = 2**53 - 1  # the largest whole number of RFC 8785
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False).encode
 
 
@@ -28,7 +28,7 @@ def dumps(value: JSON) -> bytes:
     """
     try:
         return _encode(value).encode() if _is_plain(value) else rfc8785.dumps(value)
-    except UnicodeEncodeError:  # half a character: rfc8785 has words for it
+    except UnicodeEncodeError:  # half a surrogate pair, for which rfc8785 raises its own error
         return rfc8785.dumps(value)
 
 
@@ -38,7 +38,7 @@ def sha256(value: JSON) -> str:
 
 
 def join(parts: dict[str, bytes]) -> bytes:
-    """The text of a mapping, given those of its values; the names are in ASCII.
+    """The text of a mapping, given the texts of its values; names must be ASCII.
 
     >>> join({"b": dumps(1), "a": dumps("x")})
     b'{"a":"x","b":1}'
@@ -47,7 +47,7 @@ def join(parts: dict[str, bytes]) -> bytes:
 
 
 def _is_plain(value: JSON) -> bool:
-    """Whether both encoders agree: no floats, no large numbers, and names that sort alike in UTF-8 and UTF-16."""
+    """Whether both encoders agree: there are no floats or large numbers, and names sort alike in UTF-8 and UTF-16."""
     if value is None or type(value) is str or type(value) is bool:
         return True
     if type(value) is int:

@@ -1,7 +1,7 @@
 """Sets of codes, and questions made of them: conditions on one column each, joined by `and` and `or`.
 
-A question speaks of codes alone, so it can be held against released records, against the cells of a noisy table, and
-(in the lab) against private records, by the same few lines.
+A question is about codes alone, so the same few lines evaluate it for released records, for the cells of a noisy table,
+and (in the lab) for private records.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from cantle._arrays import Bools, Codes, Ints
 
 Key = str | int
-"""A column by its name; of sets, an item by its code (with the codes 0, absent, and 1, present)."""
+"""A column by its name; for sets, an item by its code, as a column of the codes 0 (absent) and 1 (present)."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class CodeSet:
         return sum(end - first for first, end in self.spans())
 
     def holds(self, codes: Codes) -> Bools:
-        """For each code whether it belongs to the set."""
+        """For each code whether it is in the set."""
         return np.searchsorted(self._edges, codes, side="right") % 2 == 1
 
     def below(self, codes: Codes) -> Ints:
@@ -81,12 +81,12 @@ class CodeSet:
         first, end = self._edges[::2], self._edges[1::2]
         place = np.searchsorted(first, codes, side="left")
         whole = np.concatenate([[0], np.cumsum(end - first)])
-        # the last span that starts below a code may reach beyond it
+        # the last span that starts below a code may extend beyond it
         beyond = np.where(place > 0, np.maximum(end[place - 1] - codes, 0) if len(end) else 0, 0)
         return whole[place] - beyond
 
     def overlap(self, first: int, end: int) -> int:
-        """How many of the codes from `first` to below `end` belong to the set."""
+        """How many of the codes from `first` to below `end` are in the set."""
         return self._number_below(end) - self._number_below(first)
 
     def _number_below(self, code: int) -> int:
@@ -95,7 +95,7 @@ class CodeSet:
 
     @cached_property
     def _wholes(self) -> list[int]:
-        """The number of codes in the first spans: in none of them, in one, ..."""
+        """The numbers of codes in the first 0, 1, 2, ... spans."""
         return [0, *accumulate(end - first for first, end in self.spans())]
 
     @cached_property
@@ -105,7 +105,7 @@ class CodeSet:
 
 @dataclass(frozen=True)
 class OneColumn:
-    """The records whose code of one column is in a set."""
+    """The question whether the code of one column is in a set."""
 
     key: Key
     codes: CodeSet
@@ -113,7 +113,7 @@ class OneColumn:
 
 @dataclass(frozen=True)
 class Joined:
-    """All of the parts hold (`every`), or at least one of them does. No parts: everything, or nothing."""
+    """The question whether all parts hold (`every`) or at least one does. With no parts, it always or never holds."""
 
     every: bool
     parts: tuple[Question, ...]
@@ -141,7 +141,7 @@ def join(every: bool, parts: Iterable[Question]) -> Question:
 
 
 def negated(question: Question) -> Question:
-    """The records for which a question does not hold."""
+    """The question that holds where this one does not."""
     if isinstance(question, OneColumn):
         return OneColumn(question.key, question.codes.complement())
     return Joined(not question.every, tuple(negated(part) for part in question.parts))
@@ -165,14 +165,15 @@ def holds(question: Question, codes: Callable[[Key], Codes]) -> Bools:
 
 
 def edges_of(question: Question, key: Key) -> set[int]:
-    """All edges of the sets of codes of one column, the ends of the column left out."""
+    """All edges of the sets of codes of one column, without the ends of the column."""
     if isinstance(question, OneColumn):
         return set(question.codes.edges) - {0, question.codes.size} if question.key == key else set()
     return {edge for part in question.parts for edge in edges_of(part, key)}
 
 
 def hull(question: Question) -> dict[Key, CodeSet]:
-    """For some columns the codes outside of which the question cannot hold; exact if it joins columns by `and`."""
+    """For some columns the codes outside of which the question cannot hold; exact if the question joins columns only by
+    `and`."""
     if isinstance(question, OneColumn):
         return {question.key: question.codes}
     inner = [hull(part) for part in question.parts]

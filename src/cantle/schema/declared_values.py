@@ -27,7 +27,7 @@ _MEANT = {"min": "minimum", "max": "maximum", "values": "categories", "ordered":
 
 
 def check_keys(where: str, given: Mapping[str, object], known: Collection[str]) -> None:
-    """Refuse misspelt keys; keys that resemble none of ours belong to other tools and are kept."""
+    """Refuses misspelt keys; keys that resemble none of ours belong to other tools and are kept."""
     problems = Problems()
     for key in given:
         if key not in known:
@@ -45,7 +45,7 @@ def repeated(values: Iterable[Hashable]) -> list[Hashable]:
 
 
 def check_blanks(where: str, given: Mapping[str, object]) -> None:
-    """Refuse values that people were to fill in."""
+    """Refuses blanks that are not filled in."""
     blank = [str(key) for key, value in given.items() if value == BLANK or (isinstance(value, list) and BLANK in value)]
     if len(blank) == 1:
         or_else = ", or delete the line: columns that are not declared are never read" * (blank == ["categories"])
@@ -63,7 +63,7 @@ def flag(where: str, key: str, value: object) -> bool:
 
 
 def texts(where: str, key: str, value: object) -> tuple[str, ...]:
-    """A checked list of texts; integers are taken as written."""
+    """A checked list of texts; an integer becomes its text."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, str | int) for one in value):
         fail(where, f"`{key}` must be a list of texts", 'write ["…", "…"]', key)
     return tuple(str(one) for one in value)
@@ -103,7 +103,7 @@ def moment(where: str, key: str, value: object) -> datetime:
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if isinstance(value, str):
-        with suppress(ValueError):  # left as text, it is refused below
+        with suppress(ValueError):  # a text that is not a datetime is refused below
             value = datetime.fromisoformat(value.strip())
     if not isinstance(value, datetime):
         fail(where, f"{key} {value!r} is not a date", "write it as 2024-12-31 or 2024-12-31T08:00:00", key)
@@ -113,7 +113,7 @@ def moment(where: str, key: str, value: object) -> datetime:
 
 
 def plain(value: object) -> JSON:
-    """The value as JSON holds it: integers, floats (text where a float would round), ISO dates, lists, mappings."""
+    """The value as JSON: integers, floats (text if a float would round), ISO dates, lists, mappings."""
     if isinstance(value, Fraction):
         if value.denominator == 1:
             return int(value)
@@ -131,5 +131,5 @@ def plain(value: object) -> JSON:
 
 
 def plain_mapping(given: Mapping[str, object], without: Collection[str] = ()) -> dict[str, JSON]:
-    """A mapping as JSON holds it, without some of its keys."""
+    """A mapping as JSON, without some of its keys."""
     return {str(key): plain(one) for key, one in given.items() if key not in without}

@@ -1,4 +1,4 @@
-"""The dialect of a CSV file or spreadsheet: how it is written, as a schema declares it."""
+"""The dialect of a CSV file or spreadsheet, that is how it is written, as a schema declares it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Dialect:
 
 
 def _check_encoding(dialect: Dialect) -> None:
-    """Refuse an encoding in which one record could change how later ones are read (cantle.schema.text_encodings)."""
+    """Refuses an encoding in which one record could change how later ones are read (cantle.schema.text_encodings)."""
     name, shown = name_of(dialect.encoding), f"encoding {dialect.encoding!r}"
     if name is None:
         _refuse_encoding(dialect.encoding)

@@ -26,14 +26,14 @@ MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can st
 
 
 def fail(where: str, rule: str, fix: str, *keys: str) -> NoReturn:
-    """Refuse the schema; `keys` (such as `constraints.minimum` or `fields.0`) say where in the thing the fault is."""
+    """Refuses the schema; `keys` (such as `constraints.minimum` or `fields.0`) say where the error is."""
     text = f"{where}: {rule}; {fix}."
     places = tuple(tuple(int(one) if one.isdecimal() else one for one in key.split(".")) for key in keys)
     raise SchemaError(text, (Problem(text, places),))
 
 
 def parse_document(text: str, where: str, is_json: bool) -> object:
-    """The document in a YAML or JSON text, of a size in proportion to the text; otherwise SchemaError.
+    """The document in a YAML or JSON text, whose size is in proportion to the text; otherwise raises SchemaError.
 
     The text is public, so the message may quote the line that is wrong.
     """
@@ -53,7 +53,7 @@ def _from_json(text: str, where: str) -> object:
 
 
 def _without_repeats(pairs: list[tuple[str, object]], where: str) -> dict[str, object]:
-    """The mapping of pairs; a key given twice is refused, because one of its two values would be lost unnoticed."""
+    """The mapping of pairs; a repeated key is refused, because one of its two values would be lost silently."""
     made = dict(pairs)
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -78,9 +78,9 @@ def _from_yaml(text: str, where: str) -> object:
 
 
 def _check_events(text: str, where: str) -> None:
-    """Refuse a YAML text on which the loader would overrun its stack, and anchors, aliases and merges.
+    """Refuses anchors, aliases and merges, and a YAML text that is nested too deeply for the loader's stack.
 
-    With aliases a short text can unfold to more values than the memory holds; a schema is clearer written out.
+    With aliases a short text can expand to more values than fit in memory; and a schema is clearer without them.
     """
     import yaml
 
@@ -99,8 +99,8 @@ def _check_events(text: str, where: str) -> None:
 
 
 def check_values(value: object, where: str, depth: int = 0) -> int:
-    """Refuse nested lists and mappings that are too deep or too many, and values that JSON does not have; gives the
-    number of values."""
+    """Refuses lists and mappings that are nested too deeply or too many, and values that JSON does not have; returns
+    the number of values."""
     if depth > MAX_NESTING:
         _refuse_depth(where)
     size = 1
@@ -120,7 +120,8 @@ def check_values(value: object, where: str, depth: int = 0) -> int:
 
 
 def _check_scalar(value: object, where: str) -> None:
-    """Refuse what canonical JSON cannot hold: a release contains its schema and is written when the budget is spent."""
+    """Refuses values that canonical JSON cannot hold: a release contains its schema, and by then the budget is
+    spent."""
     if isinstance(value, str):
         check_text(value, where)
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
@@ -134,7 +135,7 @@ def _check_scalar(value: object, where: str) -> None:
 
 
 def check_text(text: str, where: str) -> None:
-    """Refuse a text that cannot be written in UTF-8."""
+    """Refuses a text that cannot be written in UTF-8."""
     try:
         text.isascii() or text.encode()
     except UnicodeEncodeError:

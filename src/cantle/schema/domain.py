@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Layout = Literal["rows", "columns"]
 """Codes as one array (records, attributes), or as one array per attribute."""
 
-_SHOWN = 8  # labels written out in full by `describe`
+_SHOWN = 8  # most labels that `describe` writes out in full
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Attribute:
 
     @cached_property
     def grid(self) -> int:
-        """Number of fine values."""
+        """Number of grid values."""
         return self.scale.grid
 
     @cached_property
@@ -80,7 +80,7 @@ class Attribute:
 
     @property
     def ordered(self) -> bool:
-        """Whether the order of the codes means something."""
+        """Whether the order of the codes has a meaning."""
         return self.scale.ordered or self.taxonomy is not None
 
     def coarsen(self, codes: int) -> Attribute:
@@ -124,7 +124,7 @@ class Attribute:
         return self.values(self.fine(codes, within))
 
     def fine(self, codes: Codes, within: NDArray[np.float64]) -> Codes:
-        """Places on the grid of fine values, one past it for null; `within` as in `decode`."""
+        """Places on the grid of fine values, the place after the last for null; `within` as in `decode`."""
         if self.width == 1:
             return codes
         start, room = self.rooms
@@ -139,18 +139,18 @@ class Attribute:
         return start, np.append(np.diff(start), 1)
 
     def values(self, fine: Codes) -> pl.Series:
-        """Values in the natural type, given their places on the grid (null one past it)."""
+        """Values in the natural type, given their places on the grid (null is the place after the last)."""
         return self.scale.values(fine).alias(self.name)
 
     def edge(self, code: int) -> int | float | date | str | None:
         """Lower edge of bin `code` in original units; code == bins gives the exclusive upper edge.
 
-        For categories the (first) label of the bin, and None past the last.
+        For categories it is the (first) label of the bin, and None after the last bin.
         """
         return self.scale.value(min(code * self.width, self.grid))
 
     def describe(self, lo: int, hi: int) -> str:
-        """Text for the codes lo, …, hi - 1: the name of the node, if they are a node of the taxonomy."""
+        """A text for the codes lo, …, hi - 1; the name of the node, if they are a node of the taxonomy."""
         last = min(hi, self.bins)
         parts = [self._describe_values(lo, last)] if lo < last else []
         return " or ".join([*parts, "null"] if hi > self.bins else parts)
@@ -169,7 +169,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a table without identifiers, the target kept separately; `columns` is the schema's order.
+    """The attributes of a table, without identifiers and apart from the target; `columns` is the schema's order.
 
     `rules` are about places on the full grids, whatever the widths of the attributes.
     """
@@ -228,7 +228,7 @@ class Domain:
         return columns, classes[keep]
 
     def coder(self, frame: pl.DataFrame) -> Callable[[str | int], Codes]:
-        """The codes of a frame's columns by name, as rules ask for them."""
+        """A function that returns the codes of a frame's column by name, for rules."""
         every = {one.name: one for one in (*self.attributes, *([] if self.target is None else [self.target]))}
         return lambda name: every[str(name)].encode(frame[str(name)])
 
@@ -247,7 +247,7 @@ class Domain:
 
 
 def _kept(codes: Codes, keep: Mask) -> Codes:
-    """The codes; `keep` is cleared (in place) where a code means that the record is dropped."""
+    """Returns the codes, and clears `keep` (in place) where a code means that the record is dropped."""
     np.logical_and(keep, codes >= 0, out=keep)
     return codes
 
@@ -258,7 +258,8 @@ def unsigned(size: int) -> np.dtype[np.unsignedinteger]:
 
 
 def _public_order(attribute: Attribute, seed: int) -> list[int]:
-    """Declared places sorted by a keyed hash of (seed, column, label): public, and the same on every machine."""
+    """The positions of labels, sorted by a keyed hash of (seed, column, label): public, and the same on every
+    machine."""
     key = hashlib.blake2b(f"{seed}".encode(), digest_size=32).digest()
     name = attribute.name.encode() + b"\0"
     texts = (attribute.scale.text(k).encode() for k in range(attribute.grid))

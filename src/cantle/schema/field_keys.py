@@ -1,6 +1,6 @@
-"""The keys of a declared column in one table, and which columns may have them.
+"""A table of all keys of a declared column, and which columns may have them.
 
-The parser of fields knows no other keys of ours, and what they hold is in the JSON Schema (cantle.schema.json_schema).
+The parser of fields accepts no other keys of ours; the JSON Schema (cantle.schema.json_schema) says what they hold.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ TYPES = (*GRIDS, "string", "boolean")
 
 @dataclass(frozen=True)
 class Key:
-    """One key: the types of columns it is for, and whether they have categories (True) or bounds (False; None: any)."""
+    """One key: the types of columns that may have it, and whether these have categories (True) or bounds (False); None
+    means either."""
 
     types: tuple[str, ...] = TYPES
     categories: bool | None = None
@@ -44,13 +45,13 @@ FIELD_KEYS: dict[str, Key] = {
 """All keys of a field that cantle reads."""
 
 CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step")
-"""Those of its `constraints`."""
+"""All keys of `constraints`."""
 
 WRITING = (
     "trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber", "trim", "ignoreCase", "replace",
 )  # fmt: skip
-"""The keys that say how values are written in the data that come in. What is released has true and false, ISO dates,
-plain numbers, and each category in one spelling."""
+"""The keys that say how values are written in the input. Releases always use true and false, ISO dates, plain numbers,
+and one spelling per category."""
 
 _WORDS = {
     "integer": "int integer int8 int16 int32 int64 uint8 uint16 uint32 uint64 long bigint smallint tinyint whole count",
@@ -61,4 +62,4 @@ _WORDS = {
     "datetime": "datetime timestamp datetime64 time",
 }
 TYPE_WORDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-"""What other tools call the types of columns."""
+"""Words of other tools for the types of columns."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label, Taxonomy
 
 MAX_GRID = 2**53
-_MAX_DIGITS = 10**15  # numbers of up to 15 digits are not changed by a float
+_MAX_DIGITS = 10**15  # a float holds numbers of up to 15 digits without change
 
 _FIELD_KEYS = {*FIELD_KEYS, "title", "description", "example", "examples", "rdfType"}
 _OTHER_CONSTRAINTS = {"unique", "exclusiveMinimum", "exclusiveMaximum", "pattern", "minLength", "maxLength"}
@@ -81,7 +81,7 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
         extra_constraints=plain_mapping(constraints, without=CONSTRAINT_KEYS),
     )
     problems.refuse()
-    if role == "identifier":  # never read, so nothing else about it matters
+    if role == "identifier":  # it is not read as a value, so no other key matters
         return common
     _refuse_ignored(where, {**entry, **constraints})
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
@@ -119,7 +119,7 @@ def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
 
 
 def _leaves(tree: object, one: Field, base_dir: Folder) -> list[Label]:
-    """The categories of a field that has a hierarchy alone; files hold them as texts."""
+    """The categories of a field that has only a hierarchy; in files they are texts."""
     from cantle.schema.hierarchy_files import leaves_of
 
     problems = Problems()
@@ -256,7 +256,7 @@ def _formats(where: str, kind: str, value: object) -> tuple[str, ...]:
 
 
 def _pattern(where: str, value: object) -> str:
-    # always a full date, and only what the parser knows: a wrong pattern would make every value missing
+    # a full date with known parts is required, because a wrong pattern would make every value missing
     given = set(re.findall(r"%(.)", value)) if isinstance(value, str) else set()
     full = given & set("Yy") and given & set("mbB") and given & set("de") or "F" in given
     if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z"):

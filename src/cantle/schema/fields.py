@@ -51,7 +51,7 @@ class Field:
     extra_constraints: Mapping[str, JSON] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, JSON]:
-        """The field in canonical form: JSON-able, defaults left out."""
+        """The field in canonical form: values that JSON has, without defaults."""
         constraints: dict[str, JSON] = {
             **self.extra_constraints,
             "required": self.required or None,
@@ -100,7 +100,7 @@ class Field:
         spellings: list[tuple[str, Label]] = []
         if self.type == "boolean":
             labels = (False, True)
-            usual = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)  # what the schema declares goes first
+            usual = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)  # declared spellings have precedence
             spoken = usual | dict.fromkeys(self.true_values, True) | dict.fromkeys(self.false_values, False)
             spellings = list(spoken.items())
         elif self.replaced:
@@ -137,7 +137,7 @@ class Field:
         )
 
     def _read_as(self, value: Label | Bound) -> int | float:
-        """A declared value as the column's own values are read: a float, or whole numbers, days or seconds."""
+        """A declared value as the number that it is read as: a float, a whole number, days or seconds."""
         assert not isinstance(value, str)
         return float(value) if isinstance(value, Fraction) else int(since_1970(value))
 

@@ -85,7 +85,7 @@ class GraphSchema(Schema):
 
     @property
     def node_count(self) -> int | None:
-        """The public number of nodes; None where it is private, or the number of lines of a degree list."""
+        """The public number of nodes; None if it is private, or if it is the number of lines of a degree list."""
         if self.unit == "node" or self.nodes is None:
             return None
         if isinstance(self.nodes, NodeRange):
@@ -94,7 +94,7 @@ class GraphSchema(Schema):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> GraphSchema:
-        """The schema in a dictionary as read from JSON or YAML; raises SchemaError naming the rule and the fix.
+        """The schema in parsed JSON or YAML; raises a SchemaError that names the rule and the fix.
 
         The path of a node file is relative to `base_dir`, by default the current folder.
         """
@@ -120,7 +120,7 @@ class GraphSchema(Schema):
         return cls(unit=unit, nodes=listed, form=form, max_degree=most, inferred=inferred, extra=extra)
 
     def to_dict(self) -> dict[str, JSON]:
-        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+        """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
         made: dict[str, JSON] = {**self.extra, "kind": self.kind}
         named: dict[str, JSON] = {
             "unit": None if self.unit == "node" else self.unit,
@@ -140,7 +140,7 @@ def _plain_nodes(nodes: Nodes | None) -> JSON:
     if isinstance(nodes, NodeRange):
         return {"minimum": nodes.minimum, "maximum": nodes.maximum}
     if isinstance(nodes, tuple):
-        # JSON does not hold larger numbers exactly; digits are the number they spell (cantle.trusted.bounding.node_ids)
+        # JSON does not hold larger numbers exactly; as text they mean the same node (cantle.trusted.bounding.node_ids)
         return [n if isinstance(n, str) or abs(n) <= MAX_INTEGER else str(n) for n in nodes]
     return nodes
 
@@ -153,13 +153,13 @@ def _refuse_what_is_not_for_graphs(document: Mapping[str, object]) -> None:
 
 
 def _one_of(key: str, value: object, known: tuple[str, ...]) -> str | None:
-    if value is not None and not (isinstance(value, str) and value in (*known, BLANK)):  # a blank is refused as one
+    if value is not None and not (isinstance(value, str) and value in (*known, BLANK)):  # blanks are refused elsewhere
         fail("schema", f"{key} {value!r} is not known", f"use one of {', '.join(known)}, or leave it out", key)
     return value
 
 
 def _check_unit(unit: str, form: str | None, nodes: object) -> None:
-    """What may be declared under which unit."""
+    """Refuses keys that do not go with the unit."""
     if form == "degrees" and unit != "edge":
         rule = f"a list of degrees cannot be published under `unit: {unit}`: without the edges it cannot be projected"
         fail("schema", f"{rule}, and one node may change every degree", "give the edges, or write `unit: edge`")

@@ -43,7 +43,7 @@ from cantle.schema.hierarchy_rules import (
 from cantle.schema.outlines import MAX_DEPTH, Label, Row, quote, refuse, text_of
 from cantle.schema.taxonomy import Taxonomy
 
-MAX_BYTES = {".yaml": 8 << 20, ".yml": 8 << 20}  # slow to parse; the rest:
+MAX_BYTES = {".yaml": 8 << 20, ".yml": 8 << 20}  # slow to parse; for other files:
 _MAX_BYTES = 128 << 20
 
 
@@ -74,7 +74,7 @@ def parse_nested(nested: object, categories: Sequence[Label], attribute: str) ->
 
 
 def parse_arx(text: str, categories: Sequence[Label], attribute: str) -> Taxonomy:
-    """The taxonomy in an ARX hierarchy: a line per value, from the value to ever wider groups, no header.
+    """The taxonomy in an ARX hierarchy: one line per value, from the value to wider and wider groups, without a header.
 
     >>> parse_arx("a;A;*\\nc;B;*\\nb;A;*", ("a", "b", "c"), "letter").to_nested()
     {'*': [{'A': ['a', 'b']}, 'c']}
@@ -88,14 +88,14 @@ def parse_arx(text: str, categories: Sequence[Label], attribute: str) -> Taxonom
             refuse_undeclared(cells[0], table, where)
         if text_of(label) in paths:
             refuse(where, f"line {number}: the value {quote(cells[0])} is a leaf twice", "keep one line for it")
-        wider = [name for name, _ in groupby(filter(None, reversed(cells[1:])))]  # the same name twice: one group
+        wider = [name for name, _ in groupby(filter(None, reversed(cells[1:])))]  # a name that is repeated is one group
         paths[text_of(label)] = wider
     refuse_missing(paths, categories, where)
     return from_paths(((label, paths[text_of(label)]) for label in categories), where)
 
 
 def parse_indented(text: str, categories: Sequence[Label], attribute: str) -> Taxonomy:
-    """The taxonomy in an outline: a line per node, indented below its group by spaces or tabs.
+    """The taxonomy in an outline: one line per node, indented below its group by spaces or tabs.
 
     >>> parse_indented("A\\n  a\\n  b\\nc", ("a", "b", "c"), "letter").to_nested()
     [{'A': ['a', 'b']}, 'c']
@@ -105,7 +105,8 @@ def parse_indented(text: str, categories: Sequence[Label], attribute: str) -> Ta
 
 
 def parse_braces(text: str, categories: Sequence[Label], attribute: str, section: str | None = None) -> Taxonomy:
-    """The taxonomy in braces, `{Group {leaf} {leaf}}`; of several with a head `name:`, that of the section or column.
+    """The taxonomy in braces, `{Group {leaf} {leaf}}`. If there are several, each with a head `name:`, that of the
+    section or column is read.
 
     >>> parse_braces("letter:discrete | comment\\n{Any {A {a} {b}} {c}}", ("a", "b", "c"), "letter").to_nested()
     {'Any': [{'A': ['a', 'b']}, 'c']}
@@ -123,7 +124,7 @@ def _where(attribute: str) -> str:
 
 
 def leaves_of(spec: object, attribute: str, base_dir: str | os.PathLike[str] | None = None) -> tuple[Label, ...]:
-    """The values of a hierarchy beside which no categories are declared: its leaves, in its order.
+    """The categories of a column that declares only a hierarchy: its leaves, in their order.
 
     >>> leaves_of({"Artist": ["Dancer", "Writer"], "Other": ["Clerk"]}, "job")
     ('Dancer', 'Writer', 'Clerk')
@@ -157,7 +158,7 @@ def _from_file(name: str, categories: tuple[Label, ...], attribute: str, base: P
 
 
 def _opened(name: str, base: Path, where: str) -> tuple[str, str, str | None]:
-    """The form of a file, its text, and the section of it that is asked for."""
+    """The form of a file, its text, and the section that the name requests."""
     path, section = _split_section(base, name, where)
     kind = path.suffix.lower()
     forms = {".csv": "arx", ".txt": "indented", ".hchy": "braces", ".hrc": "indented"}
@@ -174,7 +175,7 @@ def _opened(name: str, base: Path, where: str) -> tuple[str, str, str | None]:
 
 
 def _split_section(base: Path, name: str, where: str) -> tuple[Path, str | None]:
-    """The path, and the section after a `#` where that is not part of the file's name."""
+    """The path, and the section after a `#`, if that is not part of the file's name."""
     try:
         file, mark, section = name.rpartition("#")
         return (base / file, section) if mark and not (base / name).exists() else (base / name, None)
@@ -277,7 +278,7 @@ def _section(text: str, section: str | None, attribute: str, where: str) -> str:
 
 def _brace_rows(text: str, where: str) -> Iterator[Row]:
     """The outline in a text with braces."""
-    depth, fresh = 0, False  # fresh: the last brace opened a node, and its label may follow
+    depth, fresh = 0, False  # fresh: a brace has just opened a node, and its label may follow
     for found in re.finditer(r"[{}]|[^{}]+", text):
         token = found[0]
         label = " ".join(token.split())

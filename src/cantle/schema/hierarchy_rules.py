@@ -15,17 +15,17 @@ from typing import NoReturn, TypeAlias
 from cantle.schema.outlines import MAX_DEPTH, Label, Row, quote, refuse, text_of
 from cantle.schema.taxonomy import GENERATORS, Taxonomy
 
-_DATEPARTS: dict[str, Callable[[str, int], str]] = {  # from the year and the month, widest first
+_DATEPARTS: dict[str, Callable[[str, int], str]] = {  # name of a group from the year and the month, the widest first
     "year": lambda year, _: year,
     "quarter": lambda year, month: f"{year}-Q{(month + 2) // 3}",
     "month": lambda year, month: f"{year}-{month:02}",
 }
 _Groups: TypeAlias = "dict[tuple[bool, Label], _Groups | None]"
-"""By (whether it is a leaf, its label): None for a leaf, the content of a group."""
+"""Maps (whether it is a leaf, its label) to None for a leaf, and to its content for a group."""
 
 
 def rule_of(spec: Mapping[str, object], categories: Sequence[Label], where: str) -> str | None:
-    """The rule that a mapping asks for; None if it is a tree of groups."""
+    """The name of the rule in a mapping; None if the mapping is a tree of groups."""
     keys = [key for key in spec if key in GENERATORS]
     if len(spec) == 1 and keys:
         return str(keys[0])
@@ -41,7 +41,7 @@ def rule_of(spec: Mapping[str, object], categories: Sequence[Label], where: str)
 
 
 def _is_misspelt(spec: Mapping[str, object], categories: Sequence[Label]) -> bool:
-    """Whether the only key resembles a rule and nothing declared is under it."""
+    """Whether the only key resembles a rule, and no declared category is below it."""
     key, listed = next(iter(spec.items()))
     if len(spec) > 1 or not difflib.get_close_matches(str(key)[:20], GENERATORS, 1):
         return False
@@ -72,7 +72,7 @@ def _numbers(value: object, rule: str, where: str) -> list[int]:
 
 
 def _prefixes(lengths: list[int], categories: tuple[Label, ...], where: str) -> Taxonomy:
-    """Codes that begin alike."""
+    """Groups of codes that begin with the same characters."""
 
     def path(text: str) -> list[str]:
         return [name for name, _ in groupby(f"{text[:length]}…" for length in lengths)]
@@ -81,7 +81,7 @@ def _prefixes(lengths: list[int], categories: tuple[Label, ...], where: str) -> 
 
 
 def _bands(widths: list[int], categories: tuple[Label, ...], where: str) -> Taxonomy:
-    """Integers within multiples of the widths."""
+    """Groups of integers between multiples of the widths."""
     for small, large in pairwise(widths):
         if large % small:
             refuse(where, f"bands of {small} do not fit into bands of {large}", "let each width divide the next")
@@ -98,7 +98,7 @@ def _bands(widths: list[int], categories: tuple[Label, ...], where: str) -> Taxo
 
 
 def _dateparts(value: object, categories: tuple[Label, ...], where: str) -> Taxonomy:
-    """ISO dates by year, quarter and month."""
+    """Groups of ISO dates by year, quarter and month."""
     asked = list(value) if isinstance(value, list | tuple) else [value]
     if not asked or not all(isinstance(one, str) and one in _DATEPARTS for one in asked):
         refuse(where, f"dateparts {quote(value)} are not known", f"list some of {', '.join(_DATEPARTS)}")
@@ -117,7 +117,8 @@ def _dateparts(value: object, categories: tuple[Label, ...], where: str) -> Taxo
 
 
 def from_paths(paths: Iterable[tuple[Label, list[str]]], where: str) -> Taxonomy:
-    """The taxonomy of values and the names above them, widest first; groups come in the order of their values."""
+    """The taxonomy of values, given the names of the groups above each, widest first; groups follow their values'
+    order."""
     top: _Groups = {}
     for label, names in paths:
         group = top
@@ -137,13 +138,13 @@ def from_paths(paths: Iterable[tuple[Label, list[str]]], where: str) -> Taxonomy
 
 
 def by_text(categories: Sequence[Label]) -> dict[str, Label]:
-    """From text, also without the spaces around it, to the declared category."""
+    """Maps texts, with and without spaces around them, to declared categories."""
     exact = {text_of(label): label for label in categories}
     return {text.strip(): label for text, label in exact.items()} | exact
 
 
 def matched(taxonomy: Taxonomy, categories: Sequence[Label], where: str) -> Taxonomy:
-    """The taxonomy with declared categories as its leaves, which must be all of them and no others."""
+    """The taxonomy with declared categories as its leaves; refused unless these are exactly the declared ones."""
     table = by_text(categories)
     leaves = []
     for leaf in taxonomy.leaves:

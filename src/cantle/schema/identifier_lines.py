@@ -30,7 +30,7 @@ from cantle.errors import DataError, raise_alone
 from cantle.schema.text_encodings import without_marks
 from cantle.trusted.bounding.node_ids import Column, Ints
 
-_PIECE = 1 << 23  # bytes taken apart together
+_PIECE = 1 << 23  # bytes parsed together
 _UNPACK: dict[str, Callable[[Path], BufferedIOBase]] = {
     ".gz": gzip.GzipFile,
     ".xz": lzma.LZMAFile,
@@ -52,7 +52,7 @@ _LONGEST = 2 * _WIDTH
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path that is not a file; a text that cannot be a path, such as too long a name, is no file either."""
+    """Refuses a path that is not a file, also a text that cannot be a path, such as a name that is too long."""
     if os.path.isdir(path):
         raise DataError(f"{path.name!r} is a folder; give one file.")
     if not os.path.exists(path):
@@ -111,7 +111,7 @@ def _no_matrix(source: str | os.PathLike[str]) -> DataError:
 
 
 def _take_apart(piece: bytes, many: int) -> list[Column]:
-    data = b"\n" * _LONGEST + piece + b"\n"  # so that eight bytes before the end of every field exist
+    data = b"\n" * _LONGEST + piece + b"\n"  # so that every field has eight bytes before its end
     codes = np.frombuffer(data, dtype=np.uint8)
     kinds = _KIND[codes]
     ends = np.flatnonzero(kinds == _END)[_LONGEST - 1 :]
@@ -134,7 +134,7 @@ def _take_apart(piece: bytes, many: int) -> list[Column]:
 
 
 def _read_column(data: bytes, starts: Ints, stops: Ints, more: list[bytes]) -> Column:
-    """The fields in these places, and some more."""
+    """The fields at these places, and those in `more`."""
     numbers, other = _read_numbers(data, starts, stops)
     spans = zip(starts[other].tolist(), stops[other].tolist(), strict=True)
     return Column(
@@ -145,7 +145,7 @@ def _read_column(data: bytes, starts: Ints, stops: Ints, more: list[bytes]) -> C
 
 
 def _well_marked(marks: Ints, begin: Ints, starts: Ints, first: Ints, many: int) -> NDArray[np.bool_]:
-    """Whether no comma stands before the first field of a record, and at most one between two."""
+    """Whether a record has no comma before its first field, and at most one between two fields."""
     before = np.searchsorted(marks, begin)
     well = np.ones(len(first), dtype=np.bool_)
     for place in range(many):
@@ -176,8 +176,8 @@ def _quoted_records(lines: list[bytes], many: int) -> list[bytes]:
 
 
 def _read_numbers(data: bytes, starts: Ints, stops: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """The numbers at these places, and a mask of what is not a number: a sign, a letter, more than 16 digits."""
-    words = np.ndarray(len(data) - _WIDTH + 1, dtype="<u8", buffer=data, strides=(1,))  # one at every byte
+    """The numbers at these places, and a mask of fields that are not plain numbers of up to 16 digits."""
+    words = np.ndarray(len(data) - _WIDTH + 1, dtype="<u8", buffer=data, strides=(1,))  # one word begins at every byte
     lengths = stops - starts
     numbers, wrong = _read_word(words[stops - _WIDTH], lengths)
     if (lengths > _WIDTH).any():
@@ -196,7 +196,7 @@ def _read_word(words: NDArray[np.uint64], digits: Ints) -> tuple[NDArray[np.uint
     """
     shift = (np.maximum(_WIDTH - digits, 0) * 8).astype(np.uint64)
     shift = np.minimum(shift, np.uint64(63))
-    value = (words ^ np.uint64(0x3030303030303030)) >> shift << shift  # digits are 0 to 9 now, what is before them 0
+    value = (words ^ np.uint64(0x3030303030303030)) >> shift << shift  # digits become 0 to 9, bytes before them 0
     value[digits == 0] = 0
     wrong = ((value + np.uint64(0x7676767676767676)) | value) & np.uint64(0x8080808080808080) != 0
     value = (value * np.uint64(10) + (value >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)

@@ -34,8 +34,8 @@ Codes = NDArray[np.int32]
 
 MAX_ITEMS = 10_000_000
 _MAX_BYTES = 1 << 30
-_TABLE = 1 << 24  # integers within such a span are looked up in a table of that many places
-SPACE = "[\\x00-\\x20\ufeff\\s]"  # the separators of items in FIMI lines, in other readers as well as ours
+_TABLE = 1 << 24  # integers within a span of this size are looked up in a table
+SPACE = "[\\x00-\\x20\ufeff\\s]"  # characters that separate items in FIMI lines, for our reader or for others
 _DECIMAL = re.compile(r"0|-?[1-9][0-9]*")
 DECLARE = "declare every item that could occur: `items: {minimum: 1, maximum: 17}`, a list, or a file with one per line"
 
@@ -68,7 +68,7 @@ class Universe:
         return self.items[code]
 
     def labels(self, codes: NDArray[np.integer]) -> pl.Series:
-        """The items of codes: Int64 or String."""
+        """The items of codes, as a series of Int64 or String."""
         if isinstance(self.items, range):
             return pl.Series(codes.astype(np.int64) + self.items.start)
         return self._labels.gather(pl.Series(codes.astype(np.uint32)))
@@ -92,7 +92,7 @@ class Universe:
         return truth_words({str(item) for item in self.items})
 
     def locate(self, values: NDArray[np.int64], known: NDArray[np.bool_]) -> Codes:
-        """Codes of integers, -1 where they are not `known` or not declared; for universes of integers."""
+        """Codes of integers, -1 if they are not `known` or not declared; for universes of integers."""
         low, high = self.bounds
         inside = known & (values >= low) & (values <= high)
         if isinstance(self.items, range):
@@ -159,13 +159,13 @@ class Universe:
 
 
 def _whole(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The integers of a column, and where there is one."""
+    """The integers in a column, and which values are integers."""
     if series.dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
     if not ((series.dtype.is_numeric() or series.dtype == pl.Boolean) or series.dtype == pl.String):
         return np.zeros(len(series), dtype=np.int64), np.zeros(len(series), dtype=bool)
     whole = series.cast(pl.Int64, strict=False)
-    # converted back, a rounded number or another spelling differs
+    # a rounded number, or another spelling, differs after conversion back
     known = (whole.cast(series.dtype, strict=False) == series) & whole.is_not_null()
     return whole.fill_null(0).to_numpy(), known.fill_null(False).to_numpy()
 
@@ -203,7 +203,8 @@ def _range(declared: Mapping[str, object]) -> range:
 
 
 def _from_file(name: str, base: Path) -> list[int | str]:
-    """The items of a file with one per line, spaces around it removed: integers if all lines are, otherwise texts."""
+    """The items of a file with one item per line, without spaces around it: integers if all lines are integers,
+    otherwise texts."""
     lines = [line.strip() for line in _read(name, base).split("\n")]
     words = [line for line in lines if line]
     _refuse_table(name, words)
@@ -215,7 +216,7 @@ def _from_file(name: str, base: Path) -> list[int | str]:
 
 
 def _refuse_table(name: str, lines: list[str]) -> None:
-    """A catalogue with several columns would make whole lines the items, and no record would have one of them."""
+    """Refuses a catalogue with several columns: whole lines would become the items, and no record would have one."""
     if name.lower().endswith((".csv", ".tsv")) and len(lines) > 1:
         for sign in (";", ",", "\t"):
             if 0 < lines[0].count(sign) == min(line.count(sign) for line in lines):
@@ -257,7 +258,7 @@ def _item(value: object) -> int | str:
 
 
 def _tidy(items: list[int | str]) -> Universe:
-    """A checked universe; consecutive integers are a range, and one text makes all of them texts."""
+    """A checked universe. Consecutive integers become a range; if one item is a text, all become texts."""
     if not items:
         fail("items", "there is none", DECLARE)
     _check_size(len(items))

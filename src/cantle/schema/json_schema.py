@@ -1,8 +1,8 @@
 """The JSON Schema of schema files, with which editors complete and check them while people type.
 
-It describes the keys that the parsers know; a test holds it to their tables. It accepts whatever cantle accepts, and
-refuses blanks and most errors; what no JSON Schema can say (a minimum above its maximum, a category listed twice with
-different spellings, a file that does not exist) is left to `cantle check`, `plan` and `publish`.
+It describes the keys that the parsers accept; a test compares both. It accepts whatever cantle accepts, and refuses
+blanks and most errors. Some errors cannot be described in a JSON Schema (a minimum above its maximum, a category listed
+twice with different spellings, a file that does not exist); `cantle check`, `plan` and `publish` report these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cantle.schema.declared_values import BLANK
 from cantle.schema.field_keys import TYPES
 
 FILE_NAME = "cantle.schema.json"
-"""The file beside a draft that its first line names, so that editors find it without a network."""
+"""The name of a copy beside a draft; the draft's first line refers to it, so that editors need no network."""
 EDITOR_LINE = f"# yaml-language-server: $schema={FILE_NAME}\n"
 
 Part = dict[str, JSON]
@@ -163,7 +163,7 @@ GRAPH: dict[str, Part] = {
 
 
 def json_schema() -> dict[str, JSON]:
-    """The JSON Schema (draft 7, which all editors know) of schemas of tables, sets and graphs."""
+    """The JSON Schema (draft 7, which all editors support) of schemas of tables, sets and graphs."""
     sets, graph = (_is("kind", kind) for kind in ("sets", "graph"))
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -190,7 +190,7 @@ def _is(key: str, *values: str) -> Part:
 
 
 def _field() -> Part:
-    """A field; an identifier needs no more than a name, and what the others need depends on their type."""
+    """A field. An identifier needs only a name; what other fields need depends on their type."""
     constraints: Part = {"type": ["object", "null"], "properties": {**CONSTRAINTS}}
     made = _object({**FIELD, "constraints": {**FIELD["constraints"], **constraints}}, "name")
     bounded: Part = _object({"constraints": _object({}, "minimum", "maximum")}, "constraints")

@@ -31,7 +31,7 @@ _quoting.maxstring = _quoting.maxother = 80
 
 
 def refuse(where: str, rule: str, fix: str) -> NoReturn:
-    """Refuse a taxonomy."""
+    """Refuses a taxonomy."""
     raise SchemaError(f"{where}: {rule}; {fix}.")
 
 
@@ -74,7 +74,7 @@ def grow(rows: Iterable[Row], where: str) -> Grower:
 
 
 class Grower:
-    """The tree of an outline, built one node at a time; it takes the memory of the tree, not of the input."""
+    """The tree of an outline, built node by node, so that it needs memory for the tree and not for the whole input."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -86,7 +86,7 @@ class Grower:
         self.values: set[str] = set()
 
     def add(self, depth: int, label: Label | None, leaf: bool) -> None:
-        """Take the next node."""
+        """Adds the next node."""
         if depth >= MAX_DEPTH:
             refuse(self.where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
         self._close(depth + 1)
@@ -101,14 +101,14 @@ class Grower:
             self.open.append(_Group(text, len(self.leaves)))
 
     def finish(self) -> None:
-        """Close the groups that are open."""
+        """Closes the groups that are open."""
         self._close(1)
         if not self.leaves:
             refuse(self.where, "it has no values", "list the declared categories in it")
         self._settle((0, len(self.leaves)), self.open[0])
 
     def _check(self, text: str, leaf: bool) -> None:
-        """Refuse a name that is in use, unless it repeats the group's own."""
+        """Refuses a name that is in use, unless it repeats the name of its own group."""
         parent = self.open[-1]
         if leaf and text in self.values:
             refuse(self.where, f"the value {quote(text)} is a leaf twice", "keep it in one place")
@@ -133,7 +133,7 @@ class Grower:
             self.open[-1].parts.append(span)
 
     def _settle(self, span: Span, group: _Group) -> None:
-        """Record a finished group; one with a single child has that child's span, and the child keeps its name."""
+        """Records a finished group. A group with a single child has the child's span, and the child keeps its name."""
         if len(group.parts) > 1:
             self.spans[span] = tuple(group.parts)
         if group.name is not None and span[1] - span[0] > 1 and self.names.get(span, ANY) == ANY:
@@ -177,7 +177,7 @@ def _members(group: Group, where: str) -> Iterator[tuple[Label | None, Group | N
 
 
 def filled(inside: object, what: str, where: str) -> Group:
-    """The content of a group, if it has any."""
+    """The content of a group; an empty group is refused."""
     if inside is None or (isinstance(inside, list | tuple | Mapping) and not inside):
         refuse(where, f"{what} is empty", "list its values, or take it out (a value stands without a colon)")
     if not isinstance(inside, list | tuple | Mapping):
@@ -186,7 +186,7 @@ def filled(inside: object, what: str, where: str) -> Group:
 
 
 def checked_label(label: object, where: str) -> Label:
-    """A label, if it is text, a 64-bit integer or a boolean."""
+    """The label; refused unless it is a text, a 64-bit integer or a boolean."""
     if isinstance(label, str) and not label.isascii() and _HALF.search(label):
         refuse(where, f"the label {quote(label)} holds half a character (a lone surrogate)", "write it in full")
     if isinstance(label, str | bool) or (isinstance(label, int) and -(2**63) <= label < 2**63):

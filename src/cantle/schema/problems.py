@@ -1,4 +1,4 @@
-"""All that is wrong with a schema in one error, with the lines of its file.
+"""All problems of a schema in one error, with the lines of its file.
 
 A check refuses by raising a SchemaError. `Problems` collects the refusals of several checks, so that people see all
 blanks and errors at once. A schema is public, so messages may quote it.
@@ -26,7 +26,7 @@ Given = ParamSpec("Given")
 
 
 class Problems:
-    """What the checks of a schema refused.
+    """The refusals of the checks of a schema.
 
     >>> problems = Problems()
     >>> for key in ("minimum", "maximum"):
@@ -43,7 +43,8 @@ class Problems:
 
     @contextmanager
     def during(self, *place: str | int) -> Iterator[None]:
-        """A block that ends at the first refusal; the refusal is kept with its place, and the program goes on."""
+        """A context in which a refusal ends the block; it is kept with its place, and the program goes on after the
+        block."""
         try:
             yield
         except SchemaError as refused:
@@ -53,13 +54,13 @@ class Problems:
     def value(
         self, otherwise: Result, check: Callable[Given, Result], *given: Given.args, **more: Given.kwargs
     ) -> Result:
-        """What a check returns, or another value where it refuses."""
+        """The result of a check, or `otherwise` if it refuses."""
         with self.during():
             return check(*given, **more)
         return otherwise
 
     def error(self) -> SchemaError:
-        """One error for all of them."""
+        """One error for all refusals."""
         return SchemaError(_listing("the schema", [one.text for one in self.found]), tuple(self.found))
 
     def refuse(self) -> None:
@@ -112,7 +113,7 @@ def _lines(root: _Spot, places: tuple[Place, ...]) -> list[int]:
 
 
 def _line(root: _Spot, place: Place) -> int:
-    """The line of a place, or of what encloses it where it does not exist; constraints may go without being named."""
+    """The line of a place, or of what encloses it if it does not exist. `constraints` may be missing in a place."""
     at = root
     for step in place:
         inside = at.parts if step in at.parts else at.parts.get("constraints", at).parts

@@ -1,6 +1,6 @@
-"""What a question may name: the columns of a table, the items of sets, degrees; and which codes a comparison means.
+"""What a question may name (columns of a table, items of sets, degrees), and which codes satisfy a comparison.
 
-A missing value satisfies no comparison, not even `!=`; `is null` asks for it.
+A missing value satisfies no comparison, not even `!=`; only `is null` finds it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ MOST_COUNTED = 2**53
 
 SHOWN = 12
 _LISTED = 10_000
-"""Items among which one that may be meant is looked for."""
+"""Most items among which a similar name is searched for."""
 
 
-class Misfit(Exception):  # noqa: N818 - a message on its way to the parser, which knows the place
-    """Why a value does not go with a column."""
+class Misfit(Exception):  # noqa: N818 - the parser catches it and adds the place
+    """The reason why a value does not fit a column."""
 
 
 class Column(Protocol):
@@ -55,13 +55,13 @@ class Column(Protocol):
 
     @property
     def values(self) -> int:
-        """Number of codes, null left out."""
+        """Number of codes, without null."""
 
     def codes(self, sign: str, value: Token) -> CodeSet:
         """The codes that satisfy a comparison with a value; raises Misfit."""
 
     def truth(self) -> CodeSet | None:
-        """The codes that the bare name of the column means: true, if it is a column of truth values."""
+        """The codes that the name alone means: true, for a column of truth values; None for other columns."""
 
 
 class Points:
@@ -88,7 +88,7 @@ class Points:
         return f"its values go from {first} to {last} in steps of {float(step):g}{unit}"
 
     def _exact(self, value: Token) -> Fraction:
-        """The value as a whole number of days or seconds since 1970, or as a number."""
+        """The value as an exact number; dates and times as days or seconds since 1970."""
         if self._scale.type in ("date", "datetime"):
             return self._moment(value)
         number = _number(value.text)
@@ -108,7 +108,7 @@ class Points:
 
 
 def _number(text: str) -> Fraction | None:
-    """The number that a text is, if it is one that a float could hold: 1e999999999 would fill the memory."""
+    """The exact number in a text, if a float could hold it: 1e999999999 would fill the memory."""
     with suppress(ValueError, ArithmeticError):
         number = Decimal(text)
         if len(text) <= 100 and number.is_finite() and abs(number.adjusted()) <= 400:
@@ -117,7 +117,8 @@ def _number(text: str) -> Fraction | None:
 
 
 def _compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
-    """The codes below `values` that compare so with a place on the grid; null, the last code, never does."""
+    """The codes below `values` whose comparison with a place on the grid holds; it never holds for null, the last
+    code."""
     match sign:
         case "<":
             made = CodeSet.span(0, ceil(place), size)
@@ -135,7 +136,7 @@ def _compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
 
 
 class Categories:
-    """Categories and truth values. Only an ordered list, or one of integers, has smaller and larger ones."""
+    """Categories and truth values. They can be compared by size only if the list is ordered or holds integers."""
 
     def __init__(self, attribute: Attribute, order: Sequence[Label] | None) -> None:
         """`order` lists the categories from the smallest on, if they have an order."""
@@ -250,7 +251,7 @@ class Vocabulary:
 
 
 def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int | None = None) -> str:
-    """That a name is not declared, with the one that may be meant and the first declared ones, of `total` in all."""
+    """The message for a name that is not declared: it suggests a similar one and lists the first of them."""
     same = [name for name in known if name.casefold() == given.casefold()]
     near = same or difflib.get_close_matches(given, known, 1, 0.6)
     shown = ", ".join(printable(name) for name in known[:SHOWN])

@@ -1,4 +1,4 @@
-"""The words of a question, each with its place, and errors that point at a place."""
+"""Tokens of a question with their positions, and errors that point at a position."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Token:
     at: int
 
     def says(self, *words: str) -> bool:
-        """Whether it is one of these signs or words, in capital letters or not."""
+        """Whether the token is one of these signs or words, in upper or lower case."""
         return self.kind in ("sign", "word") and self.text.lower() in words
 
 
 def refuse(question: str, at: int, message: str) -> NoReturn:
-    """Refuses a question and points at the place: a long one is shown around it."""
+    """Refuses a question and points at the position; only the part around it is shown if the question is long."""
     start, end = max(0, at - 60), at + 60
     shown = "".join(" " if one.isspace() else one for one in question[start:end])
     raise ParameterError(f"{message}\n  {shown}\n  {' ' * (at - start)}^")
 
 
 def tokens_of(question: str) -> list[Token]:
-    """The words of a question, and an end."""
+    """The tokens of a question, and an end."""
     if len(question) > LONGEST:
         raise ParameterError(f"a question has at most {LONGEST:,} characters, this one {len(question):,}; ask in parts")
     found, at = list[Token](), 0

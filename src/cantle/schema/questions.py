@@ -9,8 +9,8 @@
                | column "is" [ "not" ] "null"
                | column                                            (of truth values)
 
-Signs are ==, =, !=, <>, <, <=, >, >=. Names and texts may stand in quotes of any kind; a name that is also a word of
-the language, or that has blanks in it, needs them. Everything that a question names is in the schema, so it is public.
+Signs are ==, =, !=, <>, <, <=, >, >=. Names and texts may be in quotes of any kind; a name that is also a word of the
+language, or that has blanks in it, needs them. Everything that a question names is in the schema, so it is public.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cantle.schema.question_columns import Column, Misfit, Vocabulary
 from cantle.schema.question_tokens import Token, refuse, tokens_of
 
 DEEPEST = 100
-"""Most parentheses and `not` inside each other."""
+"""Most nested parentheses and `not`."""
 
 _SIGNS = {"==": "==", "=": "==", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -32,14 +32,15 @@ _KEYWORDS = ("and", "or", "not", "in", "between", "is", "null")
 
 
 def parse(question: str, vocabulary: Vocabulary) -> Question:
-    """The question in codes; an empty one asks for everything. Raises ParameterError that points at the place."""
+    """The question in codes; an empty question holds for all records. Raises a ParameterError that points at an
+    error."""
     if not isinstance(question, str):
         raise ParameterError(f'a question is a text such as "age >= 65", got {type(question).__name__}')
     return EVERYTHING if not question.strip() else _Parser(question, vocabulary).whole()
 
 
 class _Parser:
-    """Reads the words of one question from left to right."""
+    """Reads the tokens of one question from left to right."""
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self._text, self._vocabulary = text, vocabulary

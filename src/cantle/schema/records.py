@@ -1,4 +1,4 @@
-"""What schemas of tables and of sets have in common: how records are written, and whose records they are."""
+"""The common part of schemas of tables and sets: how records are written, and to which persons they belong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RecordSchema(Schema):
         return (1, "record") if self.person is None else (self.max_records, "person")
 
     def _common_keys(self) -> dict[str, JSON]:
-        """The keys of the canonical form that say how records are written and whose they are, defaults left out."""
+        """The keys of the canonical form about how records are written and about persons, without defaults."""
         made: dict[str, JSON] = {}
         if self.missing_values != ("",):
             made["missingValues"] = list(self.missing_values)
@@ -44,7 +44,8 @@ class RecordSchema(Schema):
 
 
 def parse_unit(unit: object) -> tuple[str | None, int]:
-    """Whom the promise protects: the column of persons (None: one record) and the most records used per person."""
+    """Whom the promise protects: the column of persons (None if the unit is a record), and the most records used per
+    person."""
     if unit in (None, "record"):
         return None, 1
     fix = "write `unit: {person: COLUMN, max_records: 3}`, or leave it out to protect one record"

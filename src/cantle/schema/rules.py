@@ -1,12 +1,12 @@
-"""Rules: what is known without the data about values that cannot stand together, such as `age < 15 -> income is null`.
+"""Rules: public knowledge about values that cannot occur together, such as `age < 15 -> income is null`.
 
-A rule is a condition that every record fulfils, in the words of questions (cantle.schema.questions), or two of them
-with an arrow: if the left one holds, the right one does. Rules are public, like all of a schema. They say which points
-of the domain are impossible, so no record is released there; input records are counted as they are, whatever the rules
-say.
+A rule is a condition that every record satisfies, written as a question (cantle.schema.questions), or two conditions
+with an arrow: if the left one holds, the right one holds too. Rules are public, like all of a schema. They say which
+points of the domain are impossible, so that no record is released there. Input records are counted as they are,
+whatever the rules say.
 
-What is forbidden is found for boxes of codes: per column a verdict of each condition (it holds nowhere, somewhere,
-everywhere in the box), joined by `and` as the least and by `or` as the largest.
+Forbidden points are found for boxes of codes. Each condition on a column has a verdict: it holds nowhere, somewhere or
+everywhere in the box. `and` takes the smallest of the verdicts, `or` the largest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NOWHERE, SOMEWHERE, EVERYWHERE = 0, 1, 2
 Verdicts = NDArray[np.int8]
 Box = Mapping[Key, tuple[int, int]]
-"""For some columns a span of codes; all codes for the others."""
+"""Spans of codes for some columns; the other columns have all codes."""
 
 _MOST_BOXES = 5_000
 _ARROW = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(->)""")
@@ -40,7 +40,8 @@ _ARROW = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(->)""")
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules over the codes of the columns' full grids (null last): for each its text and when it is broken."""
+    """Rules over the codes of the columns' full grids (null last): the text of each rule, and the question when it is
+    broken."""
 
     texts: tuple[str, ...]
     broken: tuple[Question, ...]
@@ -63,14 +64,14 @@ class Rules:
         return [(text, int(holds(one, codes).sum())) for text, one in zip(self.texts, self.broken, strict=True)]
 
     def forbidden(self, verdict: Callable[[OneColumn], Verdicts]) -> Verdicts:
-        """Whether a rule is broken somewhere or everywhere, for many boxes at once, given the verdicts on columns."""
+        """Whether a rule is broken nowhere, somewhere or everywhere, for many boxes, given the verdicts on columns."""
         made = _joined(self.broken[0], verdict)
         for one in self.broken[1:]:
             made = np.maximum(made, _joined(one, verdict))
         return made
 
     def forbidden_spans(self, spans: Mapping[Key, tuple[Ints, Ints]]) -> Verdicts:
-        """The same for boxes that are given by the first and one past the last code of each column."""
+        """The same for boxes given by the first code of each column and the code after the last."""
         return self.forbidden(lambda one: self._of_spans(one, *spans.get(one.key, self._whole(one.key))))
 
     def _whole(self, key: Key) -> tuple[Ints, Ints]:
@@ -78,15 +79,15 @@ class Rules:
 
     @staticmethod
     def _of_spans(one: OneColumn, lo: Ints, hi: Ints) -> Verdicts:
-        """By the number of codes of the condition that lie in each span."""
+        """The verdicts on a condition, from the number of its codes in each span."""
         inside = one.codes.below(hi) - one.codes.below(lo)
         return (SOMEWHERE + (inside == hi - lo).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
 
     def allowed_box(self, box: Box) -> Box | None:
         """A box inside `box` in which no rule is broken; None if every point of it breaks one.
 
-        A box that is neither is halved at a code where a condition changes. A box in which many halvings find nothing
-        counts as forbidden, so that no record is ever released that breaks a rule.
+        A box that is neither allowed nor forbidden is halved at a code where a condition changes. If many halvings find
+        nothing, the box counts as forbidden, so that no record that breaks a rule is ever released.
         """
         waiting = [{key: box.get(key, (0, size)) for key, size in self.sizes}]
         for _ in range(_MOST_BOXES):
@@ -112,10 +113,10 @@ class Rules:
         return {key: sorted(set().union(*(edges_of(one, key) for one in self.broken))) for key, _ in self.sizes}
 
     def on_cells(self, edges: Mapping[Key, Ints]) -> Rules:
-        """The rules over cells of codes, given the edges of each column's cells: where every point breaks them.
+        """The rules over cells, given the edges of each column's cells; a cell breaks a rule if all its points do.
 
-        A condition holds for a cell if it holds for all codes in it, so cells that break a rule hold no other points. A
-        cell that breaks one rule here and another there may be missed.
+        A condition holds for a cell if it holds for all codes in the cell. A cell in which every point breaks a rule,
+        but not the same one, may be missed.
         """
         sizes = tuple((key, len(edges[key]) - 1) for key, _ in self.sizes)
         return Rules(self.texts, tuple(_on_cells(one, edges) for one in self.broken), sizes)
@@ -140,7 +141,7 @@ def _joined(question: Question, verdict: Callable[[OneColumn], Verdicts]) -> Ver
 
 
 def _of_box(question: Question, box: Box) -> int:
-    """Where in a box a condition holds: `_joined` for one box."""
+    """The verdict on a condition for one box."""
     if isinstance(question, OneColumn):
         first, end = box[question.key]
         inside = question.codes.overlap(first, end)
@@ -171,7 +172,7 @@ def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
 
 
 def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
-    """The rules in codes; raises SchemaError that points at the place, or says that they contradict each other."""
+    """The rules in codes; raises a SchemaError that points at the error, or says that rules contradict each other."""
     if not texts:
         return None
     problems, broken = Problems(), list[Question]()

@@ -32,9 +32,9 @@ EPOCH = datetime(1970, 1, 1)
 class Steps:
     """An evenly spaced grid: value k is (first + k * step) / scale, for k in range(grid).
 
-    `first` and `step` are whole numbers: integers, days or seconds since 1970, or, for numbers, multiples of
-    1 / scale, so that a step of 0.1 is exact. `formats` (of dates), `form` (of numbers) and `replaced` (texts that
-    stand for a value) say how texts are read; columns that hold numbers or dates are used as they are.
+    `first` and `step` are whole numbers: integers, days or seconds since 1970, or for numbers multiples of 1 / scale,
+    so that a step of 0.1 is exact. `formats` (of dates), `form` (of numbers) and `replaced` (texts that stand for a
+    value) say how texts are read; columns that hold numbers or dates are used as they are.
 
     >>> tenths = Steps(type="number", first=0, step=1, scale=10, grid=11)
     >>> [tenths.value(k) for k in (0, 3, 11)]
@@ -53,7 +53,7 @@ class Steps:
     ordered: ClassVar[bool] = True
 
     def value(self, k: int) -> int | float | date:
-        """Grid value k in original units; k == grid gives the value one step past the last."""
+        """Grid value k in original units; k == grid gives the value one step after the last."""
         whole = self.first + k * self.step
         if self.type == "number":
             return self.number(k)
@@ -73,7 +73,7 @@ class Steps:
         return value.isoformat() if isinstance(value, date) else str(value)
 
     def locate(self, series: pl.Series) -> Codes:
-        """Place of each value on the grid, MISSING where there is none."""
+        """The place of each value on the grid; MISSING if there is none."""
         values, missing = self.read(series)
         if self.type == "number":
             return self._floor_floats(np.where(missing, np.nan, values))
@@ -99,7 +99,7 @@ class Steps:
 
     def _floor_whole(self, whole: NDArray[np.int64]) -> NDArray[np.int64]:
         clamped = np.clip(whole, self.first, self.first + (self.grid - 1) * self.step)
-        # the distance may not fit a signed integer (bounds near both ends of int64), unsigned it always does
+        # with bounds near both ends of int64, the distance fits only an unsigned integer
         distance = clamped.view(np.uint64) - np.uint64(self.first % 2**64)
         return (distance if self.step == 1 else distance // np.uint64(self.step)).view(np.int64)
 
@@ -118,7 +118,7 @@ class Steps:
         return (self.first + k * self.step) / np.float64(self.scale)
 
     def values(self, k: Codes) -> pl.Series:
-        """Grid values k as a series of the natural type, null where k is one past the grid."""
+        """Grid values k as a series of the natural type; null if k is the place after the last."""
         if len(k) > 4 * self.grid:  # few distinct values occur many times: each is converted once
             return self.values(np.arange(self.grid + 1)).gather(k)
         null = k >= self.grid
@@ -140,8 +140,7 @@ class Labels:
     """A list of declared categories; `spellings` are the texts that mean a label, its own text by default.
 
     `unknown` says what an undeclared value becomes: MISSING, DROP or the place of a label in the declared list. A text
-    that is not spelt exactly so is looked up again without the blanks around it (`trim`), and with small letters for
-    capitals (`ignore_case`).
+    that is not found is looked up again without the blanks around it (`trim`), and in lower case (`ignore_case`).
 
     >>> Labels(type="string", labels=("a", "b")).locate(pl.Series(["b", "c", None])).tolist()
     [1, -1, -1]
@@ -210,7 +209,7 @@ class Labels:
         return pl.Series([*self.labels, None], dtype=kinds[self.type])
 
     def locate(self, series: pl.Series) -> Codes:
-        """Place of each value in the list; MISSING, DROP or a label's place where it is not declared."""
+        """The place of each value in the list; MISSING, DROP or the place of a label for undeclared values."""
         text = label_text(series, self.type)
         if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
             text = text.replace(self._truth_words)
@@ -251,7 +250,7 @@ class Labels:
         return self.unknown if isinstance(self.unknown, int) else self.labels.index(self.unknown[1])
 
     def values(self, k: Codes) -> pl.Series:
-        """Labels k as a series of the natural type, null where k is one past the last."""
+        """Labels k as a series of the natural type; null if k is the place after the last."""
         return self._series.gather(k)
 
 
@@ -267,7 +266,7 @@ class _Lookup:
         return _Lookup(pl.Enum(list(texts)), np.fromiter([*texts.values(), MISSING], np.int32, len(texts) + 1))
 
     def places(self, text: pl.Series) -> NDArray[np.int32]:
-        """The place of each text, MISSING where it is not in the dictionary."""
+        """The place of each text; MISSING if it is not in the dictionary."""
         # casting to an Enum maps each text by one hash look-up and gives null for the rest
         rank = text.cast(self.texts, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
         return self.place[rank]

@@ -43,7 +43,7 @@ _KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
 
 @dataclass(frozen=True, kw_only=True)
 class SetForm:
-    """The public form in which sets came in, and go out again.
+    """The public form of the sets that were given, in which they are also returned.
 
     `form` is fimi, long or list; `frame` is polars, pandas or pyarrow (polars for files and Python lists); the other
     fields are the names of the columns.
@@ -75,7 +75,7 @@ class SetSchema(RecordSchema):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> SetSchema:
-        """The schema in a dictionary as read from JSON or YAML; raises SchemaError naming the rule and the fix.
+        """The schema in parsed JSON or YAML; raises a SchemaError that names the rule and the fix.
 
         The path of an item file is relative to `base_dir`, by default the current folder.
         """
@@ -121,7 +121,7 @@ class SetSchema(RecordSchema):
         )
 
     def to_dict(self) -> dict[str, JSON]:
-        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+        """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
         made: dict[str, JSON] = {**self.extra, "kind": self.kind, "items": self.universe.to_plain()}
         if self.hierarchy is not None:
             made["hierarchy"] = self.hierarchy.to_nested()
@@ -146,7 +146,7 @@ class SetSchema(RecordSchema):
 
 
 def _hierarchy(declared: object, universe: Universe, base_dir: Folder) -> Taxonomy | None:
-    """The catalogue of the items, if one is declared: their groups, in the forms that tables take."""
+    """The hierarchy of the items, if one is declared, in any form that tables allow."""
     if declared is None:
         return None
     from cantle.schema.hierarchy_files import load_hierarchy
@@ -162,7 +162,7 @@ def _refuse_what_is_not_for_sets(document: Mapping[str, object]) -> None:
 
 
 def _check_person(person: str | None, form: str | None, names: Mapping[str, str]) -> None:
-    """Persons need a table with a column for them, beside the columns of ids and items."""
+    """Refuses persons unless the sets are a long table, in which persons have a column of their own."""
     if person is None:
         return
     if form not in (None, "long"):

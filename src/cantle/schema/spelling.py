@@ -1,4 +1,4 @@
-"""How values are written in a column of text: numbers with other signs, and categories with blanks or in other case.
+"""Ways to write values in a column of text: other signs in numbers, and blanks or another case in categories.
 
 Everything here maps one text by itself (docs/privacy.md, cleaning). A text that is not written as declared is missing;
 nothing raises, warns or logs because of it.
@@ -19,17 +19,17 @@ BLANKS = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u200
 BLANKS += "\u2028\u2029\u202f\u205f\u3000"
 """The characters that Unicode calls white space: what trimming removes from both ends of a text, in every engine."""
 
-_LETTERS = 0x1F000  # no letter that has two cases lies beyond
+_LETTERS = 0x1F000  # all letters that have two cases are below
 
 
 @dataclass(frozen=True)
 class NumberForm:
     """How numbers are written, as Frictionless names it: `decimalChar`, `groupChar` and `bareNumber`.
 
-    A group separator stands between digits before the decimals, with exactly three digits after the last one. With
-    `bare` False, other characters may stand before and after the number: signs of currencies, units, percent signs.
-    These are dropped, so 5 % is 5. Digits, plus, minus and brackets are not among them: 3-4 or (5) is not a number. A
-    sign may stand before them (-€5) or after (€-5).
+    Group separators are between digits before the decimals, with exactly three digits after the last one. With `bare`
+    False, other characters may come before and after the number: signs of currencies, units, percent signs. These are
+    dropped, so 5 % is 5. Digits, plus, minus and brackets are not among them: 3-4 or (5) is not a number. A sign may
+    come before them (-€5) or after them (€-5).
 
     >>> import polars as pl
     >>> form = NumberForm(decimal=",", group=".", bare=False)
@@ -42,7 +42,7 @@ class NumberForm:
     bare: bool = True
 
     def plain(self, text: pl.Series) -> pl.Series:
-        """The numbers as any parser reads them, null where a text is not a number of this form."""
+        """The numbers in plain form, which any parser reads; null if a text is not a number of this form."""
         import polars as pl
 
         made = text.str.replace(self._pattern, "$1$2$3$4$5")
@@ -54,12 +54,14 @@ class NumberForm:
 
     @cached_property
     def _groups(self) -> str:
-        """What may stand for the group separator, in a class of a regular expression; a blank may be a no-break one."""
+        """The characters that count as group separators, for a class of a regular expression; no-break blanks count as
+        blanks."""
         return r" \x{a0}\x{202f}" if self.group == " " else re.escape(self.group or "")
 
     @cached_property
     def _pattern(self) -> str:
-        """Groups 1, 2 and 3 are two signs, of which one may be given, and the number; 4 and 5 sign and number, too."""
+        """The pattern. Its groups 1 and 2 are signs, of which at most one occurs, and 3 is the number; or 4 is the sign
+        and 5 the number."""
         point, groups = re.escape(self.decimal), self._groups
         whole = rf"[0-9]{{1,3}}(?:[{groups}][0-9]{{2,3}})*[{groups}][0-9]{{3}}|[0-9]+" if groups else r"[0-9]+"
         power = r"(?:[eE][+-]?[0-9]+)?"
@@ -67,7 +69,8 @@ class NumberForm:
         before, after = "", r"\s*"
         if not self.bare:
             other = r"0-9+\-()\[\]"
-            # "Rs.500" may be 500 or a half: what stands before does not end with a sign that a number may begin with
+            # "Rs.500" could mean 500 or 0.500: a text before the number must not end with a character that may begin
+            # one
             before, after = rf"(?:[^{other}]*[^{other}{point}{'' if self.group == ' ' else groups}])?", rf"[^{other}]*"
         return rf"^\s*(?:([+-]?){before}([+-]?)({number})|([+-]?)({fraction})){after}$"
 
@@ -82,10 +85,10 @@ def trimmed(text: str) -> str:
 
 @dataclass(frozen=True)
 class Folding:
-    """Letters that are read as small ones, because a text that is looked up has the small one in it.
+    """A map from capitals to small letters, for looking texts up without regard to case.
 
     Case is ignored letter by letter: a capital whose small form is one letter means that letter, in any language and
-    at any place in a word. Letters that occur in no text that is looked up need no folding.
+    anywhere in a word. Only letters that occur in the listed texts are folded; others cannot match anyway.
 
     >>> Folding.of(["Male", "straße"])("MALE"), Folding.of(["Male"])("ÄMALE")
     ('male', 'Ämale')
@@ -114,7 +117,7 @@ def _capitals(small: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _all_capitals() -> dict[str, list[str]]:
-    """The capitals of each small letter, where the small form is one letter."""
+    """The capitals of each small letter, for capitals whose small form is one letter."""
     made: dict[str, list[str]] = {}
     for letter in map(chr, range(_LETTERS)):
         if letter.lower() != letter and len(letter.lower()) == 1:

@@ -52,7 +52,7 @@ _MOST_RULES = 200
 
 
 _SHOWN = 12
-"""Columns that the text of a schema names."""
+"""Most columns that the text of a schema object names."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -74,9 +74,9 @@ class TableSchema(RecordSchema):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> TableSchema:
-        """The schema in a dictionary as JSON or YAML gives it; raises SchemaError naming field, rule and fix.
+        """The schema in parsed JSON or YAML; raises a SchemaError that names field, rule and fix.
 
-        The files of hierarchies are looked for from `base_dir`, by default the current folder.
+        Paths of hierarchy files are relative to `base_dir`, by default the current folder.
         """
         listed = document.get("fields") if isinstance(document, Mapping) else None
         if not isinstance(listed, list | tuple):
@@ -113,7 +113,7 @@ class TableSchema(RecordSchema):
         return made
 
     def to_dict(self) -> dict[str, JSON]:
-        """The canonical form: JSON-able, defaults left out; `from_dict` gives the same schema back."""
+        """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
         rules: dict[str, JSON] = {"rules": list(self.rules)} if self.rules else {}
         return {**self.extra, "fields": [one.to_dict() for one in self.fields], **rules, **self._common_keys()}
 
@@ -141,7 +141,7 @@ class TableSchema(RecordSchema):
 def _parse_fields(
     problems: Problems, listed: Sequence[object], missing: tuple[str, ...], base_dir: Folder
 ) -> list[Field]:
-    """The fields with which nothing is wrong."""
+    """The fields that have no problems."""
     fields = []
     for place, entry in enumerate(listed):
         name = entry.get("name") if isinstance(entry, Mapping) else None
@@ -169,7 +169,7 @@ def _check_person(person: str | None, fields: Sequence[Field]) -> None:
 
 
 def _check_together(listed: Sequence[object], fields: Sequence[Field]) -> None:
-    """What no field can show by itself; fields with problems of their own are listed, but not among the fields."""
+    """Checks that need all fields together. `listed` also has fields with problems of their own; `fields` does not."""
     problems = Problems()
     entries = [entry if isinstance(entry, Mapping) else {} for entry in listed]
     names = [entry.get("name") for entry in entries]

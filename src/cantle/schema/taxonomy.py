@@ -1,9 +1,9 @@
 """A tree of generalisations over the values of one column; every node is a half-open span of codes.
 
-The leaves are numbered depth first, so that a node *is* the span `(lo, hi)` of the leaves below it
-(DiffGen section 3.2). A chain of nodes with a single child would give several nodes the same span: it
-becomes one node, which has two children or more, or is a leaf. The node keeps the most specific name of
-the chain (`*` only if there is no other); a leaf keeps its own label.
+The leaves are numbered depth first, so that a node *is* the span `(lo, hi)` of the leaves below it (DiffGen section
+3.2). In a chain of nodes with a single child, several nodes would have the same span. So a chain becomes one node,
+which has two or more children or is a leaf. The node keeps the most specific name of the chain (`*` only if there is no
+other); a leaf keeps its own label.
 
 Everything here is public, so messages may quote it.
 """
@@ -22,8 +22,8 @@ from cantle.schema.outlines import MAX_DEPTH as MAX_DEPTH
 from cantle.schema.outlines import Label as Label
 from cantle.schema.outlines import Row, Span, checked_label, filled, grow, nested_rows, quote, text_of
 
-GENERATORS = ("fanout", "prefixes", "bands", "dateparts")  # as the only key of a mapping: a rule, not a group
-_SHOWN = 3  # labels written out in the name of a nameless node
+GENERATORS = ("fanout", "prefixes", "bands", "dateparts")  # as a mapping's only key, these mean a rule, not a group
+_SHOWN = 3  # most labels that name a node without a name
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +38,7 @@ class Taxonomy:
     """
 
     leaves: tuple[Label, ...]
-    fanout: int = 0  # children of every inner node where they are computed; 0 where `spans` lists them
+    fanout: int = 0  # children of every inner node, if they are computed; 0 if `spans` lists them
     spans: Mapping[Span, tuple[Span, ...]] = field(default_factory=dict, hash=False)
     names: Mapping[Span, str] = field(default_factory=dict, hash=False)
 
@@ -71,7 +71,8 @@ class Taxonomy:
 
     @classmethod
     def default(cls, leaves: Iterable[Label]) -> Taxonomy:
-        """The taxonomy of a column that declares none: flat up to five values, otherwise halves in the listed order."""
+        """The taxonomy of a column that declares none: flat for up to five values, otherwise halves in the listed
+        order."""
         labels = tuple(leaves)
         return cls.flat(labels) if len(labels) <= 5 else cls.balanced(labels, 2)
 
@@ -79,7 +80,7 @@ class Taxonomy:
     def from_nested(cls, nested: object, where: str = "taxonomy") -> Taxonomy:
         """The taxonomy in nested lists and mappings, as `to_nested` returns them and people write them.
 
-        A list is a group without a name, a mapping gives each of its keys as a group, the rest are leaves.
+        A list is a group without a name, each key of a mapping is a group, and other values are leaves.
         """
         if isinstance(nested, Mapping) and _is_even(nested):
             return _even(nested["leaves"], nested["fanout"], where)
@@ -115,7 +116,7 @@ class Taxonomy:
         return 0 <= lo < hi <= len(self.leaves) and (hi - lo == 1 or self._is_inner(lo, hi))
 
     def name(self, lo: int, hi: int) -> str:
-        """The label of a node; of a nameless one its values, or the first and last of them."""
+        """The label of a node; for a node without a name its values, or the first and last of them."""
         self._check_node(lo, hi)
         return self._name(lo, hi)
 
@@ -135,7 +136,7 @@ class Taxonomy:
         return self._sum_up(lo, hi, max)
 
     def inner(self, lo: int, hi: int) -> int:
-        """Number of nodes from this one down that are not leaves."""
+        """Number of nodes that are not leaves, from this node down."""
         self._check_node(lo, hi)
         return self._sum_up(lo, hi, sum)
 
@@ -147,12 +148,12 @@ class Taxonomy:
         return max(map(len, self.spans.values()))
 
     def order_of(self, categories: Sequence[Label]) -> tuple[int, ...]:
-        """For every leaf its place in the declared list, as `Attribute.reordered` takes it."""
+        """For every leaf its place in the declared list, in the form that `Attribute.reordered` takes."""
         place = {value: k for k, value in enumerate(categories)}
         return tuple(place[leaf] for leaf in self.leaves)
 
     def preview(self, most: int = 40) -> Iterator[str]:
-        """The tree as lines of text, cut after `most` of them.
+        """The tree as lines of text; at most `most` lines.
 
         >>> print(*Taxonomy.from_nested({"Any": [{"A": ["a", "b"]}, "c"]}).preview(), sep="\\n")
         Any
@@ -167,7 +168,7 @@ class Taxonomy:
             yield f"… {total - most} more"
 
     def to_nested(self) -> JSON:
-        """The taxonomy as JSON holds it; `from_nested` and the schema's `hierarchy` read it back."""
+        """The taxonomy as JSON; `from_nested` and the schema's `hierarchy` read it back."""
         if 0 < self.fanout < len(self.leaves):
             return {"fanout": self.fanout, "leaves": list(self.leaves)}
         nested = self._nested(*self.root)
@@ -197,7 +198,7 @@ class Taxonomy:
         return ((lo + i * size // parts, lo + (i + 1) * size // parts) for i in range(parts))
 
     def _part_with(self, node: Span, code: int) -> Span:
-        """The child of a node that has the code."""
+        """The child of a node that contains the code."""
         lo, hi = node
         if not self.fanout:
             kids = self.spans[node]
@@ -211,7 +212,7 @@ class Taxonomy:
         """0 at the leaves, and 1 + join(children) above them."""
         if not self.fanout:
             return 1 + join(self._sum_up(*part, join) for part in self.spans[lo, hi]) if hi - lo > 1 else 0
-        known: dict[int, int] = {1: 0}  # by size: spans of equal size have equal subtrees
+        known: dict[int, int] = {1: 0}  # by size, because spans of equal size have equal subtrees
 
         def of(size: int) -> int:
             if size not in known:
@@ -254,5 +255,6 @@ def _even(leaves: object, fanout: object, where: str) -> Taxonomy:
 
 
 def _is_even(nested: Mapping[str, object]) -> bool:
-    """Whether a mapping says that all groups have a number of parts, as `to_nested` writes it."""
+    """Whether a mapping declares a balanced tree (all groups have the same number of parts), as `to_nested` writes
+    it."""
     return set(nested) == {"fanout", "leaves"} and not isinstance(nested["fanout"], list | tuple | Mapping)

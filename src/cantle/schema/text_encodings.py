@@ -1,18 +1,18 @@
 """Encodings of text files in which no record can change how later ones are read.
 
-Readers decode a file as one stream, so what a decoder remembers from one record would reach the next one
-(docs/privacy.md, cleaning). Four kinds are allowed.
+Readers decode a file as one stream, so the state of a decoder after one record would affect the next one
+(docs/privacy.md, cleaning). Four kinds of encodings are allowed.
 
 * UTF-8 and ASCII: an undecodable sequence ends before the next line end, quote or delimiter.
 * Single-byte code pages: every byte is a character by itself.
 * Double-byte code pages whose decoder waits for at most one byte, and keeps every character below "@" that comes
-  instead of it: line ends, delimiters and quotes are among these. tests/schema/test_text_encodings.py tries all bytes.
+  instead of it; line ends, delimiters and quotes are among these. tests/schema/test_text_encodings.py tries all bytes.
 * UTF-16: a file is a sequence of units of two bytes, and so is each record in it; half a surrogate pair swallows
-  nothing that follows. Which byte of a unit comes first is declared (`utf-16-le`, `utf-16-be`) or said by the byte
-  order mark before the header. A file without a header must declare it: its first record stands where the mark would.
+  nothing that follows. The byte order is declared (`utf-16-le`, `utf-16-be`) or given by the byte order mark before the
+  header. For a file without a header it must be declared, because the mark would be part of the first record.
 
 All others are refused. ISO-2022, HZ and UTF-7 switch to another alphabet until a code switches back. The EUC codes of
-Japan and Korea, GB 18030 and Johab wait for more bytes, and a damaged character swallows what follows it.
+Japan and Korea, GB 18030 and Johab wait for more bytes, so a damaged character swallows what follows it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DOUBLE_BYTE = frozenset(
     {"big5", "big5hkscs", "cp932", "cp949", "cp950", "gb2312", "gbk", "shift_jis", "shift_jis_2004", "shift_jisx0213"}
 )
 UTF_16 = "utf_16"
-"""UTF-16 whose byte order mark says which byte comes first."""
+"""UTF-16 with a byte order mark."""
 WIDE = frozenset({UTF_16, "utf_16_le", "utf_16_be"})
 SAFE_BELOW = "@"
 """A double-byte decoder never swallows a character below this one."""
@@ -60,7 +60,7 @@ def is_allowed(name: str) -> bool:
 
 
 def needs_no_decoding(encoding: str) -> bool:
-    """Whether its bytes are UTF-8 already."""
+    """Whether files in this encoding are UTF-8 already."""
     return name_of(encoding) in UNICODE
 
 
@@ -72,6 +72,6 @@ def may_swallow(name: str, character: str) -> bool:
 def without_marks(lines: bytes) -> bytes:
     """Whole lines that hold no quotes, without the byte order mark that a line may start with.
 
-    Every line, not the first alone: what a record means must not depend on where it stands in the file.
+    It is removed from every line, not only from the first: the meaning of a record must not depend on its position.
     """
     return _LINE_MARK.sub(b"", lines) if _MARK in lines else lines

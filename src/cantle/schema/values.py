@@ -4,8 +4,8 @@ The input is a series of any type: text is parsed, typed columns are used as the
 missing; nothing here raises, warns or logs because of a value (docs/privacy.md, cleaning). A missing-value mark that
 is a number, such as "-999", applies to typed columns as well.
 
-A value means the same alone and among others: a column of several kinds (MIXED) is read kind by kind, as columns of
-these types would be.
+A value means the same alone and among others: a column of several kinds of values (MIXED) is read kind by kind, like
+columns of these types.
 
 Dates are whole days since 1970. Datetimes are whole seconds since 1970 without a time zone; a value with an
 offset is converted to UTC first.
@@ -30,7 +30,7 @@ _DAY = 86_400
 _INT64 = np.iinfo(np.int64)
 _FIRST_DAY, _AFTER_LAST_DAY = -719_163, 2_932_898
 """Days since 1970: the years 1 to 9999 and a day on either side, for moments with an offset."""
-_FULL_YEAR = 1000  # the first one of four digits
+_FULL_YEAR = 1000  # the first year of four digits
 _ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 _ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
 
@@ -43,7 +43,7 @@ MIXED = pl.Struct(
         "day": pl.Date(),
     }
 )
-"""The type of a column of values of several kinds: in each row at most one of these is not null
+"""The type of a column with several kinds of values: in each row at most one of these fields is not null
 (cantle.data.objects)."""
 
 
@@ -67,7 +67,7 @@ def is_text(dtype: pl.DataType) -> bool:
 
 
 def text_of(series: pl.Series) -> pl.Series:
-    """The series as text; a value has the same text in every type, and null if it has no plain text.
+    """The series as text. A value has the same text in every type; it is null if it has no plain text.
 
     Booleans are written as 1 and 0, whole floats as integers, decimals without trailing zeros, dates and datetimes in
     ISO form. Days and moments outside of the years 1 to 9999, which typed columns can hold, have no such text.
@@ -96,13 +96,14 @@ def text_of(series: pl.Series) -> pl.Series:
 
 
 def _within(times: pl.Series, per_day: int) -> pl.Series:
-    """Times since 1970, null far outside of the years 1 to 9999, because polars panics when it writes such a day."""
+    """Times since 1970; null far outside of the years 1 to 9999, because polars panics when it writes such days."""
     kept = (times >= _FIRST_DAY * per_day) & (times < _AFTER_LAST_DAY * per_day)
     return times.set(~kept.fill_null(True), None)
 
 
 def label_text(series: pl.Series, kind: str) -> pl.Series:
-    """The series as text to look up in a category list: 1.0 reads as 1, and so does "01" in a list of integers."""
+    """The series as texts to look up in a list of categories: 1.0 is read as 1, and so is "01" in a list of
+    integers."""
     text = text_of(series)
     if kind == "integer" and not series.dtype.is_float():
         tidy = text.str.strip_chars()
@@ -112,9 +113,9 @@ def label_text(series: pl.Series, kind: str) -> pl.Series:
 
 
 def truth_words(texts: Collection[str]) -> dict[str, str]:
-    """What the numbers 1 and 0 mean in a list of texts that has "true" or "false" but not the number.
+    """The meaning of the numbers 1 and 0 in a list of texts that has "true" or "false" but not the number.
 
-    pandas turns truth values into numbers, and back into objects, as other records need it; so both must mean the same.
+    pandas turns truth values into numbers or objects, depending on other records; so both must mean the same.
 
     >>> truth_words(["true", "false"]), truth_words(["1", "true"])
     ({'1': 'true', '0': 'false'}, {})
@@ -124,14 +125,14 @@ def truth_words(texts: Collection[str]) -> dict[str, str]:
 
 
 def _whole_text(values: pl.Series, otherwise: pl.Series) -> pl.Series:
-    """Whole floats written as integers; another text for the others, null where null."""
+    """Whole floats as integers in text; for other floats the text in `otherwise`, and null for null."""
     whole = values.cast(pl.Int64, strict=False)
     exact = pl.when(whole.cast(values.dtype) == values).then(whole.cast(pl.String))
     return pl.select(exact.otherwise(otherwise)).to_series()
 
 
 def _plain(series: pl.Series, kind: type[Number]) -> tuple[NDArray[Number], Mask]:
-    """The numbers of a numeric series, 0 where null, and where that is."""
+    """The numbers of a numeric series, with 0 for null, and a mask of nulls."""
     return series.fill_null(0).to_numpy().astype(kind, copy=False), series.is_null().to_numpy()
 
 
@@ -196,7 +197,8 @@ def _days(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tu
 
 
 def _days_otherwise(text: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
-    """Days of texts without blanks around them: in the first format that fits, or in ISO form, with a time or not."""
+    """Days of texts, without the blanks around them: in the first format that fits, or in ISO form, with or without a
+    time."""
     values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
     for pattern in formats:
         rest = pl.Series(missing)
@@ -255,7 +257,7 @@ def _floor(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], Mask]:
 def _patch(
     values: NDArray[Number], missing: Mask, where: pl.Series, new: NDArray[Number], lost: Mask
 ) -> tuple[NDArray[Number], Mask]:
-    """`values` and `missing` with the records `where` replaced."""
+    """`values` and `missing`, in which the records `where` are replaced by `new` and `lost`."""
     values, missing, at = values.copy(), missing.copy(), where.to_numpy()
     values[at], missing[at] = new, lost
     return values, missing
@@ -268,6 +270,6 @@ def _is_mark(text: pl.Series, marks: Sequence[str]) -> Mask:
 
 
 def _is_numeric_mark(values: NDArray[np.number], marks: Sequence[str]) -> Mask:
-    """Where a typed number is one of the missing-value marks (a mark "-999" holds for -999 as well)."""
+    """Which typed numbers are missing-value marks (a mark "-999" applies to -999 as well)."""
     numbers = pl.Series(list(marks), dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_numpy()
     return np.isin(values, numbers) if len(numbers) else np.zeros(len(values), dtype=bool)

@@ -1,4 +1,4 @@
-"""The parser of keys that say how values are written: signs of numbers, blanks, case, and texts that stand for others.
+"""The parser of keys about how values are written: signs of numbers, blanks, case, and texts that mean other values.
 
 Every check raises a SchemaError that names the field, the rule and the fix; a schema is public, so messages may quote
 it.
@@ -27,7 +27,7 @@ _DEFAULTS = {"decimalChar": ".", "groupChar": None, "bareNumber": True, "trim": 
 
 
 def check_place(where: str, kind: str, listed: bool, entry: Mapping[str, object]) -> None:
-    """Refuses a key that would say nothing about a column of this type, unless it holds its default."""
+    """Refuses a key that has no meaning for a column of this type, unless it has its default value."""
     for name in WRITING:
         key = FIELD_KEYS[name]
         if name not in entry or name in ("format", "trueValues", "falseValues") or entry[name] == _DEFAULTS.get(name):
@@ -38,8 +38,8 @@ def check_place(where: str, kind: str, listed: bool, entry: Mapping[str, object]
 
 
 def with_number_form(one: Field, where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> Field:
-    """A field of numbers or dates, with how they are written."""
-    # whole numbers have no decimals, so a point between their thousands needs no word about these
+    """The field of numbers or dates, completed by the keys about how they are written."""
+    # whole numbers have no decimals, so `groupChar: "."` does not require `decimalChar`
     usual = "," if one.type == "integer" and entry.get("groupChar") == "." else "."
     form = NumberForm(
         decimal=_sign(where, "decimalChar", entry.get("decimalChar", usual)),
@@ -75,7 +75,7 @@ def _sign(where: str, key: str, value: object, *, blank: bool = False) -> str:
 
 
 def with_spellings(one: Field, where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> Field:
-    """A field of categories, with how they are written."""
+    """The field of categories, completed by the keys about how they are written."""
     made = replace(
         one,
         trim=flag(where, "trim", entry.get("trim", True)),
@@ -104,7 +104,7 @@ def _texts(one: Field, marks: tuple[str, ...]) -> dict[str, int]:
 
 
 def _key(one: Field, text: str) -> str:
-    """A text as categories are looked up: 01 reads as 1 in a list of integers."""
+    """The text under which a category is looked up: 01 is read as 1 in a list of integers."""
     import polars as pl
 
     from cantle.schema.values import label_text

@@ -1,8 +1,8 @@
-"""Code books: what people have already written down about the columns of a table, as a draft of a schema.
+"""Code books: existing public descriptions of the columns of a table, from which a schema is drafted.
 
 A code book is public, like a schema. Known forms: a table (CSV) of name, type, min, max, values; Frictionless schemas
 and data packages; SDV metadata; SmartNoise metadata; NIST data dictionaries (both JSON forms); DDI code books (XML).
-What a code book leaves open stays blank.
+What a code book does not say stays blank.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ _WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})")
 
 @dataclass(kw_only=True)
 class BookColumn:
-    """One column of a code book. `type` is as people write it; `required` and the rest only where the book says so."""
+    """One column of a code book. `type` is the word that the book uses; other fields are empty unless the book says
+    something."""
 
     name: str
     type: str | None = None
@@ -33,7 +34,7 @@ class BookColumn:
     hierarchy: str | None = None
 
     def entry(self) -> dict[str, JSON]:
-        """The field of a schema, with blanks where a type needs something that is not known."""
+        """The field of a schema, with blanks for what its type needs and the book does not say."""
         if self.role == "identifier":
             return {"name": self.name, "role": "identifier"}
         kind = self._kind()
@@ -62,7 +63,7 @@ class BookColumn:
         return {**made, "constraints": constraints} if constraints else made
 
     def _kind(self) -> str | None:
-        """The type of a schema; a list of values makes a category, whatever they look like."""
+        """The type in a schema; a column with a list of values becomes a category, whatever the values look like."""
         word = re.sub(r"[\s(].*", "", (self.type or "").strip().lower())
         kind = TYPE_WORDS.get(word)
         if kind == "boolean" and (not self.categories or {one.lower() for one in self.categories} <= {"true", "false"}):
@@ -84,7 +85,7 @@ class BookColumn:
         return [int(one) if kind == "integer" else one for one in dict.fromkeys(self.categories)]
 
     def _decimals(self) -> JSON:
-        """The step that the bounds are written in, if they are decimals."""
+        """The step, from the number of decimals in the bounds; None if these are whole."""
         try:
             parts = [
                 Decimal(str(bound)).as_tuple().exponent for bound in (self.minimum, self.maximum) if bound is not None
@@ -100,7 +101,7 @@ def _or_blank(value: JSON) -> JSON:
 
 
 def number_of(value: object) -> JSON:
-    """A bound as a code book writes it: a number where it is one, otherwise the text; None where there is none."""
+    """A bound in a code book: a number if it is one, otherwise the text; None if there is none."""
     if value is None or isinstance(value, bool) or not str(value).strip():
         return None
     if isinstance(value, int | float):
@@ -112,7 +113,7 @@ def number_of(value: object) -> JSON:
 
 
 def truth_of(value: object) -> bool | None:
-    """What a code book means by yes, no, true, 0, ..."""
+    """The truth value of yes, no, true, 0, ... in a code book; None for anything else."""
     word = str(value).strip().lower()
     return {"yes": True, "true": True, "1": True, "y": True, "x": True}.get(
         word, False if word in ("no", "false", "0", "n") else None

@@ -1,7 +1,7 @@
 """Code books in DDI XML (version 2, `codeBook`): the variables of `dataDscr`.
 
-The text is parsed by expat, and whatever declares a document type or an entity is refused: a short text with entities
-can unfold to more than the memory holds, or name files of this machine.
+The text is parsed by expat. Declarations of document types and entities are refused, because a short text with entities
+can expand to more than fits in memory, or name files of this machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cantle.schema.code_books.columns import BookColumn, number_of
 
 @dataclass
 class _Variable:
-    """A variable whose element is open."""
+    """A variable while its element is being read."""
 
     column: BookColumn
     codes: list[str] = field(default_factory=list)
@@ -24,7 +24,7 @@ class _Variable:
 
 
 class _Reader:
-    """Collects variables while expat reads the elements from the top to the bottom."""
+    """Collects variables while expat reads the elements in order."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -103,7 +103,8 @@ def nist(document: Document) -> list[BookColumn]:
 
 
 def _nist_column(name: str, given: Document) -> BookColumn:
-    """In `values`, the words min and max are bounds, N is missing, and other whole numbers widen the bounds."""
+    """One column. In `values`, the keys min and max are bounds, N means missing, and other whole numbers widen the
+    bounds."""
     inside = given.get("values")
     values: Document = (
         inside if isinstance(inside, Mapping) else {k: v for k, v in given.items() if k not in _NIST_WORDS}
@@ -129,7 +130,7 @@ def _nist_column(name: str, given: Document) -> BookColumn:
 
 
 def smartnoise(document: Document) -> list[BookColumn]:
-    """SmartNoise metadata: the first table in it, at whatever depth; `lower` and `upper` are its bounds."""
+    """The first table in SmartNoise metadata, at any depth; `lower` and `upper` are its bounds."""
     found = [(name, one) for name, one in _mappings(document) if isinstance(one.get("type"), str)]
     if found:
         return [_smartnoise_column(name, one) for name, one in found]

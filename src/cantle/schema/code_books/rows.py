@@ -41,7 +41,7 @@ def table_columns(text: str, name: str) -> list[BookColumn]:
     last = ""
     for row in rows[1:]:
         cells = {key: cell.strip() for key, cell in zip(keys, row, strict=False) if key and cell.strip()}
-        last = cells.get("name", last)  # in books with a row per value, the name often stands in the first row only
+        last = cells.get("name", last)  # in books with one row per value, often only the first row has the name
         if last:
             _add(columns.setdefault(last, BookColumn(name=last)), cells)
     return list(columns.values())
@@ -68,7 +68,7 @@ def _add(column: BookColumn, cells: dict[str, str]) -> None:
 
 
 def _split(values: str) -> list[str]:
-    """The values in a cell, separated by |, ; or commas; of `1 = male` the code."""
+    """The values in a cell, separated by |, ; or commas; for `1 = male` only the code, 1."""
     mark = next((mark for mark in "|;," if mark in values), "|")
     codes = (re.split(r"\s*=\s*", one.strip(), maxsplit=1) for one in values.split(mark))
     return [
