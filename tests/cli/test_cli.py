@@ -160,6 +160,8 @@ def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
     for command in ("demo", "init", "publish", "show", "verify", "sample", "reproduce"):
         assert f"Example: cantle {command}" in cantle(command, "--help", cwd=tmp_path).stdout
     assert cantle("--version", cwd=tmp_path).stdout.strip()
+    listed = cantle("-h", cwd=tmp_path).stdout.partition("Commands:")[2]
+    assert listed.index("init") < listed.index("publish") < listed.index("show"), "in the order of work"
 
 
 BAD: list[tuple[list[Any], int, str]] = [

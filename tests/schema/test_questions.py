@@ -140,6 +140,12 @@ def test_an_error_names_the_fix_and_points_at_the_place(question: str) -> None:
     assert caught.value.__context__ is None
 
 
+def test_an_item_by_itself_is_answered_with_how_to_ask_for_it() -> None:
+    sets = vocabulary_of(Schema.from_dict({"kind": "sets", "items": ["bread", "milk"]}))
+    with pytest.raises(ParameterError, match="contains 'bread'"):
+        parse("bread", sets)
+
+
 def test_a_long_question_is_shown_around_the_place() -> None:
     with pytest.raises(ParameterError) as caught:
         parse("age > 3 or " * 200 + "agee > 3", VOCABULARY)

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from cantle.cli.audit import audit_command
 from cantle.cli.config import chosen, needed
@@ -32,8 +33,24 @@ if TYPE_CHECKING:
 
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
+_ORDER = (
+    "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "verify", "sample", "apply",
+    "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
+)  # fmt: skip
+"""The commands in the order in which people need them."""
+
+
+class _InOrder(typer.core.TyperGroup):
+    """The list of commands in that order. The type of a context depends on the version of typer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
+
+
 app = typer.Typer(
     name="cantle",
+    cls=_InOrder,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Publish private data under pure differential privacy.",
     no_args_is_help=True,
     # Tracebacks with local variables could print records.

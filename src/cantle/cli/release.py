@@ -112,7 +112,7 @@ def sample_command(
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
-    print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn} records"))
+    print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))
 
 
 def marked_file(output: Path, release: Release) -> Path:
@@ -165,7 +165,7 @@ def graph_command(
     note = "degrees as released (adjusted so that such a graph exists); edges and clustering are made up"
     facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
     facts |= {"private": release.private, "guarantee": release.manifest.guarantee}
-    print_result(as_json, facts, lambda: print(f"wrote {target}: {len(degrees)} nodes, {len(edges)} edges; {note}"))
+    print_result(as_json, facts, lambda: print(f"wrote {target}: {len(degrees):,} nodes, {len(edges):,} edges; {note}"))
 
 
 def apply_command(

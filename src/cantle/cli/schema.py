@@ -150,7 +150,7 @@ def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
         given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
     answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
     if answer is None:
-        rule = "a schema is public, and the first line of a CSV file may hold column names or a record"
+        rule = "a schema is public, and the first line of a CSV file or a sheet may hold column names or a record"
         raise ParameterError(f"{rule}; add --header yes if it holds names, --header no if it holds a record")
     return answer
 

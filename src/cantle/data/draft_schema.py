@@ -357,6 +357,7 @@ items: {BLANK}
 # id: basket        # long: the column that identifies the record (default id)
 # item: product     # long: the column of the item (default item)
 # column: products  # list: the column of lists (default items, or the only such column)
+# unit: {{person: customer, max_records: 3}}   # long: protect people who have several sets (default: one set)
 """
 _GRAPH = f"""\
 # A schema says what is public about a graph. Only its degrees are published.

@@ -237,6 +237,8 @@ class Vocabulary:
 
     def column(self, name: str) -> Column:
         if name not in self.columns:
+            if self._universe is not None and int(self._universe.encode(pl.Series([name]))[0]) >= 0:
+                raise Misfit(f"{name!r} is an item; ask for the sets that hold it: contains {printable(name)!r}")
             raise Misfit(unknown("column", name, list(self.columns), "columns"))
         return self.columns[name]
 
