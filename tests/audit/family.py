@@ -1,11 +1,21 @@
 """The two forms of the exact audit in tests: small tables by default, the whole family of a configuration by `-m slow`.
 
-`cantle audit` always runs the whole family.
+`cantle audit` always runs the whole family. The laws of the sound code are kept for all tests of a process.
 """
 
 from __future__ import annotations
 
-from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config, Finding
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Config, Finding, Flaw, Mechanism
+
+
+@cache
+def sound(config: Mechanism[Any], enumerate_leaves: bool = False) -> Audit[Any]:
+    """The audit of the shipped code; inside the patch of a flaw a fresh one is needed."""
+    return Audit(config, enumerate_leaves)
 
 
 def check(config: Config, found: Finding, *, tight: bool) -> None:
@@ -17,17 +27,30 @@ def check(config: Config, found: Finding, *, tight: bool) -> None:
 
 
 def check_small_tables(
-    config: Config, used_up_later: frozenset[str] = frozenset(), costly: frozenset[str] = frozenset()
+    config: Config,
+    used_up_later: frozenset[str] = frozenset(),
+    costly: Mapping[str, int] | None = None,
+    records: int | None = None,
 ) -> None:
     """The smallest tables of the configuration; claims of the named configurations are used up by larger ones only.
 
-    Of a costly one the first and the last pair of these tables are compared.
+    Of a costly one so many pairs of these tables are compared, from the first to the last.
     """
-    pairs = list(config.pairs(config.quick))
-    found = Audit(config).worst([pairs[0], pairs[-1]] if config.name in costly else pairs)
-    check(config, found, tight=config.tight and config.name not in used_up_later)
+    pairs = list(config.pairs(config.quick if records is None else records))
+    few = (costly or {}).get(config.name, len(pairs))
+    chosen = [pairs[place * (len(pairs) - 1) // max(1, few - 1)] for place in range(few)]
+    check(config, sound(config).worst(chosen), tight=config.tight and config.name not in used_up_later)
 
 
 def check_family(config: Config) -> None:
     """All tables that the configuration lists."""
     check(config, Audit(config).worst(), tight=config.tight)
+
+
+def check_search(flaw: Flaw[Any], config: Config, pairs: Iterable[tuple[Any, Any]]) -> None:
+    """One of the pairs shows the flaw, and does not without it."""
+    broken = Audit(config, flaw.enumerate_leaves)
+    with flaw.patch():
+        found = next((pair for pair in pairs if broken.compare(*pair).loss > config.units + 0.5), None)
+    assert found is not None, "no pair shows the flaw"
+    assert sound(config, flaw.enumerate_leaves).compare(*found).loss <= config.units + TOLERANCE

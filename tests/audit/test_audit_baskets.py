@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import pytest
 
-from cantle.audit.baskets import ALWAYS, BASKET_CONFIGS, BasketConfig
-from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Breakage
+from cantle.audit.baskets import ALWAYS, BASKET_CONFIGS, RICH, BasketConfig
+from cantle.audit.exact import Breakage
 from cantle.lab.mutants.baskets import BASKET_BREAKAGES
+from tests.audit.family import check_family, check_small_tables, sound
 from tests.audit.test_audit_breakages import check_flaw
 from tests.effort import later
+
+COSTLY = {RICH.name: 3, ALWAYS.name: 2}
+"""How many pairs of small tables are compared."""
 
 
 @pytest.mark.parametrize(
     "config", later(BASKET_CONFIGS, {"Baskets: sizes and three items"}), ids=lambda config: config.name
 )
 def test_no_pair_loses_more_than_claimed(config: BasketConfig) -> None:
-    found = Audit(config).worst()
-    assert found.total
-    assert found.loss <= config.units + TOLERANCE, found
-    if config.tight:
-        assert found.loss >= TIGHT * config.units
+    check_small_tables(config, costly=COSTLY, records=config.records)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", BASKET_CONFIGS, ids=lambda config: config.name)
+def test_no_pair_of_the_whole_family_loses_more_than_claimed(config: BasketConfig) -> None:
+    check_family(config)
 
 
 @pytest.mark.parametrize("breakage", BASKET_BREAKAGES, ids=lambda breakage: breakage.name)
@@ -32,7 +38,7 @@ def test_flaws_are_caught(breakage: Breakage) -> None:
 
 def test_head_and_pairs_are_asked_in_the_audit() -> None:
     """Not an audit of questions that are never put."""
-    rich = Audit(next(config for config in BASKET_CONFIGS if config.rich))
+    rich = sound(RICH)
     told = [line for (lines, _), _ in rich.law(((0, 1),)).items() for line in lines if line.startswith("receipt")]
     assert all("pairs of items" in line for line in told)
     assert any("head patterns" in line for line in told)
@@ -40,6 +46,6 @@ def test_head_and_pairs_are_asked_in_the_audit() -> None:
 
 def test_a_record_occupies_cells_that_are_always_given_in_the_audit() -> None:
     """Otherwise a second draw of such cells would lose nothing there, and the audit would not notice it."""
-    plans = [line for (lines, _) in Audit(ALWAYS).law(((0, 1, 2),)) for line in lines if line.startswith("pairs ")]
+    plans = [line for (lines, _) in sound(ALWAYS).law(((0, 1, 2),)) for line in lines if line.startswith("pairs ")]
     given = [line for line in plans if line.endswith("[3, 4, 5]")]  # those of records of more than two items
     assert len(given) > len(plans) / 2

@@ -16,7 +16,7 @@ from cantle.audit import audit_exactly, rps
 from cantle.audit.exact import TOLERANCE, Audit, Config, agrees
 from cantle.audit.rps import CONFIGS
 from cantle.lab.mutants import BREAKAGES
-from tests.audit.family import check_family, check_small_tables
+from tests.audit.family import check_family, check_search, check_small_tables
 from tests.effort import later
 
 LONG = {
@@ -29,11 +29,25 @@ LONG = {
 }
 """Configurations that run with `-m slow` only."""
 USED_UP_LATER = frozenset({"PrivTree, threshold 0, first level skipped"})
+COSTLY = {
+    "all cuts, balance, depth 2": 3,
+    "all cuts, balance, levels geometric": 3,
+    "all cuts, class-aware, 3 classes": 3,
+    "stop by noisy count, depth 2": 3,
+    "stop by noisy count, wider window": 2,
+    "stop by noisy count, skip and narrow": 3,
+    "narrow regions are leaves": 3,
+    "PrivTree, threshold 0, first level skipped": 3,
+    "one-way table": 2,
+    "a person of two records, PrivTree": 3,
+    "preset default": 2,
+}
+"""How many pairs of small tables are compared."""
 
 
 @pytest.mark.parametrize("config", later(CONFIGS, LONG), ids=lambda config: config.name)
 def test_no_pair_loses_more_than_claimed(config: Config) -> None:
-    check_small_tables(config, USED_UP_LATER)
+    check_small_tables(config, USED_UP_LATER, COSTLY)
 
 
 @pytest.mark.slow
@@ -62,7 +76,7 @@ def test_full_enumeration_agrees_with_early_leaves_and_left_overs() -> None:
 
 def test_cutting_leaf_counts_to_a_window_loses_no_more() -> None:
     recorded, full = Audit(rps.CHOICE), Audit(rps.CHOICE, enumerate_leaves=True)
-    for pair in rps.CHOICE.pairs(2):
+    for pair in rps.CHOICE.pairs(1):
         assert full.compare(*pair).loss <= recorded.compare(*pair).loss + TOLERANCE
 
 
@@ -81,9 +95,7 @@ def test_the_size_of_chunks_does_not_change_the_law() -> None:
 )
 def test_the_search_finds_flaws_without_being_told_the_pair(name: str, config: Config) -> None:
     flaw = next(one for one in BREAKAGES if one.name == name)
-    assert Audit(config).worst(config.pairs(2)).loss <= config.units + TOLERANCE
-    with flaw.patch():
-        assert Audit(config).worst(config.pairs(2)).loss > config.units + 0.5
+    check_search(flaw, config, config.pairs(2))
 
 
 def test_a_claim_that_is_not_used_up_is_noticed() -> None:
@@ -94,6 +106,8 @@ def test_a_claim_that_is_not_used_up_is_noticed() -> None:
     assert not row.ok
 
 
+@pytest.mark.slow
 def test_publishing_cannot_reach_the_audit() -> None:
+    """Seen in a process; tests/architecture/test_imports.py reads it in the sources."""
     code = "import sys, cantle._publish; sys.exit(any(name.startswith('cantle.audit') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

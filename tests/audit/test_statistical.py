@@ -214,7 +214,7 @@ def named(trials: list[Trial], *names: str) -> list[Trial]:
 
 
 def test_a_method_in_short() -> None:
-    row = measure(named(methods(), "degrees, unit node-isolate")[0], 150)
+    row = measure(named(methods(), "degrees, unit node-isolate")[0], 80, pilot=40)
     assert row.ok
     assert row.measured > 0.3  # about 1.2 of 2 can be expected
 
