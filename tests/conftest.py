@@ -14,6 +14,7 @@ from _pytest.doctest import DoctestItem
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from benchmarks.server import postgres
 from tests.effort import EFFORT
 from tests.entropy import drawn_from, real
 
@@ -95,3 +96,13 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
         return (yield)
     with drawn_from(f"{request.node.nodeid} {fixturedef.argname} {getattr(request, 'param_index', '')}"):
         return (yield)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server that lasts as long as the tests."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed (extra database)")
+    with postgres() as url:
+        if url is None:
+            pytest.skip("PostgreSQL (initdb, postgres) is not installed")
+        yield url
