@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import pickle
 import sqlite3
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
 
 import pytest
 
 import cantle
-from benchmarks.server import postgres
 from cantle.errors import CapExceeded, DataError, LedgerError, MissingExtra, OutputError, ParameterError
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import UNRECORDED, Ledger, Ticket
@@ -23,15 +21,6 @@ from cantle.trusted.ledger.sqlite import SqliteStore
 from tests.release.people import SCHEMA, people
 
 HASH = "0123456789abcdef" * 4
-NUMBER = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres() as url:
-        if url is None:
-            pytest.skip("PostgreSQL (initdb, postgres) is not installed")
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -56,15 +45,35 @@ def created(path: Path) -> Ledger:
 
 
 def database(url: str, *settings: str) -> str:
-    """A new database of the server."""
+    """The server's database of ledgers, emptied, with these settings."""
     import psycopg
 
-    name = f"ledger{next(NUMBER)}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'ledgers'").fetchall():
+            connection.execute("CREATE DATABASE ledgers")
+        connection.execute("ALTER DATABASE ledgers RESET ALL")
         for setting in settings:
-            connection.execute(f"ALTER DATABASE {name} SET {setting}")
-    return url.replace("///postgres", f"///{name}")
+            connection.execute(f"ALTER DATABASE ledgers SET {setting}")
+    place = url.replace("///postgres", "///ledgers")
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+    return place
+
+
+def set_of_server(url: str, setting: str, value: str) -> None:
+    """Changes a setting while the server runs, and waits until new connections have it."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"ALTER SYSTEM SET {setting} = {value}")
+        connection.execute("SELECT pg_reload_conf()")
+    for _ in range(200):
+        with psycopg.connect(url) as connection:
+            if connection.execute(f"SHOW {setting}").fetchone() == (value,):
+                return
+        sleep(0.01)
+    raise AssertionError(f"the server did not take {setting}={value}")
 
 
 def charge(ledger: Ledger, name: str = "patients", nano: int = 100_000_000, unit: str = "one record") -> Ticket:
@@ -274,7 +283,7 @@ def _changed(path: Path, statement: str) -> None:
 def test_a_damaged_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "l.db"
     created(path)
-    for _ in range(40):
+    for _ in range(12):
         charge(Ledger(path))
     _changed(path, "DELETE FROM cantle_release WHERE sequence = 7")
     with pytest.raises(LedgerError, match="'patients' are missing"):
@@ -368,12 +377,13 @@ def test_a_database_of_another_version_is_refused(server: str) -> None:
             ask()
 
 
-def test_a_server_that_does_not_write_through_is_refused() -> None:
-    with postgres("fsync=off") as url:
-        if url is None:
-            pytest.skip("PostgreSQL (initdb, postgres) is not installed")
+def test_a_server_that_does_not_write_through_is_refused(server: str) -> None:
+    set_of_server(server, "fsync", "off")
+    try:
         with pytest.raises(LedgerError, match="fsync=off"):
-            charge(Ledger(url))
+            charge(Ledger(server))
+    finally:
+        set_of_server(server, "fsync", "on")
 
 
 def test_no_message_tells_the_password(tmp_path: Path) -> None:

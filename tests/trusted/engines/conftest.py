@@ -1,4 +1,4 @@
-"""What engines need besides this process: a PostgreSQL server, a Spark cluster; skipped with a reason where missing."""
+"""A Spark cluster for the tests of engines; they are skipped with a reason where Spark is missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.server import postgres
 from tests.trusted.engines.cluster import Cluster, cluster, missing
 
 
@@ -16,16 +15,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL server that lasts as long as the tests."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed (extra database)")
-    with postgres() as url:
-        if url is None:
-            pytest.skip("PostgreSQL (initdb, postgres) is not installed")
-        yield url
 
 
 @pytest.fixture(scope="session")
