@@ -53,14 +53,14 @@ def test_every_setting_gives_a_release_that_adds_up_and_comes_back(settings: dic
     assert release.private
     assert all(path.epsilon_nano <= 2 * 10**9 for path in release.manifest.receipt.paths)
     assert release.groups["count"].sum() == len(release.records)
-    for data in ("csv", "parquet"):
-        folder = release.save(tmp_path / data, data=data)
-        assert verify_folder(folder) == []
-        again = cantle.Release.load(folder)
-        again.verify()
-        assert again.records.equals(release.records)
-        assert again.groups.equals(release.groups)
-        assert len(again.sample(17)) == 17
+    data = ("csv", "parquet")[SETTINGS.index(settings) // 2 % 2] if settings in SETTINGS else "csv"
+    folder = release.save(tmp_path / data, data=data)
+    assert verify_folder(folder) == []
+    again = cantle.Release.load(folder)
+    again.verify()
+    assert again.records.equals(release.records)
+    assert again.groups.equals(release.groups)
+    assert len(again.sample(17)) == 17
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
@@ -268,7 +268,7 @@ def test_verify_notices_a_release_that_does_not_add_up() -> None:
 
 
 def test_sample_is_repeatable_and_follows_the_counts() -> None:
-    release = cantle.publish(people(2000), SCHEMA, epsilon=5)
+    release = cantle.publish(people(600), SCHEMA, epsilon=5)
     assert release.sample(100, seed=1).equals(release.sample(100, seed=1))
     share = (release.sample(5000)["ill"] == "yes").mean()
     assert abs(share - (release.records["ill"] == "yes").mean()) < 0.02
@@ -281,7 +281,7 @@ def test_sample_is_repeatable_and_follows_the_counts() -> None:
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 def test_few_records_and_many_have_the_distribution_of_the_release(method: str) -> None:
     release = cantle.publish(people(2000), SCHEMA, epsilon=5, method=method, insecure_seed=4)
-    for n, draws in ((3, 40), (150, 4), (10_000, 1)):
+    for n, draws in ((3, 12), (150, 2), (10_000, 1)):
         drawn = pl.concat([release.sample(n, seed=seed) for seed in range(draws)])
         for name, far in (("age", 20), ("ill", 0.5)):
             ours, theirs = (_numbers(frame[name]) for frame in (drawn, release.records))

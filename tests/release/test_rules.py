@@ -156,7 +156,7 @@ def test_what_rules_know_makes_a_release_of_mosaic_better(monkeypatch: pytest.Mo
             distance(
                 lives(2000, seed), cantle.publish(lives(2000, seed), schema, epsilon=1, insecure_seed=seed).records
             )
-            for seed in range(3)
+            for seed in range(2)
         ]
         return float(np.mean(made))
 
@@ -193,7 +193,7 @@ OTHER_ENGINES = ["duckdb", "database: duckdb", "database: postgres", "spark"]
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize("method", slow(["mosaic", "rps", "diffgen"], "mosaic", "diffgen"))
-@pytest.mark.parametrize("engine", slow(OTHER_ENGINES, "database: postgres", "spark"))
+@pytest.mark.parametrize("engine", slow(OTHER_ENGINES, *OTHER_ENGINES[1:]))
 def test_rules_mean_the_same_on_another_engine(tmp_path: Path, method: str, engine: str) -> None:
     people(600).write_csv(tmp_path / "t.csv")
     how: dict[str, Any] = {"epsilon": 1, "method": method, "insecure_seed": 2}

@@ -61,11 +61,12 @@ def sets_of(release: cantle.Release) -> list[list[Any]]:
 # -------------------------------------------------------------------------------------------------- round trips
 
 
-@pytest.mark.parametrize(("form", "universe"), [
-    pytest.param(form, universe, marks=pytest.mark.slow if (place + turn) % 2 else [])
+@pytest.mark.parametrize(("form", "universe", "ways"), [
+    pytest.param(form, universe, ways, marks=pytest.mark.slow if len(ways) > 1 else [])
     for place, form in enumerate(FORMS + FRAMES) for turn, universe in enumerate(SCHEMAS)
+    for ways in [tuple(STORED) if (place + turn) % 2 else (list(STORED)[place % 3],)]
 ])  # fmt: skip
-def test_every_form_comes_back_as_it_came(form: str, universe: str, tmp_path: Path) -> None:
+def test_every_form_comes_back_as_it_came(form: str, universe: str, ways: tuple[str, ...], tmp_path: Path) -> None:
     schema = SCHEMAS[universe]
     release = cantle.publish(as_source(baskets(schema), form, tmp_path), schema, epsilon=2)
     release.verify()
@@ -80,7 +81,7 @@ def test_every_form_comes_back_as_it_came(form: str, universe: str, tmp_path: Pa
         inner if shape == "long" else pl.List(inner)
     )
     assert len(sets_of(release)) == release.manifest.summary["records"]
-    come_back(release, tmp_path, "csv", "parquet", "fimi")
+    come_back(release, tmp_path, *ways)
     by_default = release.save(tmp_path / "default")
     way = DEFAULTS["fimi" if form == "fimi" else shape]
     assert STORED[way] in {path.name for path in by_default.iterdir()}
@@ -236,7 +237,7 @@ SETTINGS: list[dict[str, Any]] = [
 def test_every_setting_gives_a_release_that_adds_up(settings: dict[str, Any], tmp_path: Path) -> None:
     release = cantle.publish(baskets(NUMBERS), NUMBERS, **({"epsilon": 1, "method": "diffpart"} | settings))
     release.verify()
-    come_back(release, tmp_path, "fimi", "csv")
+    come_back(release, tmp_path, "fimi")
     total = release.manifest.receipt.epsilon_nano
     spent = {path.path: path.epsilon_nano for path in release.manifest.receipt.paths}
     assert all(spent[path] == total for path in release.groups["path"].unique().to_list())
@@ -261,7 +262,7 @@ def test_a_universe_of_one_item(given: dict[str, Any], tmp_path: Path) -> None:
     come_back(release, tmp_path, "fimi", "csv", "parquet")
 
 
-@pytest.mark.parametrize("items", slow([1_000, 10_000, 100_000], 10_000, 100_000))
+@pytest.mark.parametrize("items", slow([200, 1_000, 10_000, 100_000], 1_000, 10_000, 100_000))
 def test_a_universe_of_many_items(items: int, tmp_path: Path) -> None:
     dice = np.random.default_rng(1)
     sets = [(dice.zipf(1.4, 4) % items).tolist() for _ in range(3000)]
@@ -281,7 +282,7 @@ def test_files_without_a_good_record(content: bytes, epsilon: int, tmp_path: Pat
     release = cantle.publish(tmp_path / "sets.dat", NUMBERS, epsilon=epsilon)
     if epsilon == 1000:
         assert len(release.records) == 0
-    come_back(release, tmp_path, "csv", "parquet", "fimi")
+    come_back(release, tmp_path, *(STORED if content == b"" else ["fimi"]))
 
 
 @pytest.mark.parametrize("form", FRAMES)
@@ -294,7 +295,7 @@ def test_no_records_at_all(form: str, tmp_path: Path) -> None:
     assert len(release.records) == 0
     if form == "pandas list":
         assert release.records.dtypes.tolist() == [np.dtype(object)]
-    come_back(release, tmp_path, "csv", "parquet", "fimi")
+    come_back(release, tmp_path, list(STORED)[FRAMES.index(form) % 3])
 
 
 def test_bad_rows_of_a_long_table_are_no_records(tmp_path: Path) -> None:
@@ -338,6 +339,8 @@ def test_noise_that_asks_for_too_many_items_is_drawn_in_part(
         wanted.append(release.manifest.summary.get("items_wanted", 0))
         assert sum(map(len, sets_of(release))) < 25_000
         assert wanted[-1] > 10_000 or not wanted[-1]
+        if any(wanted):
+            break
     assert any(wanted)
 
 
