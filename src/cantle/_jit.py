@@ -79,8 +79,8 @@ def _ends64(_: object, array: Type, at: Type, _separator: Type) -> Intrinsic:
         spread = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
         separators = builder.shuffle_vector(first, ir.Constant(bytes_, ir.Undefined), spread)
         is_end = builder.icmp_unsigned("==", read, ir.Constant(bytes_, [10] * 64))
-        found = builder.or_(builder.icmp_unsigned("==", read, separators), is_end)
-        return builder.bitcast(found, ir.IntType(64))
+        is_separator_or_end = builder.or_(builder.icmp_unsigned("==", read, separators), is_end)
+        return builder.bitcast(is_separator_or_end, ir.IntType(64))
 
     return types.uint64(array, at, types.uint8), generate
 

@@ -148,8 +148,8 @@ def carry_out(order: Order) -> Release:
         if isinstance(order.method, UsesDice):
             order.method.seed = seed
         form, store = open_data(order.data, order.schema, order.method, order.nodes, order.choice)
-        made = _run_and_draw(order, store, seed)
-        return _release(order, made, form, ticket, started, seed)
+        run_results = _run_and_draw(order, store, seed)
+        return _release(order, run_results, form, ticket, started, seed)
 
 
 def _charge(order: Order) -> Ticket | None:

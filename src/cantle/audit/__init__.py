@@ -103,10 +103,10 @@ def audit_exactly(config: Mechanism[Data], *, quick: bool = False) -> Row:
     claim is used up where the configuration is marked tight.
     """
     audit = Audit(config)
-    found = audit.worst(config.pairs(config.quick) if quick else None)
-    tight = found.loss >= TIGHT * config.units
-    ok = found.total and found.loss <= config.units + TOLERANCE and (quick or tight or not config.tight)
-    return Row("exact", config.name, config.units, found.loss, ok, "tight" if tight else "")
+    worst = audit.worst(config.pairs(config.quick) if quick else None)
+    tight = worst.loss >= TIGHT * config.units
+    ok = worst.total and worst.loss <= config.units + TOLERANCE and (quick or tight or not config.tight)
+    return Row("exact", config.name, config.units, worst.loss, ok, "tight" if tight else "")
 
 
 def audit_instance(name: str, numbers: Sequence[Number]) -> list[Row]:

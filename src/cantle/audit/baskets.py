@@ -75,11 +75,11 @@ def small_numbers(*, rich: bool, singles: bool) -> Iterator[None]:
 
 def shown(method: Baskets, answers: list[str], receipt: ReceiptFields) -> Shown:
     """All that a release is made from, and more: noisy answers, all plans, receipt."""
-    made = method.answers
-    assert made is not None
-    lines = [f"edges {made.edges.tolist()}", f"items {made.item_plan}", f"head {made.head_items.tolist()}"]
-    if made.pair_plan is not None:
-        plan = made.pair_plan
+    noisy = method.answers
+    assert noisy is not None
+    lines = [f"edges {noisy.edges.tolist()}", f"items {noisy.item_plan}", f"head {noisy.head_items.tolist()}"]
+    if noisy.pair_plan is not None:
+        plan = noisy.pair_plan
         lines.append(f"pairs {plan.items.tolist()} {plan.most} {plan.at_least} {plan.always.tolist()}")
     return (*answers, *lines, f"receipt {receipt}"), ()
 

@@ -76,13 +76,13 @@ def measure(trial: Trial, runs: int, pilot: int | None = None) -> Row:
     event = choose_event(trial.draw(False, few), trial.draw(True, few), runs)
     smaller, larger = (sum(map(event.holds, trial.draw(joined, runs))) for joined in (False, True))
     more, less = (larger, smaller) if event.for_larger else (smaller, larger)
-    found = epsilon_at_least(more, less, runs)
+    lower_bound = epsilon_at_least(more, less, runs)
     side = "larger" if event.for_larger else "smaller"
     note = f"{more} of {runs} on the {side} data set, {less} on the other"
     kind = "broken sampled" if trial.breaks else "sampled"
-    ok = found > trial.claimed if trial.breaks else found <= trial.claimed
+    ok = lower_bound > trial.claimed if trial.breaks else lower_bound <= trial.claimed
     return Row(
-        kind, trial.name, trial.claimed, max(0.0, found), ok, f"{trial.breaks}; {note}" if trial.breaks else note
+        kind, trial.name, trial.claimed, max(0.0, lower_bound), ok, f"{trial.breaks}; {note}" if trial.breaks else note
     )
 
 
@@ -140,10 +140,10 @@ def choose_event(smaller: Sequence[Outcome], larger: Sequence[Outcome], runs: in
 
 
 def _by_shape(outcomes: Iterable[Outcome]) -> dict[Hashable, list[Outcome]]:
-    found: dict[Hashable, list[Outcome]] = {}
+    groups: dict[Hashable, list[Outcome]] = {}
     for outcome in outcomes:
-        found.setdefault(outcome.shape, []).append(outcome)
-    return found
+        groups.setdefault(outcome.shape, []).append(outcome)
+    return groups
 
 
 def _values(outcomes: Iterable[Outcome], name: Hashable) -> list[int]:

@@ -135,16 +135,16 @@ def law(
     >>> toss == {0: Fraction(1, 2), 1: Fraction(1, 2)}
     True
     """
-    found: dict[Output, Fraction] = {}
+    probabilities: dict[Output, Fraction] = {}
     script: list[int] | None = []
     while script is not None:
         noise = Enumerating(script, window, closed)
         output = run(noise)
-        found[output] = found.get(output, Fraction(0)) + noise.probability
+        probabilities[output] = probabilities.get(output, Fraction(0)) + noise.probability
         script = _next_script(noise)
-    if sum(found.values()) != 1:
+    if sum(probabilities.values()) != 1:
         raise AssertionError("the probabilities do not add up to one: the run is not a function of its noise")
-    return found
+    return probabilities
 
 
 def _next_script(noise: Enumerating) -> list[int] | None:

@@ -280,10 +280,10 @@ class Audit(Generic[Data]):
         if table not in self.laws:
             with base_two():
                 run = self.config.runner(table, enumerate_leaves=self.enumerate_leaves, chunk_cells=self.chunk_cells)
-                found = law(run, window=self.config.window)
-            self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in found.items() if p}
+                probabilities = law(run, window=self.config.window)
+            self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in probabilities.items() if p}
             # The exact counts of leaves follow from the table and the output, so each output has one set of them.
-            if len(self.laws[table]) != sum(1 for p in found.values() if p):
+            if len(self.laws[table]) != sum(1 for p in probabilities.values() if p):
                 raise AssertionError("one output occurred with two different sets of exact leaf counts")
         return self.laws[table]
 
@@ -305,9 +305,9 @@ class Audit(Generic[Data]):
 
     def worst(self, pairs: Iterable[tuple[Data, Data]] | None = None) -> Finding:
         """The worst event over the given pairs; by default over all small tables and all their neighbours."""
-        found = [self.compare(*pair) for pair in (self.config.pairs() if pairs is None else pairs)]
-        most = max(found, key=lambda finding: finding.loss)
-        return Finding(most.loss, most.before, most.after, most.event, all(f.total for f in found))
+        findings = [self.compare(*pair) for pair in (self.config.pairs() if pairs is None else pairs)]
+        most = max(findings, key=lambda finding: finding.loss)
+        return Finding(most.loss, most.before, most.after, most.event, all(f.total for f in findings))
 
 
 def undrawn(one: Outcome, two: Outcome) -> float:

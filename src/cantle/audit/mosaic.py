@@ -118,11 +118,11 @@ SEARCHES = (SpikeSearch(0, 4, EVEN, (1, 2), (3,)), SpikeSearch(1, 2, ValueClasse
 
 def _spikes(questions: Questions, last: Callable[[], None]) -> Answers:
     last()
-    return [part.tolist() for found in questions.spikes(SEARCHES, _units(2)) for part in found]
+    return [part.tolist() for answer in questions.spikes(SEARCHES, _units(2)) for part in answer]
 
 
 def _spikes_shown(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001
-    return [part.tolist() for found in questions.spikes(SEARCHES[1:], _units(1)) for part in found]
+    return [part.tolist() for answer in questions.spikes(SEARCHES[1:], _units(1)) for part in answer]
 
 
 def _heaviest(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001

@@ -136,7 +136,7 @@ def methods() -> list[Trial]:
     """
     one, two, classes = schema_of(3), schema_of(2), schema_of(4, classes=True)
     apart, stranger = table(APART, LABELLED), table([*APART, (0, "p")], LABELLED)
-    found: list[tuple[str, dict[str, object], object, object, Observation, dict[str, object]]] = [
+    cases: list[tuple[str, dict[str, object], object, object, Observation, dict[str, object]]] = [
         ("rps", one, table([]), table([0]), by_region, {"method": "rps"}),
         ("rps, all cuts", one, table([0, 1]), table([0, 1, 2]), by_region,
          {"method": "rps", "attributes": "all", "depth": 1}),
@@ -168,7 +168,7 @@ def methods() -> list[Trial]:
         ("degrees paper", GRAPH, [], STAR, by_region, {"preset": "paper", "theta": 1}),
     ]  # fmt: skip
     trials = []
-    for name, schema, less, more, observe, options in found:
+    for name, schema, less, more, observe, options in cases:
         epsilon = 1 if name in LOWER else 2
         trials.append(Trial(name, epsilon, published(schema, less, more, observe, options, epsilon=epsilon)))
     return trials

@@ -95,8 +95,8 @@ def _run(everything: bool, statistical: bool, runs: int | None, report: Callable
         from cantle.audit.black_box import RUNS, run_statistical
         from cantle.lab.mutants.trials import all_trials
 
-        found = run_statistical(all_trials(), report, runs=runs or RUNS)
-        rows += sorted(found, key=lambda row: row.kind != "sampled")
+        sampled = run_statistical(all_trials(), report, runs=runs or RUNS)
+        rows += sorted(sampled, key=lambda row: row.kind != "sampled")
     return rows
 
 
@@ -110,10 +110,10 @@ def summary(rows: Iterable[Row]) -> list[str]:
         ("sampled", "black-box audits, measured at most the claim"),
         ("broken sampled", "flaws, caught by the black-box audit"),
     ):
-        found = [row for row in rows if row.kind == kind]
-        if found:
-            good = sum(row.ok for row in found)
-            lines.append(f"{len(found)} {words}: {'all' if good == len(found) else good}")
+        of_kind = [row for row in rows if row.kind == kind]
+        if of_kind:
+            good = sum(row.ok for row in of_kind)
+            lines.append(f"{len(of_kind)} {words}: {'all' if good == len(of_kind) else good}")
     return lines
 
 

@@ -25,10 +25,10 @@ KEYS = ("schema", "epsilon", "method", "out", "engine", "memory", "table", "form
 
 def defaults() -> dict[str, str]:
     """The values of options that `cantle.toml` and the environment set, by key."""
-    made = {"ledger": os.environ[LEDGER_VARIABLE]} if os.environ.get(LEDGER_VARIABLE) else {}
+    values = {"ledger": os.environ[LEDGER_VARIABLE]} if os.environ.get(LEDGER_VARIABLE) else {}
     path = Path(FILE)
     if not path.exists():
-        return made
+        return values
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)  # budgets are exact decimals
     except tomllib.TOMLDecodeError as broken:
@@ -40,8 +40,8 @@ def defaults() -> dict[str, str]:
             raise ParameterError(f"{FILE}: key {key!r} is not known; use {', '.join(KEYS)}")
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise ParameterError(f'{FILE}: {key} is neither a text nor a number; write {key} = "…"')
-        made[key] = str(value)
-    return made
+        values[key] = str(value)
+    return values
 
 
 @overload
@@ -55,8 +55,8 @@ def chosen(option: str | None, key: str, otherwise: str | None = None) -> str | 
 
 def needed(option: str | Path | None, key: str, flag: str) -> str:
     """The same for an option that a command needs; raises a ParameterError if it has no value."""
-    made = chosen(None if option is None else str(option), key)
-    if made is None:
+    value = chosen(None if option is None else str(option), key)
+    if value is None:
         first = "; `cantle init DATA -o schema.yaml` drafts one" if key == "schema" else ""
         raise ParameterError(f'{flag} is missing; give it, or write {key} = "…" in {FILE}{first}')
-    return made
+    return value

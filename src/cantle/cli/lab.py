@@ -58,17 +58,17 @@ def bench_command(
         print(text, file=sys.stderr)
 
     quiet = not sys.stderr.isatty()
-    made = run(everything, [*missing, *skipped], repeat=repeat, data=data, say=(lambda _: None) if quiet else note)
-    files = pages.write(made, output, note)
+    bench = run(everything, [*missing, *skipped], repeat=repeat, data=data, say=(lambda _: None) if quiet else note)
+    files = pages.write(bench, output, note)
     if page is not None:
         given = ["--data DIR"] if data is not None else []
         given += [f"--methods {methods}", f"--rows {rows}", f"--engines {engines}", f"--repeat {repeat}"]
         given += [f"--grow {axis}" for axis in axes]
-        pages.put(made, page, " ".join(["cantle bench", *given, f"--page {page.parent.name}/{page.name}"]))
+        pages.put(bench, page, " ".join(["cantle bench", *given, f"--page {page.parent.name}/{page.name}"]))
         files.append(page)
 
     def show() -> None:
-        print(pages.report(made))
+        print(pages.report(bench))
         print("wrote " + ", ".join(map(str, files)))
 
-    print_result(as_json, pages.facts(made) | {"files": [str(path) for path in files]}, show)
+    print_result(as_json, pages.facts(bench) | {"files": [str(path) for path in files]}, show)

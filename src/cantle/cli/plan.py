@@ -140,9 +140,9 @@ def _show_remarks(plans: Sequence[Plan]) -> None:
         fine = [f"too fine: {text}" for text in one.outline.too_fine]
         if len(fine) > NAMED:
             fine[NAMED:] = [f"{len(fine) - NAMED} more columns are too fine (all of them: --json)"]
-        found = [*fine, *one.outline.remarks]
-        if found:
-            print(f"\nWith epsilon {one.epsilon:g}:", *(f"* {text}" for text in found), sep="\n")
+        remarks = [*fine, *one.outline.remarks]
+        if remarks:
+            print(f"\nWith epsilon {one.epsilon:g}:", *(f"* {text}" for text in remarks), sep="\n")
 
 
 def _range(low: float, high: float) -> str:

@@ -62,15 +62,15 @@ def verify_command(folder: ReleaseDirOrDefault = None, as_json: Json = False) ->
     from cantle.release.verify import verify_folder
 
     where = release_folder(folder)
-    found = verify_folder(where)
+    problems = verify_folder(where)
 
     def show() -> None:
-        for problem in found:
+        for problem in problems:
             print(f"FAILED: {problem}")
-        print(f"{where}: {'NOT verified' if found else 'verified'}")
+        print(f"{where}: {'NOT verified' if problems else 'verified'}")
 
-    print_result(as_json, {"release": str(where), "ok": not found, "problems": found}, show)
-    if found:
+    print_result(as_json, {"release": str(where), "ok": not problems, "problems": problems}, show)
+    if problems:
         raise typer.Exit(1)
 
 

@@ -97,8 +97,8 @@ def _account(ledger: str | None, dataset: str | None, release: Release) -> Accou
     The ledger is the one that the options name, or that of cantle.toml if the release was charged there.
     """
     charged, usual = release.manifest.ledger, defaults()
-    there = charged is not None and "ledger" in usual and charged.dataset == usual.get("dataset")
-    if there or ledger is not None or dataset is not None:
+    charged_there = charged is not None and "ledger" in usual and charged.dataset == usual.get("dataset")
+    if charged_there or ledger is not None or dataset is not None:
         ledger, dataset = ledger or usual.get("ledger"), dataset or usual.get("dataset")
     if (ledger is None) != (dataset is None):
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
@@ -107,6 +107,6 @@ def _account(ledger: str | None, dataset: str | None, release: Release) -> Accou
     from cantle.report.budget_section import Account, Spent
     from cantle.trusted.ledger import Ledger
 
-    found = Ledger(ledger).account(dataset)
-    spent = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in found.entries]
-    return Account(found.dataset, spent, found.cap_nano)
+    account = Ledger(ledger).account(dataset)
+    spent = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in account.entries]
+    return Account(account.dataset, spent, account.cap_nano)

@@ -17,10 +17,10 @@ def settings_of(pairs: list[str]) -> dict[str, Scalar]:
         if not equals or not key.isidentifier():
             raise ParameterError(f"--set takes key=value, got {pair!r}; for example --set depth=6")
         try:
-            made = yaml.safe_load(value)
+            parsed = yaml.safe_load(value)
         except yaml.YAMLError:
             raise_alone(ParameterError(f"--set {key}: the value is not a YAML scalar"))
-        if isinstance(made, dict | list):
+        if isinstance(parsed, dict | list):
             raise ParameterError(f"--set {key}: the value is not a YAML scalar")
-        settings[key] = made
+        settings[key] = parsed
     return settings

@@ -226,8 +226,8 @@ class DegreeSequence:
         wanted = float(leaves.count.sum(dtype=float))
         if wanted <= MOST_DRAWN:
             return inner.results(generator)
-        made = inner.results(generator, MOST_DRAWN / wanted)
-        return replace(made, summary=made.summary | {"nodes_wanted": math.ceil(wanted)})
+        results = inner.results(generator, MOST_DRAWN / wanted)
+        return replace(results, summary=results.summary | {"nodes_wanted": math.ceil(wanted)})
 
     # ---- one edge -----------------------------------------------------------------------------------------
 

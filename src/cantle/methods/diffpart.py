@@ -143,13 +143,15 @@ class DiffPart:
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy counts."""
         if self.noisy is not None:
-            made = all_sets(self.schema.universe, self.noisy, self.path, generator)
+            results = all_sets(self.schema.universe, self.noisy, self.path, generator)
         else:
             cut = None if self.sizes is None else Cut(self.most, self.sizes.sizes)
-            made = kept_sets(self.schema.universe, self.tree, self.kept_partitions, self.settings.fill, cut, generator)
+            results = kept_sets(
+                self.schema.universe, self.tree, self.kept_partitions, self.settings.fill, cut, generator
+            )
         asked = self.sizes
         frames = {} if asked is None else {"sizes": sizes_frame(asked.edges, asked.noisy, asked.sizes)}
-        return replace(made, frames=frames)
+        return replace(results, frames=frames)
 
     # ---- sizes ---------------------------------------------------------------------------------------------
 

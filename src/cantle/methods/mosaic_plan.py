@@ -149,14 +149,14 @@ def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[Fir
         return [FirstTables(tuple(range(len(cells))), whole, FIRST)]
     levels = [max(0, size - 1).bit_length() for size in cells]
     weights = [CUBE_ROOTS[level % 3] << level // 3 for level in levels]
-    found = list[FirstTables]()
+    groups = list[FirstTables]()
     for level in sorted(set(levels)):
         columns = tuple(number for number, one in enumerate(levels) if one == level)
         share = Fraction(sum(weights[number] for number in columns), sum(weights))
         paid = max(price(share, whole), Fraction(1, NANO))  # one nano-unit at least
-        found.append(FirstTables(columns, paid, f"{FIRST}, {_range_of(level)}"))
-    rest = whole - sum(group.paid for group in found)
-    return [*found[:-1], replace(found[-1], paid=found[-1].paid + rest)]
+        groups.append(FirstTables(columns, paid, f"{FIRST}, {_range_of(level)}"))
+    rest = whole - sum(group.paid for group in groups)
+    return [*groups[:-1], replace(groups[-1], paid=groups[-1].paid + rest)]
 
 
 def _range_of(level: int) -> str:

@@ -96,8 +96,8 @@ class Questions:
         stop = PrivTree.within(_nano(price) // len(roots), theta, 2, self._persons)
         columns = tuple(sorted(roots))
         trees = ValueTrees(columns, tuple(roots[column] for column in columns), self._sizes)
-        found = self._curator.grow(self._root, trees, stop, why="cells of wide columns")
-        return dict(zip(columns, found, strict=True))
+        refined = self._curator.grow(self._root, trees, stop, why="cells of wide columns")
+        return dict(zip(columns, refined, strict=True))
 
     def spikes(self, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
         """For each search the codes whose noisy count reaches the threshold of their class, ascending, with the
@@ -105,7 +105,7 @@ class Questions:
         query = Spikes(tuple(search.search for search in searches), self._sizes)
         least = np.array([least for search in searches for least in search.thresholds], dtype=np.int64)
         noisy = self._curator.measure(self._root, query, _nano(price), why="frequent values", at_least=least)
-        found = []
+        frequent = []
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
             about: CellsOf = {
                 "column": search.column,
@@ -115,8 +115,8 @@ class Questions:
             }
             rate = int(noisy.rate_num[0]), noisy.rate_den
             self.answers.append(NoisyAnswer("frequent values", codes, noisy.value[at], *rate, about))
-            found.append((codes, noisy.value[at]))
-        return found
+            frequent.append((codes, noisy.value[at]))
+        return frequent
 
     def heaviest(self, searches: Sequence[SpikeSearch], none: int, price: Fraction) -> tuple[int, int] | None:
         """One (column, code) that many records have, chosen with noise, or None."""
@@ -173,25 +173,25 @@ class Questions:
         query = LabelCounts(self.within, tree, target)
         noisy = self._curator.measure(self._root, query, _nano(price), why="leaves by class")
         about: CellsOf = {"column": target, "tree": _described(tree)}
-        (found,) = self._keep("leaves by class", noisy, [tree.leaves * classes], [about])
-        return found.reshape(tree.leaves, classes)
+        (counts,) = self._keep("leaves by class", noisy, [tree.leaves * classes], [about])
+        return counts.reshape(tree.leaves, classes)
 
     def _keep(self, why: str, noisy: Noisy, sizes: Sequence[int], about: Sequence[CellsOf]) -> list[Ints]:
         """Keeps the noisy counts of several tables for the release, and returns them table by table."""
-        found = np.split(noisy.value[0], np.cumsum(sizes)[:-1])
-        for values, words in zip(found, about, strict=True):
+        counts = np.split(noisy.value[0], np.cumsum(sizes)[:-1])
+        for values, words in zip(counts, about, strict=True):
             rate = int(noisy.rate_num[0]), noisy.rate_den
             self.answers.append(NoisyAnswer(why, np.arange(len(values)), values, *rate, words))
-        return found
+        return counts
 
     def _group_edges(self, table: CrossTable) -> list[list[int]]:
         """The edges of the groups of each column of a table, as codes."""
-        found = []
+        group_edges = []
         for column, map_ in zip(table.columns, table.maps, strict=True):
             edges = self.within.edges[column]
             starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
-            found.append([*edges[starts].tolist(), int(edges[-1])])
-        return found
+            group_edges.append([*edges[starts].tolist(), int(edges[-1])])
+        return group_edges
 
 
 def _nano(price: Fraction) -> int:

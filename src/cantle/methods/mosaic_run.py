@@ -166,8 +166,8 @@ class MosaicRun:
             price += self._remainder(price, self._price(self.start.heaps))
         answers, variances = dict[int, Ints](), dict[int, float]()
         for group in rules.first_tables([sizes[number] for number in others], price, self.plan.count == 0):
-            found = self.questions.cross_tables([asked[place] for place in group.columns], group.paid, group.why)
-            answers |= zip(group.columns, found, strict=True)
+            counts = self.questions.cross_tables([asked[place] for place in group.columns], group.paid, group.why)
+            answers |= zip(group.columns, counts, strict=True)
             variances |= dict.fromkeys(group.columns, laplace_variance(self._rate(group.paid, len(group.columns))))
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
         doubt = DOUBT if self.start.gate else 0.0
@@ -211,12 +211,12 @@ class MosaicRun:
         in_use = self._learned("pools")
         pool = DraftPool(fitted.draft_cells(POOL, in_use, dice["pools"]), fitted.total)
         taken = {table.columns for table in fitted.tables}
-        found = candidates(self._sizes(), self.lead, plan.label > 0, plan.cap, taken, dice["sets"])
-        if not found:
+        grouped_sets = candidates(self._sizes(), self.lead, plan.label > 0, plan.cap, taken, dice["sets"])
+        if not grouped_sets:
             return self._repeat()
-        sets = self._table_sets(found, pool)
+        sets = self._table_sets(grouped_sets, pool)
         before = sets.models
-        survivors = Survivors([members for members, _ in found], len(self.columns), joining=number == 0)
+        survivors = Survivors([members for members, _ in grouped_sets], len(self.columns), joining=number == 0)
         learned = fitted.learned_classes(dice["pools"]) if in_use is None else None
         first, last = len(fitted.tables), plan.count * (number + 1) // plan.rounds
         while len(fitted.tables) < last:
@@ -227,7 +227,7 @@ class MosaicRun:
                 sets = _with_new_models(sets, left, pool)
             chosen = self.questions.choose_table(sets, left, self._price(plan.selection / plan.count))
             survivors.choose(chosen)
-            self._buy(found[chosen], before[chosen] / float(sets.share), learned)
+            self._buy(grouped_sets[chosen], before[chosen] / float(sets.share), learned)
             pool.learn(sets.tables[chosen], fitted.tables[-1])
         if self.errors[0] > 0:
             self.classes_win = self.errors[1] < 0.95 * self.errors[0]

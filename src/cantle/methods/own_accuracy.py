@@ -132,11 +132,11 @@ class OwnAccuracy:
 def _numbers(kinds: dict[str, int], noisy: Noisy, released: int) -> dict[str, Any]:
     """The noisy numbers by kind of question, in the order of the questions."""
     rate = int(noisy.rate_num[0]), noisy.rate_den
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for (name, number), records in zip(kinds.items(), noisy.value[0].tolist(), strict=True):
         if name == "pairs":
             distance = total_variation(records, released)
-            found[name] = PairDistance(pairs=number, records=records, distance=distance, rate=rate)
+            numbers[name] = PairDistance(pairs=number, records=records, distance=distance, rate=rate)
         else:
-            found[name] = QuestionError(q=number, records=records, rate=rate)
-    return found
+            numbers[name] = QuestionError(q=number, records=records, rate=rate)
+    return numbers

@@ -58,9 +58,9 @@ def plan(
     if isinstance(records, bool) or not isinstance(records, int) or not 1 <= records <= MOST_RECORDS:
         raise ParameterError(f"records must be a whole number from 1 to 1e12, got {records!r}")
     public = as_schema(schema)
-    made = make_method(public, method, preset, parameters)
+    chosen = make_method(public, method, preset, parameters)
     exact, unit = nano_of(epsilon) / NANO, Unit(*public.protects)
-    outline = _PLANNERS[made.name](made, exact, records, unit.max_records)
+    outline = _PLANNERS[chosen.name](chosen, exact, records, unit.max_records)
     return Plan.of(exact, records, unit.describe(), outline)
 
 
@@ -90,20 +90,20 @@ def want_of(text: str, records: int) -> Want:
 
     Groups are in records, or with % in shares of all records.
     """
-    found = _WANT.fullmatch(text)
-    if not found or not float(found[2]) > 0:
+    parsed = _WANT.fullmatch(text)
+    if not parsed or not float(parsed[2]) > 0:
         raise ParameterError(
             f"--want takes one-way, group-1%, group-10% or smallest and an error, got {text!r}; "
             'for example --want "one-way 0.5%" or --want "group-1% 50"'
         )
-    number = float(found[2]) / (100 if found[3] else 1)
-    if found[1] == "one-way":
-        if not found[3]:
+    number = float(parsed[2]) / (100 if parsed[3] else 1)
+    if parsed[1] == "one-way":
+        if not parsed[3]:
             raise ParameterError(
-                f'--want "one-way" takes a share of the records in %, got {found[2]}; write {found[2]}%'
+                f'--want "one-way" takes a share of the records in %, got {parsed[2]}; write {parsed[2]}%'
             )
-        return Want(found[1], number)
-    return Want(found[1], number * records if found[3] else number)
+        return Want(parsed[1], number)
+    return Want(parsed[1], number * records if parsed[3] else number)
 
 
 def solve(want: Want, made_with: Callable[[float], Plan]) -> Plan:

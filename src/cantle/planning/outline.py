@@ -139,11 +139,11 @@ class Plan:
 
     def to_dict(self) -> dict[str, object]:
         """All facts of the plan in a form that JSON can hold."""
-        made = vars(self) | vars(self.outline) | {"words": self.words.lines()}
-        made["budget"] = [dict(vars(part)) for part in self.outline.budget]
-        made["too_fine"], made["remarks"] = list(self.outline.too_fine), list(self.outline.remarks)
-        made["one_way"] = self.one_way
-        return {name: value for name, value in made.items() if name not in ("outline", "cells", "blur")}
+        facts = vars(self) | vars(self.outline) | {"words": self.words.lines()}
+        facts["budget"] = [dict(vars(part)) for part in self.outline.budget]
+        facts["too_fine"], facts["remarks"] = list(self.outline.too_fine), list(self.outline.remarks)
+        facts["one_way"] = self.one_way
+        return {name: value for name, value in facts.items() if name not in ("outline", "cells", "blur")}
 
 
 def group_error(outline: Outline, records: int, share: float) -> float:

@@ -83,11 +83,11 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
 
 def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[float]:
     """The noise in the first table of each column."""
-    found = [0.0] * len(cells)
+    noise = [0.0] * len(cells)
     for group in rules.first_tables(cells, shares.first, shares.count == 0):
         for number in group.columns:
-            found[number] = noise_of(float(group.paid) * rate / len(group.columns))
-    return found
+            noise[number] = noise_of(float(group.paid) * rate / len(group.columns))
+    return noise
 
 
 def _usable(method: Mosaic) -> bool:
@@ -123,13 +123,13 @@ def _known_noise(size: int, cells: Sequence[int], first: float, shares: rules.Pl
     single values of a column that it does not have to group, and the noise of a value is then summed over the cells of
     the other columns.
     """
-    found = 1 / first
+    precision = 1 / first
     if shares.count and size <= sqrt(shares.cap):
         mean = sum(cells) / len(cells)
         others = max(1.0, min(shares.cap / size, mean**1.5))
         mine = shares.count * 2.5 / columns
-        found += mine / (others * float(variance(float(shares.tables) * rate / shares.count)))
-    return sqrt(1 / found)
+        precision += mine / (others * float(variance(float(shares.tables) * rate / shares.count)))
+    return sqrt(1 / precision)
 
 
 def _column_error(column: Column, cells: int, records: int, noise: float) -> float:
@@ -145,25 +145,25 @@ def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, .
 
 def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
     """A remark on the columns that are counted in ranges instead of value by value."""
-    found = [(column, size) for column, size in zip(columns, cells, strict=True) if column.wide]
-    if not found:
+    wide = [(column, size) for column, size in zip(columns, cells, strict=True) if column.wide]
+    if not wide:
         return []
-    names = ", ".join(column.name for column, _ in found[:NAMED])
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    sizes = [size for _, size in found]
+    names = ", ".join(column.name for column, _ in wide[:NAMED])
+    more = f" and {len(wide) - NAMED} more" if len(wide) > NAMED else ""
+    sizes = [size for _, size in wide]
     many = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
-    are = "is" if len(found) == 1 else "are"
-    ranges = f"{len(found)} of {len(columns)} columns {are} grouped into about {many} ranges each before counting"
+    are = "is" if len(wide) == 1 else "are"
+    ranges = f"{len(wide)} of {len(columns)} columns {are} grouped into about {many} ranges each before counting"
     return [f"{ranges}: {names}{more}"]
 
 
 def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> tuple[str, ...]:
-    found = []
+    remarks = []
     if not start.accuracy:
-        found.append("too few records for this epsilon to measure the error of the release itself")
+        remarks.append("too few records for this epsilon to measure the error of the release itself")
     if not shares.count and columns > 2:
-        found.append("too few records for this epsilon to choose tables: columns are related only through the target")
-    return tuple(found)
+        remarks.append("too few records for this epsilon to choose tables: columns are related only through the target")
+    return tuple(remarks)
 
 
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:

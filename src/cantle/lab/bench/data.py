@@ -63,13 +63,13 @@ def make(kind: str, records: int, width: int | None, stem: Path, data: Path | No
 def table_schema(attributes: int) -> TableDocument:
     """The schema of this many attributes of Adult, repeated if it has fewer, and of its class."""
     *fields, target = adult.schema("all")["fields"]
-    made = []
+    repeated = []
     for i in range(attributes):
         again, which = divmod(i, len(fields))
         field = fields[which].copy()
         field["name"] += f"-{again + 1}" if again else ""
-        made.append(field)
-    return {"fields": [*made, target]}
+        repeated.append(field)
+    return {"fields": [*repeated, target]}
 
 
 def write_table(schema: TableDocument, records: int, path: Path) -> None:

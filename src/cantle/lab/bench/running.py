@@ -83,8 +83,8 @@ def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[
     if not schema.exists():
         # Only tables that have as many columns as Adult can be made from it.
         folder = data if case.kind == "table" and case.axis in ("size", "rows") else None
-        made = None if folder is None else str(folder.resolve())
-        ask(task="make", kind=case.kind, records=case.records, width=case.width, stem=str(stem), data=made)
+        source = None if folder is None else str(folder.resolve())
+        ask(task="make", kind=case.kind, records=case.records, width=case.width, stem=str(stem), data=source)
     runs = []
     for _ in range(repeat):
         with tempfile.TemporaryDirectory(dir=scratch) as folder_:

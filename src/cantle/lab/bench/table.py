@@ -54,19 +54,19 @@ def modelled(bench: Bench) -> Lines:
     lines = [[*head, *(f"h on {cores:,}" for cores in CORES), "adding up s", f"sent per level, 1 of {CORES[-1]:,}"]]
     for row, smaller in largest(bench.rows.filter(pl.col("records") >= LEAST)):
         for number in RECORDS:
-            made = forecast(row["method"], Passes.of(row, smaller, bench.add), number)
-            parts = (made.opening, made.counting, made.deciding, made.drawing)
+            model = forecast(row["method"], Passes.of(row, smaller, bench.add), number)
+            parts = (model.opening, model.counting, model.deciding, model.drawing)
             lines.append(
                 [
                     row["method"],
                     row["engine"],
                     f"{row['records']:,}",
                     f"{number:.0e}".replace("e+0", "e").replace("e+", "e"),
-                    f"{made.levels:.0f}",
+                    f"{model.levels:.0f}",
                     *map(_short, parts),
-                    *(_short(made.hours(cores)) for cores in CORES),
-                    _short(made.adding(CORES[-1])),
-                    f"{_short(made.bytes_per_level(CORES[-1]) / 1e6)} MB",
+                    *(_short(model.hours(cores)) for cores in CORES),
+                    _short(model.adding(CORES[-1])),
+                    f"{_short(model.bytes_per_level(CORES[-1]) / 1e6)} MB",
                 ]
             )
     return lines
@@ -82,10 +82,10 @@ def largest(rows: pl.DataFrame) -> list[tuple[Run, Run | None]]:
         .sort("core")
         .unique(["method", "engine", "records"], keep="first")
     )
-    found = []
+    pairs = []
     for part in able.sort("method", "engine", "records").partition_by("method", "engine", maintain_order=True):
-        found.append((part.row(-1, named=True), part.row(-2, named=True) if len(part) > 1 else None))
-    return found
+        pairs.append((part.row(-1, named=True), part.row(-2, named=True) if len(part) > 1 else None))
+    return pairs
 
 
 def _short(value: float) -> str:

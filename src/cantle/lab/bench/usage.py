@@ -47,12 +47,12 @@ def _descendants() -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and (fields := _stat(int(entry.name))):
             parents.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, waiting = [], [os.getpid()]
+    descendants, waiting = [], [os.getpid()]
     while waiting:
         children = parents.get(waiting.pop(), [])
-        found += children
+        descendants += children
         waiting += children
-    return found
+    return descendants
 
 
 def _core_seconds(process: int) -> float:

@@ -60,8 +60,8 @@ class FineBreakage(Breakage):
 
     def find(self, *, broken: bool) -> Finding:
         with base(BASE):
-            found = super().find(broken=broken)
-        return replace(found, loss=found.loss / math.log2(BASE))
+            finding = super().find(broken=broken)
+        return replace(finding, loss=finding.loss / math.log2(BASE))
 
 
 # ---- empty cells ----------------------------------------------------------------------------------------------------

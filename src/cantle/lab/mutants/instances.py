@@ -166,8 +166,8 @@ def i8() -> tuple[Number, ...]:
 
 def _share(flaw: Breakage, table: Table, event: Callable[[Shown], bool]) -> float:
     """The probability that the output for this table satisfies `event`."""
-    found = Audit(flaw.config, flaw.enumerate_leaves).law(table)
-    return float(sum((outcome.probability for shown, outcome in found.items() if event(shown)), Fraction(0)))
+    outcomes = Audit(flaw.config, flaw.enumerate_leaves).law(table)
+    return float(sum((outcome.probability for shown, outcome in outcomes.items() if event(shown)), Fraction(0)))
 
 
 def i9() -> tuple[Number, ...]:

@@ -62,9 +62,9 @@ def _charged_once(original: Callable[..., tuple[Ints, ...]]) -> Callable[..., tu
     def grow(self: Curator, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str) -> tuple[Ints, ...]:
         budget = inside(self, "budget")
         before = int(budget._balance[0])
-        found = original(self, root, trees, stop, why=why)
+        edges = original(self, root, trees, stop, why=why)
         budget._balance[0] = before - (before - int(budget._balance[0])) // len(trees.columns)
-        return found
+        return edges
 
     return grow
 
@@ -73,10 +73,10 @@ def _observed_values(original: Callable[..., Iterator[_ScoredValues]]) -> Callab
     """Only "none" and the values that occur in the data are candidates."""
 
     def exact_scores(self: HeavyValues, *asked: object) -> Iterator[_ScoredValues]:
-        for found in original(self, *asked):
-            kept = (found.code >= 0) | (found.search < 0)
+        for scored in original(self, *asked):
+            kept = (scored.code >= 0) | (scored.search < 0)
             rows = {"scores", "inverse_weights", "many", "search", "number", "code"}
-            yield replace(found, starts=np.array([0, kept.sum()]), **{row: getattr(found, row)[kept] for row in rows})
+            yield replace(scored, starts=np.array([0, kept.sum()]), **{row: getattr(scored, row)[kept] for row in rows})
 
     return exact_scores
 

@@ -46,7 +46,7 @@ def broken_methods() -> list[Trial]:
     laplace = "2.2, Claim 14", instead(Sampler, "laplace", doubled_laplace)
     dropped = "4.2: all cells take part (I9)", instead(Sampler, "sparse", occupied_only)
     edges, hub = [(2 * i, 2 * i + 1) for i in range(6)], [(i, 12) for i in range(12)]
-    found: list[tuple[str, int, tuple[str, Patch], Options, object, object, Observation, Options]] = [
+    cases: list[tuple[str, int, tuple[str, Patch], Options, object, object, Observation, Options]] = [
         ("rps: Laplace sampler at twice its rate", 400, laplace, one, table([]), table([0]), by_region, leaf),
         ("rps: exact number of records released", 100, _flaw("exact number of records released"), one,
          table([]), table([0]), by_total, sized),
@@ -77,7 +77,7 @@ def broken_methods() -> list[Trial]:
     ]  # fmt: skip
     return [
         Trial(name, 1.0, published(schema, less, more, observe, options, epsilon=1, patch=patch), runs, breaks)
-        for name, runs, (breaks, patch), schema, less, more, observe, options in found
+        for name, runs, (breaks, patch), schema, less, more, observe, options in cases
     ]
 
 

@@ -164,10 +164,10 @@ def _field(name: str) -> FieldDocument:
 def _with_tree(field: FieldDocument, tree: Taxonomy | None) -> FieldDocument:
     if tree is None:
         return field
-    made = field.copy()
-    made.pop("categoriesOrdered", None)
-    made["categories"], made["hierarchy"] = [str(leaf) for leaf in tree.leaves], tree.to_nested()
-    return made
+    changed = field.copy()
+    changed.pop("categoriesOrdered", None)
+    changed["categories"], changed["hierarchy"] = [str(leaf) for leaf in tree.leaves], tree.to_nested()
+    return changed
 
 
 def _read(path: Path) -> pl.DataFrame:

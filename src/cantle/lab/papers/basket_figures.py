@@ -71,8 +71,8 @@ def _of_one_budget(setting: Setting, name: str, yard: Yardstick, epsilon: float,
         began = process_time()
         release = setting.release(yard.data.frame, yard.data.schema(), epsilon, options, repeat)
         cost = process_time() - began
-        made = sets.from_frame(pl.DataFrame(release.records), yard.data.size)
-        scores = yard.scores(answers_of(made), made) | {"CPU s": cost}
+        records = sets.from_frame(pl.DataFrame(release.records), yard.data.size)
+        scores = yard.scores(answers_of(records), records) | {"CPU s": cost}
         yield from _rows(name, f"{method}, B = {epsilon:g}", repeat, scores)
 
 
@@ -130,34 +130,34 @@ class Yardstick:
     def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
         """All measures of one release that apply to it."""
         supports = self.data.supports()
-        made = {"supL1": float(np.abs(answers.supports() - supports).sum() / max(1, supports.sum()))}
+        values = {"supL1": float(np.abs(answers.supports() - supports).sum() / max(1, supports.sum()))}
         for name, queries in self.asked.items():
-            made[name] = relative_error(self.truth[name], answers.count(queries), SANITY * len(self.data))
-        made |= self._tops(answers)
+            values[name] = relative_error(self.truth[name], answers.count(queries), SANITY * len(self.data))
+        values |= self._tops(answers)
         if answers.records > 0:
-            made |= self.rules[0].errors(answers)
-        return made | self._records(answers, released)
+            values |= self.rules[0].errors(answers)
+        return values | self._records(answers, released)
 
     def _tops(self, answers: Answers) -> dict[str, float]:
         mine, best = list(self.frequent), top(answers, max(TOPS))
         theirs = list(best)
-        made = {f"p{k}": len(set(mine[:k]) & set(theirs[:k])) / max(1, len(mine[:k])) for k in TOPS}
+        scores = {f"p{k}": len(set(mine[:k]) & set(theirs[:k])) / max(1, len(mine[:k])) for k in TOPS}
         first = {itemset: self.frequent[itemset] for itemset in mine[:UTILITY]}
-        made[f"u{UTILITY}"] = utility(first, {itemset: best[itemset] for itemset in theirs[:UTILITY]})
+        scores[f"u{UTILITY}"] = utility(first, {itemset: best[itemset] for itemset in theirs[:UTILITY]})
         error = np.abs(answers.count(as_queries(mine)) / np.array(list(self.frequent.values())) - 1)
-        return made | {f"se{k}": float(error[:k].mean()) for k in TOPS[1:] if len(mine)}
+        return scores | {f"se{k}": float(error[:k].mean()) for k in TOPS[1:] if len(mine)}
 
     def _records(self, answers: Answers, released: Sets | None) -> dict[str, float]:
         if isinstance(answers, Cells) and self.cells:
             mass = shared_cells(self.cells[0], answers)
         else:
             mass = 0.0 if released is None else shared_records(self.data, released)
-        made = {"true mass": mass / max(1, len(self.data))}
+        scores = {"true mass": mass / max(1, len(self.data))}
         if released is None:
-            return made
+            return scores
         longest = max(self.data.longest, released.longest) + 1
         shares = [np.bincount(one.lengths, minlength=longest) / max(1, len(one)) for one in (self.data, released)]
-        return {"sizeTV": float(np.abs(shares[0] - shares[1]).sum() / 2)} | made
+        return {"sizeTV": float(np.abs(shares[0] - shares[1]).sum() / 2)} | scores
 
 
 @dataclass(frozen=True)

@@ -62,15 +62,15 @@ def publish_degrees(
 
 def fig4(setting: Setting) -> Iterator[Row]:
     """The KS distance of the released degrees from the true ones, by epsilon."""
-    found = graphs.present(setting.data_dir, "rps-fig4", setting.echo)
-    for graph in found:
+    readable = graphs.present(setting.data_dir, "rps-fig4", setting.echo)
+    for graph in readable:
         loss = rps_degrees.worst_removal(graph, 1.0, *setting.pick((), (3,)))
         setting.echo(
             f"rps-fig4: {graph.name}, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5; "
             f"with every degree a leaf, removing one node of the graph can cost {loss:.1f}"
         )
     kept: list[Row] = []
-    for row in _rows(setting, "rps-fig4", found, (degree_metrics.ks, *degree_metrics.MOVED)):
+    for row in _rows(setting, "rps-fig4", readable, (degree_metrics.ks, *degree_metrics.MOVED)):
         if row.panel.endswith(degree_metrics.ks.name):
             yield row
         else:
@@ -80,18 +80,18 @@ def fig4(setting: Setting) -> Iterator[Row]:
 
 def fig5(setting: Setting) -> Iterator[Row]:
     """The earth mover's distance by epsilon, as a root mean square (as in the paper) and in its usual form."""
-    found = graphs.present(setting.data_dir, "rps-fig5", setting.echo)
+    readable = graphs.present(setting.data_dir, "rps-fig5", setting.echo)
     same, kept = _MOVED.pop() if _MOVED else (None, [])
     if same == replace(setting, echo=print):
         yield from kept
         return
-    yield from _rows(setting, "rps-fig5", found, degree_metrics.MOVED)
+    yield from _rows(setting, "rps-fig5", readable, degree_metrics.MOVED)
 
 
 def few(setting: Setting) -> Iterator[Row]:
     """Both distances at three epsilons, in a third of the time that the figures take."""
-    found = graphs.present(setting.data_dir, "rps-degrees", setting.echo)
-    yield from _rows(setting, "rps-degrees", found, (degree_metrics.ks, *degree_metrics.MOVED), FEW)
+    readable = graphs.present(setting.data_dir, "rps-degrees", setting.echo)
+    yield from _rows(setting, "rps-degrees", readable, (degree_metrics.ks, *degree_metrics.MOVED), FEW)
 
 
 def _rows(
@@ -124,18 +124,18 @@ def releases(
         ISOLATE: publish_degrees(setting, graph, "node-isolate", epsilon, repeat),
         SOUND: publish_degrees(setting, graph, "node", epsilon, repeat, mode="rps"),
     }
-    made: dict[str, dict[str, Ints]] = {}
+    panels: dict[str, dict[str, Ints]] = {}
     for panel, maximum in {KNOWN: int(degrees.max(initial=0)), LARGEST: max(graph.nodes - 1, 0)}.items():
-        made[panel] = {
+        panels[panel] = {
             RPS: rps_degrees.release(degrees, epsilon, maximum, rng),
             HAY: hay.node(degrees, epsilon, maximum, rng),
             **ours,
         }
-    made[EDGE] = {
+    panels[EDGE] = {
         "Hay et al., edge": hay.edge(degrees, epsilon, rng),
         "ours, edge": publish_degrees(setting, graph, "edge", epsilon, repeat),
     }
-    return made
+    return panels
 
 
 def table(summary: pl.DataFrame) -> str:

@@ -125,20 +125,20 @@ class Case:
     def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
         """All measures of one release, including those of its records if it has any."""
         bound = SANITY * len(self.data)
-        found = {
+        values = {
             measure: relative_error(self.truth[measure], answers.count(queries), bound)
             for measure, queries in self.asked.items()
         }
-        found |= {f"top{k}": utility(self.frequent[k], best) for k, best in self._tops(answers).items()}
-        return found | (self._mass(answers, released) if self.mass else {})
+        values |= {f"top{k}": utility(self.frequent[k], best) for k, best in self._tops(answers).items()}
+        return values | (self._mass(answers, released) if self.mass else {})
 
     def _mass(self, answers: Answers, released: Sets | None) -> dict[str, float]:
-        made = {"records": answers.records / len(self.data)}
+        scores = {"records": answers.records / len(self.data)}
         if isinstance(answers, Cells):
-            return made | {"true mass": shared_cells(self.cells[0], answers) / len(self.data)}
+            return scores | {"true mass": shared_cells(self.cells[0], answers) / len(self.data)}
         if released is not None:
-            return made | {"true mass": shared_records(self.data, released) / len(self.data)}
-        return made | ({"true mass": 0.0} if isinstance(answers, Nothing) else {})  # a model has no records
+            return scores | {"true mass": shared_records(self.data, released) / len(self.data)}
+        return scores | ({"true mass": 0.0} if isinstance(answers, Nothing) else {})  # a model has no records
 
     def _tops(self, answers: Answers) -> dict[int, Frequent]:
         """The K most frequent itemsets for each K; one search for the largest K finds all."""
@@ -155,8 +155,8 @@ def _number(setting: Setting) -> int:
 
 
 def _errors(setting: Setting, data: Sets, percents: Sequence[int]) -> dict[str, Queries]:
-    made = groups(data, _number(setting), _rng(), percents)
-    return {f"error to {percent} %": queries for percent, queries in made.items()}
+    workloads = groups(data, _number(setting), _rng(), percents)
+    return {f"error to {percent} %": queries for percent, queries in workloads.items()}
 
 
 def _table_case(setting: Setting, name: str, data: Sets) -> Case:

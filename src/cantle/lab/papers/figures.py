@@ -228,10 +228,10 @@ def reproduce(
 
 
 def _reproduce_one(name: str, setting: Setting, out: Path, progress: Callable[[str], None]) -> list[Path]:
-    said: list[str] = []
+    printed: list[str] = []
 
     def echo(line: str) -> None:
-        said.append(line)
+        printed.append(line)
         setting.echo(line)
 
     figure, measured = FIGURES[name], []
@@ -243,4 +243,4 @@ def _reproduce_one(name: str, setting: Setting, out: Path, progress: Callable[[s
     echo(figure.table(summary))
     for claim in figure.claims:
         echo(f"paper: {claim}")
-    return figure.write(rows, summary, "\n".join(said), out)
+    return figure.write(rows, summary, "\n".join(printed), out)

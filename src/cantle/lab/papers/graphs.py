@@ -101,15 +101,15 @@ def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> 
             f"{figure} needs the graphs; give --data DIR, the folder that contains graph-facebook100/ and "
             "graph-email-enron/"
         )
-    found = []
+    readable = []
     for name in SOURCES:
         try:
-            found.append(load(data_dir, name))
+            readable.append(load(data_dir, name))
         except DataError as missing:
             echo(f"{figure}: {name} is left out: {missing}")
-    if not found:
+    if not readable:
         raise DataError(f"{figure}: none of the graphs could be read; name the folder that contains graph-facebook100/")
-    return found
+    return readable
 
 
 def statistics(graph: Graph) -> Statistics:
@@ -129,5 +129,5 @@ def power_law(degrees: Ints) -> float:
     if not len(logs) or logs.max() == 0.0:
         return np.inf  # all degrees are 1
     zeta, minimize = need("scipy.special").zeta, need("scipy.optimize").minimize_scalar
-    found = minimize(lambda alpha: alpha * logs.mean() + np.log(zeta(alpha)), bounds=(1.0001, 20.0), method="bounded")
-    return float(found.x)
+    optimum = minimize(lambda alpha: alpha * logs.mean() + np.log(zeta(alpha)), bounds=(1.0001, 20.0), method="bounded")
+    return float(optimum.x)

@@ -47,8 +47,8 @@ class Checked:
 def intervals(setting: Setting) -> Iterator[Row]:
     """The share of 2,000 random counting questions, and of 200 means, whose 95 % interval contains the truth."""
     demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
-    found = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
-    for table in found:
+    tables = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
+    for table in tables:
         for epsilon in setting.pick((0.3, 1, 3), (1,)):
             for repeat in range(setting.repeats):
                 yield from _measure(setting, table, epsilon, repeat)

@@ -53,15 +53,15 @@ def _searched(answers: Answers, k: int) -> Frequent:
     supports = answers.supports()
     order = np.argsort(-supports, kind="stable")[:k]
     level: Frequent = {(int(item),): float(supports[item]) for item in np.sort(order) if supports[item] > 0}
-    found = dict(level)
+    frequent = dict(level)
     while level:
-        bar = _bar(found, k)
+        bar = _bar(frequent, k)
         sets = sorted(itemset for itemset, support in level.items() if support > bar)
         joined = [a + b[-1:] for a, b in combinations(sets, 2) if a[:-1] == b[:-1]]
         counts = answers.count(np.array(joined, dtype=np.int32)) if joined else ()
         level = {itemset: float(n) for itemset, n in zip(joined, counts, strict=True) if n > bar}
-        found |= level
-    return found
+        frequent |= level
+    return frequent
 
 
 def _bar(found: Frequent, k: int) -> float:

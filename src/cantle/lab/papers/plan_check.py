@@ -34,8 +34,8 @@ ENOUGH = 3
 def predictions(setting: Setting) -> Iterator[Row]:
     """The errors that `cantle plan` predicts from the schema and the number of records, and those measured."""
     demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
-    found = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
-    for table in found:
+    tables = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
+    for table in tables:
         for epsilon in setting.pick((0.3, 1, 3), (1,)):
             for repeat in range(setting.repeats):
                 before = process_time()
@@ -52,16 +52,16 @@ def predictions(setting: Setting) -> Iterator[Row]:
 def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[str, tuple[float, float]]:
     """(predicted, measured) error in records for each prediction."""
     truth, asker, dice = Truth(table), Asker(release), np.random.default_rng(seed)
-    made = plan(table.schema, epsilon=epsilon, records=truth.records)
+    planned = plan(table.schema, epsilon=epsilon, records=truth.records)
     lead = release.manifest.structure["lead"]
     columns = [one for name, one in asker.attributes.items() if name != lead]
-    found = {"one-way": (made.one_way * truth.records, _one_way(release, asker, truth, columns))}
+    errors_by_name = {"one-way": (planned.one_way * truth.records, _one_way(release, asker, truth, columns))}
     for name, shares in GROUPS.items():
         errors = [_group_errors(asker, truth, column, shares, dice) for column in columns]
         means = [float(np.mean(part)) for part in errors if part]
         if len(means) >= ENOUGH:
-            found[f"group of {name}"] = (made.groups[name], float(np.mean(means)))
-    return found
+            errors_by_name[f"group of {name}"] = (planned.groups[name], float(np.mean(means)))
+    return errors_by_name
 
 
 def _one_way(release: Any, asker: Asker, truth: Truth, columns: list[Attribute]) -> float:

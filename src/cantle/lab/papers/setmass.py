@@ -15,8 +15,8 @@ def shared_records(data: Sets, released: Sets) -> int:
     """The sum, over the distinct sets of items, of the smaller of its numbers of records in data and release."""
     words = np.random.default_rng(0).integers(0, 2**64, size=max(data.size, released.size), dtype=np.uint64)
     (one, ours), (other, theirs) = (np.unique(_keys(sets, words), return_counts=True) for sets in (data, released))
-    _, here, there = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-    return int(np.minimum(ours[here], theirs[there]).sum())
+    _, in_data, in_release = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    return int(np.minimum(ours[in_data], theirs[in_release]).sum())
 
 
 def shared_cells(data: Cells, released: Cells) -> float:

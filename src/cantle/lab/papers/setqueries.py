@@ -61,8 +61,8 @@ def subsets(sizes: Ints, lengths: Ints, rng: np.random.Generator) -> Queries:
         rows = np.flatnonzero(lengths > j)
         last = sizes[rows] - lengths[rows] + j
         drawn = rng.integers(last, endpoint=True)
-        there = (chosen[rows, :j] == drawn[:, None]).any(axis=1)
-        chosen[rows, j] = np.where(there, last, drawn)
+        already_chosen = (chosen[rows, :j] == drawn[:, None]).any(axis=1)
+        chosen[rows, j] = np.where(already_chosen, last, drawn)
     return chosen
 
 

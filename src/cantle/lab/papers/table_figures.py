@@ -44,15 +44,15 @@ DEMO_FACTS = {
 
 def tables(setting: Setting) -> Iterator[Row]:
     """All measures of every method on the tables that can be read, then the conditional means of the demo."""
-    found = list(table_sets.present(setting.data_dir, FIGURE, setting.echo))
+    readable = list(table_sets.present(setting.data_dir, FIGURE, setting.echo))
     for line in NOTES:
         setting.echo(line)
-    for table in found:
+    for table in readable:
         setting.echo(f"{FIGURE}: {table.name}, {table.frame.height:,} records, {table.frame.width} columns")
         yield from measure_raw(setting, table)
     for method in METHODS:
-        _warm(setting, found[0], method)
-        for table in found:
+        _warm(setting, readable[0], method)
+        for table in readable:
             for epsilon in setting.pick(EPSILONS, (1,)):
                 yield from measure(setting, table, method, epsilon)
     yield from demo_means(setting)
@@ -65,8 +65,8 @@ def more(setting: Setting) -> Iterator[Row]:
 
 
 def _more(setting: Setting) -> Iterator[Row]:
-    found = list(table_sets.present(setting.data_dir, MORE, setting.echo))
-    for table in found:
+    readable = list(table_sets.present(setting.data_dir, MORE, setting.echo))
+    for table in readable:
         if table.name == "Adult":
             five = table_sets.five_classes(table)
             yield from measure_raw(setting, five)
@@ -142,8 +142,8 @@ def split_seed(setting: Setting, repeat: int) -> int:
 
 
 def _facts(people: pl.DataFrame) -> dict[str, float]:
-    found = people.select(**DEMO_FACTS).row(0, named=True)
-    return {name: float("nan") if value is None else float(value) for name, value in found.items()}
+    values = people.select(**DEMO_FACTS).row(0, named=True)
+    return {name: float("nan") if value is None else float(value) for name, value in values.items()}
 
 
 def _warm(setting: Setting, table: TableSet, method: str) -> None:
@@ -173,17 +173,19 @@ def table(summary: pl.DataFrame) -> str:
 
 def _block(data: str, epsilon: float, part: pl.DataFrame) -> str:
     here = part.filter(pl.col("x").is_null() | (pl.col("x") == epsilon))
-    found = {(series, measure): (mean, error) for series, measure, mean, error in
+    measured = {(series, measure): (mean, error) for series, measure, mean, error in
              here.select("series", "measure", "mean", "error").iter_rows()}  # fmt: skip
     methods = [series for series in (*METHODS, RAW, SHUFFLED) if series in set(here["series"])]
     peers, must = table_peers.PEERS.get((data, epsilon), {}), table_peers.MUSTS.get((data, epsilon), {})
     measures = here.filter(pl.col("x").is_not_null())["measure"].unique(maintain_order=True)
     lines = [["", *methods, *peers, *(["must"] if must else [])]]
     for measure in measures:
-        cells = [_cell(measure, *found[series, measure]) if (series, measure) in found else "" for series in methods]
+        cells = [
+            _cell(measure, *measured[series, measure]) if (series, measure) in measured else "" for series in methods
+        ]
         cells += [_number(measure, figures[measure]) if measure in figures else "" for figures in peers.values()]
         if must:
-            cells.append(_verdict(measure, must, found.get(("mosaic", measure))))
+            cells.append(_verdict(measure, must, measured.get(("mosaic", measure))))
         lines.append([measure, *cells])
     text = f"{FIGURE} {data}, epsilon {epsilon:g}\n{report.aligned(lines)}"
     return "\n".join(line.rstrip() for line in text.splitlines())

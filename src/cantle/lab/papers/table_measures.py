@@ -127,8 +127,8 @@ class Boosting:
         """Learns from the records; if they have only one class, it is always predicted."""
         model = need("sklearn.ensemble").HistGradientBoostingClassifier
         listed = [grid.kind != "number" and 2 < grid.size <= 255 for grid in self.coder.attributes]
-        made = model(max_iter=ROUNDS, categorical_features=listed, random_state=0)
-        self._model = _Fitted(made, table.codes.astype(np.float64), table.labels, self.coder.classes)
+        classifier = model(max_iter=ROUNDS, categorical_features=listed, random_state=0)
+        self._model = _Fitted(classifier, table.codes.astype(np.float64), table.labels, self.coder.classes)
 
     def proba(self, codes: Ints) -> Floats:
         """One row of class probabilities per record."""
@@ -144,8 +144,8 @@ class Logistic:
 
     def fit(self, table: Coded) -> None:
         """Learns from the records."""
-        made = need("sklearn.linear_model").LogisticRegression(max_iter=300)
-        self._model = _Fitted(made, self._design(table.codes), table.labels, self.coder.classes)
+        classifier = need("sklearn.linear_model").LogisticRegression(max_iter=300)
+        self._model = _Fitted(classifier, self._design(table.codes), table.labels, self.coder.classes)
 
     def proba(self, codes: Ints) -> Floats:
         """One row of class probabilities per record."""
@@ -170,9 +170,9 @@ class _Fitted:
         self.model = model.fit(design, labels) if len(self.seen) > 1 else None  # type: ignore[attr-defined]
 
     def proba(self, design: Floats) -> Floats:
-        made = np.zeros((len(design), self.classes))
-        made[:, self.seen] = 1.0 if self.model is None else self.model.predict_proba(design)
-        return made
+        probabilities = np.zeros((len(design), self.classes))
+        probabilities[:, self.seen] = 1.0 if self.model is None else self.model.predict_proba(design)
+        return probabilities
 
 
 MODELS: Mapping[str, Callable[[Coder], Classifier]] = {"tree": C45, "boosting": Boosting, "logistic": Logistic}
@@ -190,9 +190,9 @@ def model_scores(coder: Coder, train: Coded, test: Coded) -> Iterator[tuple[str,
 
 def fidelity(coder: Coder, truth: Coded, release: Coded, seed: int) -> Iterator[tuple[str, float]]:
     """(measure, value): distances, counting questions, range questions."""
-    grids, raw, made = grids_of(coder), columns_of(coder, truth), columns_of(coder, release)
+    grids, raw, released = grids_of(coder), columns_of(coder, truth), columns_of(coder, release)
     rng = np.random.default_rng([seed, 1])
-    yield from distances(grids, raw, made, rng).items()
+    yield from distances(grids, raw, released, rng).items()
     for width in range(1, min(3, len(grids)) + 1):
-        yield f"q95 k={width}", counting_quantile(grids, raw, made, width, rng)
-    yield from range_errors(grids, raw, made, np.random.default_rng([seed, 2])).items()
+        yield f"q95 k={width}", counting_quantile(grids, raw, released, width, rng)
+    yield from range_errors(grids, raw, released, np.random.default_rng([seed, 2])).items()

@@ -98,16 +98,16 @@ def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> 
         raise ParameterError(
             f"{figure} needs the tables; give --data DIR, the folder that contains adult/, bank-marketing/ and nltcs/"
         )
-    found = 0
+    readable = 0
     for name, load in LOADERS.items():
         try:
             table = load(data_dir)
         except DataError as missing:
             echo(f"{figure}: {name} is left out: {missing}")
             continue
-        found += 1
+        readable += 1
         yield table
-    if not found:
+    if not readable:
         raise DataError(f"{figure}: none of the tables could be read; name the folder that contains adult/")
 
 
