@@ -1,7 +1,7 @@
 """Admission: which questions and rules a curator accepts, decided before it charges anything or looks at a record.
 
 Only types listed here are accepted, each with its claim in this folder, and only about the regions and the domain that
-they fit. Everything is judged from public values, so that no refusal depends on a record.
+they fit. Decisions use public values only, so that no refusal depends on a record.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, PairSupports)
 
 
 class Question(Protocol):
-    """What candidates, queries with thresholds and trees say about whom they may be asked of."""
+    """What candidates, queries with thresholds and trees declare about the data and regions that they are for."""
 
     kind: ClassVar[str]
     everyone: ClassVar[bool]
 
 
 def require_trusted(thing: object, types: tuple[type, ...]) -> None:
-    """Refuses objects that would see exact counts without a proof in the trusted base."""
+    """Refuses objects that would get exact counts without a proof in the trusted base."""
     if type(thing) not in types:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
 
@@ -68,7 +68,8 @@ def admit_candidates(
 
 
 def admit_query(query: Query, nodes: Regions, engine: Engine) -> Counted:
-    """The key of a query about all cells of these regions; refuses others, and what the engine cannot count."""
+    """The key of a query about all cells of these regions; refuses other queries, and keys that the engine cannot
+    count."""
     require_trusted(query, QUERIES)
     key = query.key
     require_trusted(key, KEYS)
@@ -86,7 +87,7 @@ def admit_threshold_query(query: SparseQuery[Nodes], nodes: Nodes, engine: Engin
 
 
 def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> WholeTableEngine:
-    """The engine as one of whole tables; refuses trees over values that are not those of columns of a whole table."""
+    """The engine, as one that counts whole tables; refuses other engines, and trees that do not fit its columns."""
     require_trusted(trees, (ValueTrees,))
     _require_kind(trees, nodes, engine)
     table = cast(WholeTableEngine, engine)
@@ -96,7 +97,7 @@ def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> WholeTabl
 
 
 def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engine: Engine, unit: Unit) -> None:
-    """Refuses rules under which a record would not have exactly one child, or none by a public rule."""
+    """Refuses rules under which a record would not have exactly one child, or be dropped by a public rule."""
     require_trusted(rule, (Cuts, Kept, Projection, ShorterSets))
     if isinstance(rule, Projection):
         if len(nodes) != 1 or not rule.fits(engine, unit):
@@ -114,7 +115,7 @@ def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engin
 
 def _require_kind(question: Question, nodes: Regions, engine: Engine) -> None:
     """Refuses questions for other kinds of data. If engines answer a question from all their records, whatever the
-    region, only the unsplit root may be asked: a region below it pays only for its own records."""
+    region, it must be about the unsplit root: a region below the root pays only for its own records."""
     if engine.kind != question.kind:
         raise ParameterError(f"this question is for {question.kind}")
     if question.everyone and (len(nodes) != 1 or nodes.depth):

@@ -18,7 +18,7 @@ class Noisy:
 
 @dataclass(frozen=True)
 class Pick:
-    """A chosen specialisation: the number of the value, and the point for values split at one (else 0)."""
+    """A chosen specialisation: the number of the value, and the point if the value is split at a point (else 0)."""
 
     value: int
     point: int
@@ -28,9 +28,9 @@ class Pick:
 class NoisyCells:
     """Noisy counts of the cells that reached a public threshold, ordered by segment and cell.
 
-    A segment is a region, or one of several parts of the root's cells, as the query says. `rows` are the places of the
-    segments among those asked; `rate_num` has one entry per segment, each count's noise has rate
-    rate_num[row] / rate_den. `at_least` is the threshold of each segment.
+    A segment is a region, or one of several parts of the root's cells, as the query says. `rows` are the positions of
+    the segments in the question. `rate_num` has one entry per segment: the noise of a count has rate rate_num[row] /
+    rate_den. `at_least` is the threshold of each segment.
     """
 
     rows: Ints

@@ -43,14 +43,14 @@ Price = int | Ints
 
 
 class UnitFields(TypedDict):
-    """A unit as release.json has it."""
+    """A unit in release.json."""
 
     kind: str
     max_records: int
 
 
 class ChargeFields(TypedDict):
-    """A charge as release.json has it."""
+    """A charge in release.json."""
 
     why: str
     verb: str
@@ -60,7 +60,7 @@ class ChargeFields(TypedDict):
 
 
 class PathFields(TypedDict):
-    """A kind of path as release.json has it."""
+    """A kind of path in release.json."""
 
     path: int
     epsilon_nano: int
@@ -68,7 +68,7 @@ class PathFields(TypedDict):
 
 
 class ReceiptFields(TypedDict):
-    """What was spent, for whom, as release.json has it."""
+    """The receipt in release.json: the unit, and what was spent."""
 
     unit: UnitFields
     epsilon_nano: int
@@ -157,7 +157,7 @@ def words_of(nano: int) -> str:
 
 
 def prices(epsilon_nano: object, regions: int) -> Ints:
-    """The price of a question for each region, from one number for all or one each; refuses anything else."""
+    """The price of a question for each region, given as one number for all regions or one per region."""
     try:
         cost = np.asarray(epsilon_nano)
     except (ValueError, TypeError):
@@ -203,7 +203,7 @@ class Budget:
             raise ParameterError("a region that was split or dropped cannot be asked again; ask its children")
 
     def _require_known(self, ids: Ints) -> None:
-        """Refuses what is not an ascending list of region numbers."""
+        """Refuses anything but an ascending list of region numbers."""
         if not is_int64_array(ids, np.size(ids)):
             raise ParameterError("regions are given by an array of their numbers")
         if len(ids) and (ids[0] < 0 or ids[-1] >= len(self._open) or not (ids[1:] > ids[:-1]).all()):
@@ -227,7 +227,7 @@ class Budget:
         """Moves each region to the kind of path that ends in this charge."""
         if not len(ids):
             return
-        # Usually all pay the same: then only the kind of path distinguishes them, and kinds are few.
+        # Usually all pay the same. Then only their kinds of path differ, and there are few of these.
         costs, price = (cost[:1], 0) if (cost == cost[0]).all() else np.unique(cost, return_inverse=True)
         pairs, inverse = _distinct(self._path[ids] * len(costs) + price)
         kinds = np.empty(len(pairs), dtype=np.int64)
@@ -272,7 +272,7 @@ class Budget:
         return [charge for charge in reversed(charges) if charge is not None]
 
     def receipt(self) -> ReceiptFields:
-        """The charges of every kind of path that ended in a leaf; leaves point into it by number."""
+        """The charges of every kind of path that ended in a leaf; a leaf refers to its kind by number."""
         paths = list[PathFields]()
         for kind in np.unique(self._path[~self._split]).tolist():
             charges = self._charges(kind)

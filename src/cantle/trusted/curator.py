@@ -2,8 +2,8 @@
 
 A method holds a curator and nothing else. Every question follows one order: decide from public values whether it is
 admitted, charge the regions it is about, look at the records, return only the noisy answer. Exact counts (`exact_...`)
-live inside one call. What is admitted is in admission.py, how noise is drawn in draws.py, what is paid in budget.py,
-what a curator holds in open_run.py. tests/audit computes the exact loss of whole runs through this code.
+exist only inside one call. admission.py decides what is admitted, draws.py draws the noise, budget.py keeps the
+charges, and open_run.py is what a curator holds. tests/audit computes the exact loss of whole runs through this code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Answer = TypeVar("Answer")
 
 
 class Curator:
-    """Holds the records, the budget and the noise source; gives noisy answers."""
+    """Holds the records, the budget and the noise source; returns noisy answers."""
 
     __slots__ = ("__run",)
 
@@ -62,7 +62,7 @@ class Curator:
 
     # ---- public facts -------------------------------------------------------------------------------------
 
-    def root(self) -> Any:  # which of the two, the method knows from its kind of data
+    def root(self) -> Any:  # the kind of data decides which of the two it is
         """The whole domain as one region (a Frontier; for sets, Partitions); only before the first split."""
         if self.__run.frontier.depth:
             raise ParameterError("the root was already split")
@@ -99,7 +99,7 @@ class Curator:
         *,
         why: str,
     ) -> Answer:
-        """One noisy choice per region (or selection) among public candidates, as the candidates name it.
+        """One noisy choice per region (or selection) among public candidates.
 
         Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * k)) for a unit
         of k records, by the range lemma (Claim 1); candidates and weights are public. If a row stands for many
@@ -186,7 +186,7 @@ class Curator:
         return goes_on
 
     def grow(self, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str) -> tuple[Ints, ...]:
-        """The edges of the leaves of one binary tree per column, grown over its values; nothing else is given.
+        """The edges of the leaves of one binary tree per column, grown over its values; nothing else is returned.
 
         Claim 49. epsilon-DP in the root's records, epsilon = number of trees * lifetime(stop), charged at once and
         before any test. In one tree a record lies on one path, whose tests together lose at most the lifetime bound
@@ -203,7 +203,7 @@ class Curator:
         return tuple(trees.leaves(table, column, goes_on) for column in range(number))
 
     def reserve(self, root: Frontier | Partitions, epsilon: Price, *, why: str) -> None:
-        """Pays for one later question about all records (`own_error`), wherever splits will put them."""
+        """Pays for one later question about all records (`own_error`), whatever splits follow."""
         run = self.__run
         ours, _, engine, cost = run.ask(root, epsilon)
         if run.reserved is not None or engine.kind not in WORKLOADS or len(ours) != 1 or ours.depth:
@@ -213,7 +213,7 @@ class Curator:
         run.reserved = int(cost[0])
 
     def own_error(self, workload: TableWorkload | SetWorkload, released: Ints) -> Noisy:
-        """Noisy numbers that say how far released records are off, at the price that was reserved for it; once.
+        """Noisy numbers that say how far released records are off, at the reserved price; can be asked only once.
 
         Claim 58. The whole run stays epsilon-DP. Let r be the price reserved. It is charged to the root, so every path
         pays for it (Claim 11), and all other answers together lose at most epsilon - r. Given them, workload and
@@ -234,7 +234,8 @@ class Curator:
         return Noisy(value, cost, sensitivity * NANO)
 
     def coin(self, nodes: Frontier | Partitions, sides: Ints) -> Ints:
-        """One fair public die per region, 0 to sides - 1; free, because it does not depend on the records."""
+        """The roll of one fair public die per region, 0 to sides - 1; free, because it does not depend on the
+        records."""
         # Numbers of sides follow the rule of prices: positive whole numbers, one for all or one per region.
         run = self.__run
         ours, _, _, faces = run.ask(nodes, sides)

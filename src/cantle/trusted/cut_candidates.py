@@ -1,8 +1,8 @@
 """Candidate sets of noisy choices, and the candidate cuts of regions.
 
-A candidate set is public. It asks an engine for the exact scores of its members (`exact_scores`) and names the one that
-was chosen (`answer`). Cuts are the grid points strictly inside each region, never observed values: the set must not
-depend on the data.
+A candidate set is public. It gets the exact scores of its members from an engine (`exact_scores`), and turns the chosen
+rows into an answer (`answer`). Cuts are the grid points strictly inside each region, never observed values, because the
+set must not depend on the data.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Answer = TypeVar("Answer", covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class Chosen(Generic[AnyScored]):
-    """The chosen candidates: per selection the row within its segment, and which of its `many`."""
+    """The chosen candidates: for each selection the row within its segment, and which of the `many` of that row."""
 
     scored: AnyScored
     row: Ints
@@ -57,15 +57,16 @@ class Chosen(Generic[AnyScored]):
 
     @property
     def place(self) -> Ints:
-        """The rows as places in the arrays of the scored candidates."""
+        """The rows as positions in the arrays of the scored candidates."""
         return self.scored.starts[:-1] + self.row
 
 
 class Candidates(Protocol[Nodes, Judge, AnyScored, Answer]):
     """The candidates of a noisy choice among regions of one kind, judged by one kind of score.
 
-    `kind` is the kind of data it is for; domain and engine are those of this kind. `everyone`: the scores depend on all
-    records that the engine holds, so only the unsplit root may be asked, whose price every record pays.
+    `kind` is the kind of data it is for; domain and engine are those of this kind. `everyone` says that the scores
+    depend on all records that the engine holds, so that only the unsplit root may be asked, whose price every record
+    pays.
     """
 
     kind: ClassVar[str]
@@ -79,7 +80,7 @@ class Candidates(Protocol[Nodes, Judge, AnyScored, Answer]):
         """Exact scores of all candidates, some regions at a time."""
 
     def answer(self, nodes: Nodes, chosen: Sequence[Chosen[AnyScored]]) -> Answer:
-        """The candidates behind the chosen rows, as the method knows them."""
+        """The answer for the method: the candidates of the chosen rows."""
 
 
 def ranges(start: Ints, length: Ints) -> Ints:
@@ -92,14 +93,14 @@ def ranges(start: Ints, length: Ints) -> Ints:
 
 
 class _CutCandidates(ABC):
-    """What all candidate sets of cuts have in common: one selection per region."""
+    """The base of all candidate sets of cuts, which have one selection per region."""
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = False
     classes: int
 
     def exact_scores(self, engine: TableEngine, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:
-        """Counts, then scores; or both at once if the engine can."""
+        """Exact scores of the cuts; engines that can do so count and score in one pass."""
         counts = self.counts(nodes)
         if isinstance(engine, Fused) and isinstance(quality, Mix):
             weights = quality.even, quality.apart
@@ -118,12 +119,12 @@ class _CutCandidates(ABC):
     @property
     @abstractmethod
     def key(self) -> OneWays | OneWayEach:
-        """The tally that holds the counts of all candidates."""
+        """The key of the counts that all candidates need."""
 
     @property
     @abstractmethod
     def only(self) -> Ints | None:
-        """The one attribute that each region may cut, or None: all of them."""
+        """The one attribute that each region may cut; None if all may be cut."""
 
     @abstractmethod
     def counts(self, nodes: Frontier) -> Ints:
@@ -135,11 +136,11 @@ class _CutCandidates(ABC):
 
     @abstractmethod
     def inverse_weights(self, nodes: Frontier) -> Runs | None:
-        """Public weights 1/w of the candidates of these regions; None: all weigh the same."""
+        """Public weights 1/w of the candidates of these regions; None if all have the same weight."""
 
     @abstractmethod
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
-        """The cut behind each region's chosen number."""
+        """The cut with each region's chosen number."""
 
     def _all_have_some(self, nodes: Frontier, quality: Quality) -> bool:
         return type(quality) in CUT_QUALITIES and not (self.counts(nodes) < 1).any()
@@ -172,7 +173,7 @@ class AllCuts(_CutCandidates):
 
     def sides(self, nodes: Frontier, first: int, exact_counts: Ints) -> tuple[Ints, Ints]:
         here, width = nodes.take(slice(first, first + len(exact_counts))), sum(self.sizes)
-        # Class by class, each in one piece: sums over few classes are then sums of long arrays.
+        # With classes first, sums over the few classes are sums of long contiguous arrays.
         table = np.ascontiguousarray(exact_counts.reshape(len(exact_counts), width, self.classes).transpose(2, 0, 1))
         total = table[:, :, : self.sizes[0]].sum(axis=2)
         ends = np.cumsum([0, *self.sizes])

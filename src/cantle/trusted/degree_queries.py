@@ -192,7 +192,7 @@ SCALE = 1 << 10
 
 @dataclass(frozen=True)
 class Lag:
-    """How far a bound on degrees falls behind the best one: see `Bounds`, where its range is proved (Claim 37)."""
+    """The score of a bound on degrees: how far it falls behind the best one. `Bounds` proves its range (Claim 37)."""
 
     @property
     def range(self) -> int:
@@ -230,7 +230,7 @@ class Bounds:
         return whole and ascending and type(domain) is GraphDomain and domain.edges
 
     def require(self, unit: Unit) -> None:
-        """The proof is for nodes."""
+        """Refuses other units than nodes, for which there is no proof."""
         _require(unit, "node", "node-isolate")
 
     def exact_scores(self, engine: GraphsEngine, positions: Ints, nodes: Frontier, quality: Lag) -> Iterator[Scored]:  # noqa: ARG002

@@ -1,7 +1,7 @@
 """Noisy draws: the steps in which exact numbers become noisy answers.
 
-Every draw is addressed by (number, region, cell), so that neither the order of records nor the size of chunks nor the
-engine can change a seeded run. Each question has a number of its own; one that draws twice takes another.
+Every draw has the address (number, region, cell), so that neither the order of records nor the size of chunks nor the
+engine can change a seeded run. Each question has a number of its own; a question that draws twice has two.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Draws:
         self.noise, self.number = noise, 0
 
     def choice(self, exact: AnyScored, nodes: Frontier | Partitions, cost: Ints, rho: int) -> Chosen[AnyScored]:
-        """One row per selection, and one of the candidates that it stands for."""
+        """One row per selection, and one of the candidates that the row stands for."""
         here = slice(exact.first, exact.last)
         keys, rate = nodes.ids[here], Rate(cost[here], rho * NANO)
-        if exact.selections is not None:  # several selections in one region, all at its price
+        if exact.selections is not None:  # several selections in one region, each at the region's price
             keys, rate = np.repeat(keys, len(exact.selections)), Rate(int(cost[exact.first]), rho * NANO)
         lanes = Lanes(self.number, keys, exact.selections)
         row = self.noise.select(lanes, exact.scores, exact.starts, rate, exact.inverse_weights, exact.many)
@@ -81,7 +81,8 @@ class Draws:
         return self._above(Lanes(self.number, ids), stop.biased(exact_counts, tests), stop, records)
 
     def tree_test(self, stop: PrivTree, records: int) -> Test:
-        """The stop tests of trees over values; one is addressed by its column, its depth and its cell's first code."""
+        """The stop tests of trees over values; the address of a test is its column, its depth and its cell's first
+        code."""
 
         def goes_on(column: int, depth: int, first_code: Ints, exact_counts: Ints) -> Bools:
             lanes = Lanes(self.number, np.full(len(first_code), column * MOST_DEPTH + depth), first_code)

@@ -1,7 +1,7 @@
-"""Keys: what an engine can count, answered with exact integers, one row of cells per region.
+"""Keys: what an engine can count. The counts are exact integers, one row of cells per region.
 
-A key is a public value; `fits` checks whether it suits these regions and this domain, without records, so that no
-failure can depend on them. The answer is secret and lives only inside one curator call.
+A key is a public value; `fits` checks, without records, whether it suits these regions and this domain, so that no
+failure can depend on a record. The counts are secret and exist only inside one curator call.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Domain = tuple[tuple[int, ...], int]
 
 @dataclass(frozen=True)
 class GraphDomain:
-    """What is public about a graph: its number of nodes, unless it is private; whether nodes without edges are listed;
-    whether there are edges to project, or only degrees."""
+    """What is public about a graph: its number of nodes, unless that is private; whether nodes without edges are
+    listed; whether there are edges to project, or only degrees."""
 
     nodes: int | None
     listed: bool
@@ -38,12 +38,12 @@ MOST_LISTED = 22
 
 
 def are_ints(numbers: object) -> bool:
-    """Whether this is a plain tuple of plain whole numbers; look-alikes may change while they are used."""
+    """Whether this is a plain tuple of plain whole numbers; objects of other classes may change while they are used."""
     return type(numbers) is tuple and all(type(number) is int for number in numbers)
 
 
 class Counted(Protocol):
-    """What all keys have in common."""
+    """The common part of all keys."""
 
     @property
     def cells(self) -> int:
@@ -168,7 +168,8 @@ class ChildSizes:
 
 @dataclass(frozen=True, eq=False)
 class GridCells:
-    """The cells of a grid by class: entry cell * classes + class. Too many to list; occupied ones are."""
+    """The cells of a grid by class: entry cell * classes + class. There are too many to list; only occupied ones
+    are."""
 
     grid: Grid
     classes: int
@@ -226,5 +227,5 @@ TRUSTED_KEYS = (*TABLE_KEYS, MergedOneWays, PatternTable)
 
 
 def finest(key: Counted) -> Counted:
-    """What an engine counts for a key: groups of cells are added up afterwards, inside the same question."""
+    """The key that an engine counts for this key; groups of cells are added up afterwards, inside the same question."""
     return key.tables if isinstance(key, MergedOneWays) else key

@@ -1,4 +1,4 @@
-"""A public mixing function of 64-bit words, used to order things arbitrarily; it is neither secret nor random."""
+"""A public mixing function of 64-bit words, used for arbitrary orders; it is neither secret nor random."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""An open run: what a curator holds until it is sealed, and what charges and splits change of it.
+"""An open run: the state that a curator holds until it is sealed, and how charges and splits change it.
 
 Records (an engine), budget, noise and the open regions with their stop tests belong together: a charge is about open
-regions, and a split closes these and opens their children. Only the curator (curator.py) holds an open run; it decides
-what is asked, and nothing here answers a question.
+regions, and a split closes these and opens their children. Only the curator (curator.py) holds an open run and answers
+questions; nothing here does.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
 
 
 class OpenRun:
-    """Records, budget, noise source and open regions. `unit` is the one that questions are charged for, `reserved` the
-    price of the question that was paid in advance: None if there is none, 0 once it was answered."""
+    """Records, budget, noise source and open regions. `unit` is the unit that questions are charged for; `reserved` is
+    the price of the question that was paid in advance: None if there is none, 0 once it was answered."""
 
     __slots__ = ("budget", "draws", "engine", "frontier", "reserved", "tested", "unit")
 
@@ -54,7 +54,7 @@ class OpenRun:
     def ask(self, nodes: Nodes, epsilon: Price) -> tuple[Nodes, Ints, Engine, Ints]:
         """Our own copy of the regions, their positions in the engine, the engine, and their prices.
 
-        Only the numbers of the regions are taken from the method. The result must not leave the curator.
+        Of what the method passes, only the numbers of the regions are used. The result must not leave the curator.
         """
         admission.require_trusted(nodes, (type(self.frontier),))
         ids = nodes.ids
@@ -62,7 +62,8 @@ class OpenRun:
         engine = self.records()
         self.budget.require_open(ids)
         positions = np.searchsorted(self.frontier.ids, ids)
-        # Open regions are those of the frontier and are listed once: if the numbers agree, these are all of them.
+        # The open regions are those of the frontier, each listed once. So if as many are asked about, these are all of
+        # them.
         ours = self.frontier if len(ids) == len(self.frontier) else self.frontier.take(positions)
         return cast(Nodes, ours), positions, engine, cost
 
@@ -91,7 +92,7 @@ class OpenRun:
         return self.frontier
 
     def forget(self) -> None:
-        """Discards records and noise source; nothing can be asked or charged any more, even if closing fails."""
+        """Discards records and noise source; no question or charge is possible any more, even if closing fails."""
         engine, self.engine = self.engine, None
         if engine is not None:
             self.budget.close()

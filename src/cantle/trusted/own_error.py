@@ -24,7 +24,7 @@ MOST_RELEASED = 1 << 40
 PERCENT = 95
 
 WORKLOADS: dict[str, type] = {"tables": TableWorkload, "sets": SetWorkload}
-"""What can be asked about each kind of data."""
+"""The workload for each kind of data."""
 
 
 def quantile_error(exact_counts: Ints, released: Ints) -> int:
@@ -71,7 +71,7 @@ class OwnError:
     released: Ints
 
     def fits(self, kind: str, domain: object) -> bool:
-        """Whether it can be asked about data of this kind and domain; decided without records."""
+        """Whether the workload fits data of this kind and domain; decided without records."""
         if type(self.workload) is not WORKLOADS.get(kind) or not self.workload.fits(domain):
             return False
         if not is_int64_array(self.released, self.workload.cells):
@@ -79,14 +79,14 @@ class OwnError:
         return bool((self.released >= 0).all() and (self.released <= MOST_RELEASED).all())
 
     def checked(self, kind: str, domain: object) -> OwnError:
-        """The curator's own copy, if it fits and asks for anything."""
+        """The curator's own copy; refused if it does not fit or has no question."""
         if not self.fits(kind, domain) or not self.numbers:
             raise ParameterError("the workload or its released counts do not fit this data, or ask for nothing")
         return OwnError(self.workload.copy(), self.released.copy())
 
     @property
     def numbers(self) -> int:
-        """K: how many numbers are asked."""
+        """K, the number of answers."""
         return sum(1 for length in self._lengths() if length)
 
     def sensitivity(self, unit: Unit) -> int:

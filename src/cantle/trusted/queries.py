@@ -1,4 +1,4 @@
-"""Queries: the counts that may be asked for, each with its L1 sensitivity and a proof.
+"""Queries: the counts that a method may request, each with its L1 sensitivity and a proof.
 
 `sensitivity(unit)` bounds the change of the whole vector of a region's cells, in L1, when one unit (all the
 records of one protected person) is added or removed. tests/laws checks every bound by brute force. Counts are 64-bit
@@ -33,7 +33,7 @@ from cantle.trusted.keys import (
 )
 
 MOST_SPURIOUS = 10**7
-"""Most empty cells that a question with thresholds may list on average."""
+"""Most empty cells that a question with thresholds may list in expectation."""
 
 Nodes = TypeVar("Nodes", bound=Frontier | Partitions, contravariant=True)
 
@@ -52,8 +52,8 @@ class Query(Protocol):
 class SparseQuery(Protocol[Nodes]):
     """Counts of too many cells to list: only cells from a public threshold on are returned.
 
-    `kind` is the kind of data it is for; domain and engine are those of this kind. `everyone`: all records that the
-    engine holds are counted, so only the unsplit root may be asked, whose price every record pays.
+    `kind` is the kind of data it is for; domain and engine are those of this kind. `everyone` says that all records
+    that the engine holds are counted, so that only the unsplit root may be asked, whose price every record pays.
     """
 
     kind: ClassVar[str]
@@ -63,13 +63,14 @@ class SparseQuery(Protocol[Nodes]):
         """Whether it can be asked about these regions of this domain; decided without records."""
 
     def owners(self, nodes: Nodes) -> Ints:
-        """Cells come in segments, each with a threshold of its own: the place of each segment's region (public)."""
+        """The position of each segment's region (public); cells come in segments, each with a threshold of its own."""
 
     def totals(self, nodes: Nodes) -> Ints:
         """The number of cells of each segment (public)."""
 
     def occupied(self, engine: Any, positions: Ints, nodes: Nodes) -> tuple[Ints, Ints, Ints]:
-        """Exact counts of the occupied cells: those of segment i from starts[i] to starts[i + 1], cells ascending."""
+        """Exact counts of the occupied cells, as (starts, cells, counts): segment i has those from starts[i] to
+        starts[i + 1], cells ascending."""
 
     def sensitivity(self, unit: Unit) -> int:
         """L1 bound for one unit, over all cells."""

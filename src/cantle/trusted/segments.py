@@ -25,7 +25,7 @@ Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
 @dataclass(frozen=True, eq=False)
 class Segments:
     """For each segment: the number of its region, its own number if regions have several, the number of its cells, the
-    rate of their noise, and the threshold from which on counts are given. `apart` are cells that are always given."""
+    rate of their noise, and the threshold from which on counts are released. The cells `apart` are always released."""
 
     ids: Ints
     numbers: Ints | None
@@ -45,7 +45,7 @@ class Segments:
         return Segments(nodes.ids[owner], np.arange(len(owner)) if several else None, total, rate, least, apart)
 
     def answer(self, starts: Ints, cells: Ints, values: Ints) -> NoisyCells:
-        """Noisy counts as the method gets them: those of segment i from starts[i] to starts[i + 1]."""
+        """The noisy counts as an answer to the method; segment i has those from starts[i] to starts[i + 1]."""
         rows = np.repeat(np.arange(len(self.ids)), np.diff(starts))
         return NoisyCells(rows, cells, values, np.asarray(self.rate.num), self.rate.den, self.at_least)
 

@@ -1,7 +1,7 @@
 """Queries of `baskets` about sets, each with its L1 sensitivity and a proof.
 
-All of them look at every record, uncut, so only the unsplit root of an engine that cuts no record may be asked. A query
-is its own key. Which items or bins are asked about is public: it must follow from the schema and from noisy answers.
+All of them use every record, uncut, so only the unsplit root of an engine that cuts no record may be asked. A query is
+its own key. The items or bins in a query are public: they must follow from the schema and from noisy answers.
 Long records count with all their items or pairs, each with a part of one count (cantle.trusted.geometry.set_parts): a
 function of the record alone, so that neither its position nor other records matter. tests/laws/test_set_sensitivity.py
 checks every bound by brute force.
@@ -228,14 +228,14 @@ class ShorterSets:
     most: int
 
     def fits(self, nodes: Partitions) -> bool:
-        """Whether no record may have more items than before."""
+        """Whether the new bound on items is not larger than the old one."""
         return type(self.most) is int and 1 <= self.most <= nodes.most
 
     def unit(self, unit: Unit) -> Unit:
         return unit
 
     def apply(self, engine: Engine) -> Engine:
-        """The same engine, its records cut."""
+        """The same engine, after it has cut its records."""
         sets = cast(SetsEngine, engine)
         sets.shorten(self.most)
         return sets

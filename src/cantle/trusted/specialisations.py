@@ -28,7 +28,7 @@ from cantle.trusted.keys import CodeTable, Domain, GridBins, are_ints
 from cantle.trusted.scores import Additive, Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
 
 MOST_HANDICAP = 1 << 60
-MOST_TABLE = 1 << 26  # counts of one binned grid, all in memory
+MOST_TABLE = 1 << 26  # most counts of one binned grid, which are all in memory
 
 Span = tuple[int, int]
 
@@ -48,7 +48,7 @@ class ExactCounts(Protocol):
 
 @dataclass(frozen=True)
 class Value:
-    """One span of an attribute's cut that can be specialised: into fixed children, or (None) at a point inside."""
+    """One span of an attribute's cut that can be specialised: into fixed children, or (if None) at a point inside."""
 
     attribute: int
     span: Span
@@ -71,7 +71,7 @@ class Value:
 
 
 def _is_span(span: object) -> bool:
-    """Whether this is a plain pair of plain whole numbers; look-alikes may change while they are used."""
+    """Whether this is a plain pair of plain whole numbers; objects of other classes may change while they are used."""
     return are_ints(span) and len(span) == 2  # type: ignore[arg-type]
 
 
@@ -221,7 +221,7 @@ class JointSplits(_Specialisations):
         return _one_region(scores, np.array([0, len(scores)]), value, point)
 
     def _inner(self, value: int | None, span: Span) -> Ints:
-        """The points inside a span at which its bins begin, the span's own start left out."""
+        """The points inside a span at which its bins begin, without the span's own start."""
         if value is None:
             return np.zeros(0, dtype=np.int64)
         children = self.values[value].children

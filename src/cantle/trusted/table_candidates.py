@@ -27,7 +27,7 @@ MOST_MODEL, MOST_PENALTY = 1 << 52, 1 << 60
 """Largest entry of a model (a model adds up to less than 2^60) and largest penalty: every score fits 64 bits."""
 
 MOST_TOGETHER = 1 << 22
-"""Most counts of the tables of hubs that are asked of the engine together."""
+"""Most counts of the tables of hubs that the engine counts together."""
 
 
 # ---- the distance of a table from a model -------------------------------------------------------------------------
@@ -48,7 +48,7 @@ class Distance:
 
     def scores(self, counted: Counted, models: Sequence[Ints], penalties: Ints) -> Ints:
         counts, starts = counted
-        # Lengths are those of the tables that were counted: no count may meet the numbers of another table.
+        # Models must be as long as the counted tables, so that no count is compared with the model of another table.
         if [len(model) for model in models] != np.diff(starts, append=len(counts)).tolist():
             raise ParameterError("a model needs one number per cell of its table")
         return np.add.reduceat(np.abs(counts - np.concatenate(models)), starts) - penalties
@@ -103,7 +103,7 @@ class TableSets:
         if (
             not _are_models(self.models, tables)
             or not is_int64_array(self.penalties, len(tables))
-            or (self.penalties < -MOST_PENALTY).any()  # not their absolute values: 64 bits have none for -2^63
+            or (self.penalties < -MOST_PENALTY).any()  # not by `abs`: 64 bits have no absolute value of -2^63
             or (self.penalties > MOST_PENALTY).any()
         ):
             return False
@@ -158,8 +158,8 @@ class Heaviest:
 
 @dataclass(frozen=True, eq=False)
 class _ScoredValues(Scored):
-    """Scored values: each row's search (-1: "none"), class and code. A row without a code (-1) stands for all values of
-    its class but those of the ranks that are `taken`."""
+    """Scored values: each row's search (-1 for "none"), class and code. A row without a code (-1) stands for all values
+    of its class except those of the ranks that are `taken`."""
 
     search: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     number: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -213,7 +213,7 @@ class HeavyValues:
         yield _ScoredValues(0, 1, scores, starts, None, inverse_of, many, places, numbers, codes, taken)
 
     def _classes(self, engine: WholeTableEngine, search: ValueSearch) -> Iterator[tuple[int, int, Ints, Ints, Ints]]:
-        """Of each class that has values: its number and size, the values that occur and may be named with their exact
+        """For each class that has values: its number and size, the values that occur and may be named with their exact
         counts, and the ascending ranks of these and of those that may not be named."""
         exact_codes, exact_counts = search.occupied(engine, self.sizes[search.column])
         skipped = np.array(search.skip, dtype=np.int64)
@@ -234,7 +234,7 @@ class HeavyValues:
         search, number = self.searches[int(found.search[row])], int(found.number[row])
         if found.code[row] >= 0:
             return search.column, int(found.code[row])
-        # `within` counts only ranks that are not taken, so every taken rank before it moves it on by one.
+        # `within` counts only ranks that are not taken, so every taken rank before it adds one.
         taken = found.taken[row]
         rank = within + int(np.searchsorted(taken - np.arange(len(taken)), within, side="right"))
         return search.column, int(search.classes.code(np.array([rank]), number)[0])

@@ -1,7 +1,7 @@
 """Keys of `mosaic`: many small tables of grouped columns, counted together over the whole data.
 
-As in keys.py, a key is public, and `fits` checks it without records. All of these look at every record, so they fit
-only the unsplit root, and only a domain without a separate class: here the target is a column like the others.
+As in keys.py, a key is public, and `fits` checks it without records. All of these count every record, so they fit only
+the unsplit root, and only a domain without a separate class: here the target is a column like the others.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.keys import CodeTable, Domain, are_ints
 
 Occupied = Callable[[CodeTable], tuple[Ints, Ints]]
-"""How an engine lists the occupied codes of a column, ascending, with their counts."""
+"""A function of an engine that lists the occupied codes of a column, ascending, with their counts."""
 
 
 def is_whole(nodes: Frontier, domain: Domain) -> bool:
-    """Whether all records are asked about at once, and none of their columns is kept apart as the class."""
+    """Whether the question is about all records at once, and the domain has no separate class."""
     return len(nodes) == 1 and nodes.depth == 0 and domain[1] == 1
 
 

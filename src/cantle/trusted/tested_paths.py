@@ -30,15 +30,15 @@ class TestedPaths:
         return self._tests[positions]
 
     def begin(self, positions: Ints, stop: PrivTree) -> None:
-        """Notes that these regions are tested now, whatever becomes of it: the tests are paid for."""
+        """Records that these regions are tested now; the tests are paid for, even if they fail."""
         self._stop = stop
         self._tests[positions] += 1
 
     def end(self, positions: Ints, goes_on: Bools) -> None:
-        """Notes the answers."""
+        """Records the answers."""
         self._ended[positions] = ~goes_on
 
     def split(self, positions: Ints, times: Ints) -> None:
-        """Moves on to the children, this many of each listed region: they continue the path of their parent."""
+        """Moves on to the children, `times` of each listed region; they continue the path of their parent."""
         self._tests = np.repeat(self._tests[positions], times)
         self._ended = np.repeat(self._ended[positions], times)

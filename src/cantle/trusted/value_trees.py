@@ -19,10 +19,10 @@ from cantle.trusted.keys import CodeTable, Domain, are_ints
 from cantle.trusted.table_keys import is_whole
 
 MOST_DEPTH = 64
-"""No tree is deeper: halving a span of 64-bit numbers ends earlier."""
+"""Most levels of a tree; halving a span of 64-bit numbers ends earlier."""
 
 Test = Callable[[int, int, Ints, Ints], Bools]
-"""From a column, a depth, the first codes of cells and their exact counts to whether each is worth halving."""
+"""A function of a column, a depth, the first codes of cells and their exact counts: whether to halve each cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class ValueTrees:
     sizes: tuple[int, ...]
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        """Whether these are cells of columns of this domain; judged without records."""
+        """Whether these are cells of columns of this domain; decided without records."""
         if not is_whole(nodes, domain) or not are_ints(self.sizes) or self.sizes != domain[0]:
             return False
         if not are_ints(self.columns) or not self.columns or len(set(self.columns)) < len(self.columns):

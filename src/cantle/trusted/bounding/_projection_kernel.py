@@ -1,7 +1,7 @@
 """The compiled scan of cantle.trusted.bounding.projection (the extra `fast`).
 
-It is imported for large graphs only: loading and compiling it takes longer than projecting a small graph. It follows
-the definition edge by edge; tests/laws/test_projection.py compares the two array by array.
+It is imported only for large graphs, because loading and compiling it takes longer than projecting a small graph. It
+follows the definition edge by edge; tests/laws/test_projection.py compares its arrays with those of the plain form.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _run = _compiled()
 
 def scan(ends: Ends, nodes: int, theta: int) -> tuple[Ints, Bools]:
     """Projected degrees (nodes,), and which edges are kept (edges,)."""
-    degrees = np.zeros(nodes, dtype=np.int32)  # half the memory, and theta below the largest degree fits
+    degrees = np.zeros(nodes, dtype=np.int32)  # half the memory; every theta below the largest degree fits
     kept = np.zeros(len(ends), dtype=np.bool_)
     _run(ends, theta, degrees, kept)
     return degrees.astype(np.int64), kept

@@ -1,8 +1,8 @@
-"""Pairs of identifiers as they were read, until they are a graph: cleaned, numbered, each edge once.
+"""From pairs of identifiers, as they are read, to a graph: cleaned, numbered, each edge once.
 
-A node without edges is a pair of the node with itself, and so is a loop: it adds its node and no edge. Cleaning is
-record by record: a pair with a missing or undeclared identifier is dropped whole, and so is a pair with an unlisted
-node if all nodes are listed.
+A node without edges is given as a pair of the node with itself. A loop is such a pair too: it adds its node and no
+edge. Cleaning is record by record: a pair with a missing or undeclared identifier is dropped as a whole, and so is a
+pair with an unlisted node if all nodes are listed.
 
 The numbers of nodes follow the public order of identifiers (cantle.trusted.bounding.node_ids), and edges are sorted by
 them, so the order of the records leaves no trace.
@@ -22,7 +22,7 @@ from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, num
 Bools = NDArray[np.bool_]
 
 _BLOCK = 1 << 22  # pairs processed together, to keep temporary arrays small
-HEADERS = {  # column titles: no record
+HEADERS = {  # usual column titles, which are not records
     (b"source", b"target"),
     (b"from", b"to"),
     (b"src", b"dst"),
@@ -39,7 +39,7 @@ _TITLES = {title for pair in HEADERS for title in pair}
 
 
 class _Numbered(dict[bytes, int]):
-    """Texts numbered in the order in which they come."""
+    """Numbers for texts, in the order in which the texts first occur."""
 
     def __missing__(self, text: bytes) -> int:
         self[text] = number = len(self)
@@ -48,7 +48,7 @@ class _Numbered(dict[bytes, int]):
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """Which identifiers could occur: whole numbers between two bounds, or a list of numbers and texts."""
+    """The declared identifiers: whole numbers between two bounds, or a list of numbers and texts."""
 
     low: int = 0
     high: int = -1
@@ -63,10 +63,10 @@ class Declared:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified:
-    """Clean pairs by their identifiers: `numbers` (k, 2), and in `texts` the ends of the pairs with a text in them.
+    """Clean pairs of identifiers: `numbers` (k, 2), and in `texts` the ends of all pairs that have a text.
 
-    A number is there by its digits. Digits spell numbers (cantle.trusted.bounding.node_ids), so that those of a number
-    are the identifier of no text.
+    In `texts` a number is written in digits. A text of digits would be a number (cantle.trusted.bounding.node_ids), so
+    no other identifier is written in the same way.
     """
 
     numbers: Ints
@@ -77,9 +77,9 @@ class Pairs:
     """Collects pairs and makes them a graph."""
 
     def __init__(self, *, titles: bool = False) -> None:
-        """`titles`: a pair of usual column titles is no record."""
+        """With `titles`, a pair of usual column titles is not a record."""
         self._numbers: list[Codes] = []
-        self._texts: list[tuple[Ints, Bools]] = []  # pairs with a text in them, and where
+        self._texts: list[tuple[Ints, Bools]] = []  # pairs that have a text, and which of their ends are texts
         self._known = _Numbered()
         self._titles = titles
 
@@ -87,12 +87,12 @@ class Pairs:
         return "Pairs(private)"
 
     def add_numbers(self, pairs: Ints) -> None:
-        """Pairs (k, 2) of whole numbers."""
+        """Adds pairs (k, 2) of whole numbers."""
         small = not len(pairs) or (pairs.min() >= -(2**31) and pairs.max() < 2**31)
         self._numbers.append(pairs.astype(np.int32) if small else pairs)
 
     def add(self, columns: list[Column]) -> None:
-        """The two ends of some pairs; of one column, nodes."""
+        """Adds pairs, given as two columns; a single column adds nodes."""
         for column in columns:
             index = map(self._known.__getitem__, column.texts)
             column.numbers[column.other] = np.fromiter(index, np.int64, len(column.texts))
@@ -105,7 +105,7 @@ class Pairs:
         self.add_numbers(pairs)
 
     def graph(self, declared: Declared | None, nodes: int | None, *, listed: bool) -> Graph:
-        """The graph of all pairs; `nodes` is the public number of nodes, or None where it is private."""
+        """The graph of all pairs; `nodes` is the public number of nodes, or None if it is private."""
         plain = self._plain(declared)
         mixed, is_text, texts = self._settle(declared)
         found, (plain_ends, mixed_ends) = _numbered([plain.reshape(-1), mixed[~is_text]])
@@ -120,7 +120,7 @@ class Pairs:
         return Graph(len(keys) if nodes is None else nodes, ends, keys, listed)
 
     def identified(self, declared: Declared | None) -> Identified:
-        """All pairs by their identifiers, loops and repeated ones included."""
+        """All pairs of identifiers, including loops and repeats."""
         plain = self._plain(declared)
         mixed, is_text, texts = self._settle(declared)
         whole = ~is_text.any(axis=1)
@@ -137,8 +137,8 @@ class Pairs:
         return plain if declared is None else plain[declared.has_numbers(plain).all(axis=1)]
 
     def _settle(self, declared: Declared | None) -> tuple[Ints, Bools, list[bytes]]:
-        """The pairs that are not two plain numbers: numbers, and for texts their places in the public order; without
-        pairs that have a missing or undeclared identifier, or are a title."""
+        """The pairs that are not two plain numbers: as numbers, and for texts as their positions in the public order.
+        Pairs that have a missing or undeclared identifier, or are titles, are left out."""
         pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(pairs for pairs, _ in self._texts)])
         other = np.concatenate([np.empty((0, 2), dtype=np.bool_), *(other for _, other in self._texts)])
         known = [identifier(text) for text in self._known]
@@ -150,7 +150,7 @@ class Pairs:
         values = np.array([rank[k] if isinstance(k, bytes) else k or 0 for k in known], dtype=np.int64)
         kinds = np.array([isinstance(k, bytes) for k in known], dtype=np.bool_)
         good = np.array([_may_occur(k, declared) for k in known], dtype=np.bool_)
-        index = np.where(other, pairs, 0)  # arbitrary where there is a number
+        index = np.where(other, pairs, 0)  # for numbers the index is not used
         pairs, is_text = np.where(other, values[index], pairs), other & kinds[index]
         keep = (good[index] | ~other).all(axis=1)
         if declared is not None:
@@ -178,7 +178,7 @@ def _are_titles(pairs: Ints, other: Bools, rank: dict[bytes, int]) -> Bools:
 
 
 def _numbered(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:
-    """The distinct values of all columns, ascending, and for each value its place among them."""
+    """The distinct values of all columns in ascending order, and for each value its position among them."""
     some = [column for column in columns if len(column)]
     if not some:
         return np.empty(0, dtype=np.int64), [np.empty(0, dtype=np.int32) for _ in columns]
@@ -189,7 +189,7 @@ def _numbered(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:
 
 
 def _by_table(columns: list[Codes], low: int, high: int) -> tuple[Ints, list[NDArray[np.int32]]]:
-    """Values that lie close together are looked up in a table."""
+    """`_numbered` by a table of all values from `low` to `high`, for values that are close together."""
     seen = np.zeros(high - low + 1, dtype=np.bool_)
     for column in columns:
         for at in range(0, len(column), _BLOCK):

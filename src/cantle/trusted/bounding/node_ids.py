@@ -28,14 +28,15 @@ Identifier = int | bytes
 
 DIGITS = re.compile(rb"-?[0-9]{1,19}")
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_NUMBERS = np.uint64(0x6E6F6465206E756D)  # any constant would do; these are public
+_NUMBERS = np.uint64(0x6E6F6465206E756D)  # a public constant; any other would do
 _TEXTS = b"cantle node identifier"
 _PAIRS = np.uint64(0x6564676520706169)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Column:
-    """Identifiers of many records: `numbers`, or where `other` is set the next of `texts` instead; empty is missing."""
+    """Identifiers of many records: `numbers`; where `other` is set, the next of `texts` instead. An empty text is
+    missing."""
 
     numbers: Ints
     other: NDArray[np.bool_]

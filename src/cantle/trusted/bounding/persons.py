@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pyarrow import Array, ChunkedArray
 
-KEY = 0x63616E746C65  # public: it only has to be fixed
+KEY = 0x63616E746C65  # public; any fixed number would do
 
 
 def person_numbers(ids: pl.Series) -> Ints:
@@ -40,7 +40,7 @@ def person_numbers(ids: pl.Series) -> Ints:
 
 
 def marks(columns: Sequence[Codes], records: int) -> Words:
-    """The hash of each record by which its place among the records of its person is decided."""
+    """The hash of each record, which decides its position among the records of its person."""
     mark = np.full(records, KEY, dtype=np.uint64)
     for column in columns:
         mark = scramble(mark ^ column.astype(np.uint64))
@@ -57,10 +57,10 @@ def marks_of_lists(codes: ChunkedArray) -> Array:
 
 
 def postgres_mark(name: str) -> str:
-    """`marks` as a temporary function of PostgreSQL, less 2^63: its integers have a sign, and the order stays.
+    """`marks` minus 2^63 as a temporary function of PostgreSQL, whose integers have a sign; the order is the same.
 
-    Sums and products that overflow are errors there, so that words are multiplied in pieces of 16 and 32 bits; a shift
-    to the left drops what does not fit.
+    Sums and products that overflow are errors in PostgreSQL, so words are multiplied in pieces of 16 and 32 bits; a
+    shift to the left drops the bits that do not fit.
     """
     return f"""
 CREATE FUNCTION pg_temp.{name}(codes bigint[]) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
@@ -118,10 +118,10 @@ def _has_ties(person: Ints, mark: Words, columns: Sequence[Codes]) -> bool:
 
 
 def places(ids: pl.Series, number: int) -> Ints:
-    """For each record the place, 0 to number - 1, where the records of its person come together.
+    """For each record the number, 0 to number - 1, of the group that collects the records of its person.
 
-    It is computed from the bytes of the identifier alone, so that every worker sends equal ones to the same place; a
-    library's own hash may differ from one version to the next.
+    It is computed from the bytes of the identifier alone, so that all workers send equal identifiers to the same group;
+    a library's own hash may differ between versions.
     """
     import pyarrow as pa
 

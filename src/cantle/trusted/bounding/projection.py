@@ -59,7 +59,7 @@ _STEP = 4096
 
 
 def order(graph: Graph) -> Ints:
-    """The places of the edges in their public order.
+    """The positions of the edges in their public order.
 
     >>> from cantle.trusted.bounding.node_ids import number_keys
     >>> path = Graph(3, np.array([[0, 1], [1, 2]], dtype=np.int32), number_keys(np.array([5, 7, 9])))
@@ -73,7 +73,7 @@ def order(graph: Graph) -> Ints:
     places = np.argsort(hashes)
     hashes = hashes[places]
     if (hashes[1:] == hashes[:-1]).any():
-        # numbers of nodes follow the order of identifiers, so this rule does not depend on other edges either
+        # nodes are numbered in the order of identifiers, so this rule does not depend on other edges either
         low, high = ends.min(axis=1)[places], ends.max(axis=1)[places]
         places = places[np.lexsort((high, low, hashes))]
     return places
@@ -117,7 +117,7 @@ class Projector:
         kept = self._larger_ends() <= theta  # neither end can be full when such an edge comes
         left = theta - np.bincount(self._ends[kept].reshape(-1), minlength=self._nodes)
         rest, step = np.flatnonzero(~kept), self._nodes // 2 + _STEP
-        for at in range(0, len(rest), step):  # few edges per node: most are decided in one round
+        for at in range(0, len(rest), step):  # with few edges per node, most are decided in one round
             part = rest[at : at + step]
             kept[part] = _decide(self._ends[part], left)
         return theta - left, kept

@@ -1,4 +1,4 @@
-"""Compiled twins of basket_counts.py: one pass over the records each."""
+"""Compiled twins of basket_counts.py; each makes one pass over the records."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compiled loops over records, region by region. A miscount costs privacy.
 
-Records are rows of codes with the class at column `label`; region i holds rows start[i] to end[i]. Kernels count, score
-and move; they never choose and never draw. Every one is checked against the plain engine in tests/trusted/engines.
+Records are rows of codes with the class in column `label`; region i holds rows start[i] to end[i]. Kernels count, score
+and move; they never choose and never draw. tests/trusted/engines compares each of them with the plain engine.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def part(rows: Codes, words: Words, start: Ints, end: Ints, attribute: Ints, poi
 def _add_bytes(
     rows: Codes, words: Words, label: int, first: int, last: int, offset: Words, steps: Ints, table: Ints
 ) -> None:
-    """Adds the step of their class to table[offset of the column + code], for rows of one-byte codes, eight per word.
-    Columns that are not needed have an offset too, beyond those that are."""
+    """Adds the step of the row's class to table[offset of the column + code], for rows of one-byte codes, eight per
+    word. The offsets of columns that are not needed point beyond the others."""
     for r in range(first, last):
         step = steps[rows[r, label]] if len(steps) > 1 else 1
         for w in range(words.shape[1]):
@@ -105,7 +105,8 @@ def _add_bytes(
 def _add_rows(
     rows: Codes, label: int, first: int, last: int, open_: Ints, offset: Words, bases: Ints, steps: Ints, table: Ints
 ) -> None:
-    """Adds the step of their class to table[base of the class + offset of the attribute + code], for the open ones."""
+    """Adds the step of the row's class to table[base of the class + offset of the attribute + code], for the attributes
+    in `open_`."""
     for r in range(first, last):
         c = rows[r, label] if len(steps) > 1 else 0
         base, step = _U(bases[c]), steps[c]
@@ -115,7 +116,7 @@ def _add_rows(
 
 @compiled
 def _told_apart(left: Ints, total: Ints) -> int:
-    """max over classes c != c' of left_c + right_c', by the two largest of each side; 0 when there is one class."""
+    """max over classes c != c' of left_c + right_c', from the two largest of each side; 0 if there is one class."""
     best_l, next_l, who_l, best_r, next_r, who_r = -1, -1, -1, -1, -1, -1
     for c in range(len(total)):
         x, y = left[c], total[c] - left[c]
@@ -158,8 +159,8 @@ def score_cuts(
     for a in range(attributes):
         home[a] = codes
         codes += _U(sizes[a])
-    nowhere, codes = codes, codes + _U(256)  # room for bytes that are not needed
-    # Two classes are counted in one cell, the second above bit 32; more have a table each.
+    nowhere, codes = codes, codes + _U(256)  # counts of bytes that are not needed go there
+    # Two classes share a cell, the second above bit 32; with more classes, each has a table.
     two = classes == 2 and len(rows) < 1 << 31
     bases, steps = np.arange(classes) * np.int64(codes), np.ones(classes, np.int64)
     if two:

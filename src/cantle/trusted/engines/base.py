@@ -1,21 +1,23 @@
-"""The engine protocol: the questions a curator asks about records, and the contract in words.
+"""The engine protocol: the questions that a curator asks about records, and the rules that all engines follow.
 
 Every engine declares the kind of data it holds, its public domain, its root region and the keys it can count:
 
 * `open` happens in the constructor: records become codes of the public domain, once.
 * `tally(positions, key)` counts: chunks of (first, last, counts), where counts are exact integers of shape
   (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
-* `keep_all()` asks to keep all records until `close`, also those of regions that a split closes; before the first
-  split. `count_all(workload)` then counts a workload over all of them. Not for graphs.
+* `keep_all()`, called before the first split, makes the engine keep all records until `close`, also those of regions
+that
+  a split closes. `count_all(workload)` then counts a workload over all of them. Graphs have neither.
 * `close()` discards the records.
 
 Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 
-* `split(positions, rule)` moves on to the children of the listed regions, in order; the records of all others go.
-* tables: an engine may count and score cuts in one pass (`Fused`); what it gives must be what counting first gives.
+* `split(positions, rule)` moves on to the children of the listed regions, in order; other records are dropped.
+* tables: an engine may count and score cuts in one pass (`Fused`); the scores must be those of counting first.
 * whole tables (`WholeTableEngine`, all but the rows engines): `occupied(key)` lists the occupied entries of a grid or
-  table over the whole data, ascending, with their counts; `place(grid)` settles the cells of all records, `dense(key)`
-  then gives all counts of that grid by bin; `tally` counts many cross tables of the whole data at once (`CELL_KEYS`).
+  table over the whole data, ascending, with their counts; `place(grid)` finds the cells of all records, and
+  `dense(key)` then returns all counts of that grid by bin; `tally` counts many cross tables of the whole data at once
+  (`CELL_KEYS`).
 * graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
 * sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers;
   `pairs(items, most)` lists the pairs of these items that occur in any record, with their parts.
@@ -50,7 +52,7 @@ class Rule(Protocol[Nodes]):
     """A public rule by which regions are split; every record goes to one child, or is dropped."""
 
     def fits(self, nodes: Nodes) -> bool:
-        """Whether it is one for these regions."""
+        """Whether the rule fits these regions."""
 
     def times(self, nodes: Nodes) -> Ints:
         """The number of children of each region."""
@@ -82,7 +84,7 @@ class Engine(Protocol):
         """All records as one region."""
 
     def tally(self, positions: Ints, key: Any) -> Iterator[Chunk]:
-        """Exact counts by one of the `keys`; the curator asks for no other."""
+        """Exact counts by a key of one of the types in `keys`; the curator uses no others."""
 
     def close(self) -> None: ...
 
@@ -131,7 +133,7 @@ class WholeTableEngine(TableEngine, Protocol):
     def dense(self, key: GridBins) -> Ints: ...
 
     def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
-        """The exact counts that `count` gave for this very object; those of any other are dropped."""
+        """The counts that `count` returned for this very object, kept since then; those of any other are dropped."""
 
 
 @runtime_checkable
@@ -155,7 +157,8 @@ class SetsEngine(SplitEngine, Protocol):
     """Records that are sets of items."""
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
-        """(starts, masks, counts): those of partition positions[i] from starts[i] to starts[i + 1], masks ascending."""
+        """(starts, masks, counts): partition positions[i] has those from starts[i] to starts[i + 1], masks
+        ascending."""
 
     def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
         """Cells of pairs of these items that occur, ascending, and their parts (set_queries.PairSupports); only before
@@ -167,11 +170,11 @@ class SetsEngine(SplitEngine, Protocol):
     def split(self, positions: Ints, kept: Kept, /) -> None: ...
 
     def count_all(self, workload: SetWorkload, /) -> Ints:
-        """The numbers of a workload over all records as they came, before any was cut."""
+        """The numbers of a workload over all records as they were given, before any was cut."""
 
 
 class GraphsEngine(Engine, Protocol):
-    """A graph, asked as a whole."""
+    """A graph, which is one region."""
 
     def kept(self, theta: int) -> int:
         """The number of edges that projection to theta keeps."""
@@ -184,7 +187,7 @@ class GraphsEngine(Engine, Protocol):
 
 
 class Tables:
-    """What all engines of tables have in common."""
+    """The common part of all engines of tables."""
 
     kind: ClassVar[str] = "tables"
     keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
@@ -201,20 +204,20 @@ class Tables:
 
 
 class WholeTables(Tables, ABC):
-    """What engines have in common that also count whole tables."""
+    """The common part of engines that also count whole tables."""
 
     keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
     _kept: tuple[object, Counted] | None = None
 
     def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
-        """The exact counts that `count` gave for this very object; those of any other are dropped."""
+        """The counts that `count` returned for this very object, kept since then; those of any other are dropped."""
         if self._kept is None or self._kept[0] is not asked:
             self._kept = None
             self._kept = asked, count()
         return self._kept[1]
 
     def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
-        """Questions about whole tables are about one region, the root."""
+        """Exact counts; a question about whole tables is about one region, the root."""
         if isinstance(key, TableCounts | LeafCounts):
             yield 0, 1, self._cell_counts(key).reshape(1, -1)
         elif isinstance(key, HeapCounts):

@@ -63,7 +63,8 @@ def count_items(
 
 
 def merge_strata(counts: Ints, strata: bool, singles: bool) -> Ints:
-    """Counts of records of one item, short and long ones, with those that are not wanted apart added up.
+    """Counts of three strata (records of one item, short and long records), with strata added up that are not wanted
+    apart.
 
     >>> merge_strata(np.array([1, 2, 30, 40, 500, 600]), True, False).tolist()
     [31, 42, 500, 600]
@@ -74,7 +75,7 @@ def merge_strata(counts: Ints, strata: bool, singles: bool) -> Ints:
 
 
 def plain_items(starts: Ints, items: Codes, parts: Ints, most: int, counts: Ints) -> None:
-    """Adds up three strata: records of one item, of at most `most` items, longer ones; `parts` are those of each
+    """Adds up three strata: records of one item, of at most `most` items, and longer ones; `parts` is the part of each
     size."""
     size = np.diff(starts)
     stratum = np.where(size > most, 2, np.where(size > 1, 1, 0))
@@ -127,8 +128,8 @@ def count_pairs(
 
 
 def plain_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, of_two: int, counts: Ints) -> None:
-    """Adds up all cells, those of records of two items first, all records with equally many top items at once; `parts`
-    are those of each such number, `of_two` that of records of two items."""
+    """Adds up all cells, those of records of two items first, for all records with equally many top items at once.
+    `parts` is the part for each number of top items, `of_two` that of records of two items."""
     mine = place_of[items] >= 0
     owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[mine]
     places = place_of[items[mine]].astype(np.int64)

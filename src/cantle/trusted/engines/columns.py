@@ -1,4 +1,4 @@
-"""The column engine: records by column, never moved, for questions about one region and the cells of a grid (DiffGen).
+"""The column engine: records by column, never moved, for questions about the whole data and the cells of grids.
 
 Grid tables are counted in an array if the table is not much larger than the data, otherwise by sorting the entries.
 """
@@ -64,7 +64,7 @@ class ColumnEngine(WholeTables):
         self._kept = None
 
     def keep_all(self) -> None:
-        """Nothing to do: there is one region, which is never split."""
+        """Does nothing: the only region is never split."""
 
     def count_all(self, workload: TableWorkload) -> Ints:
         return count_columns(workload, self._columns, self._class)
@@ -84,7 +84,7 @@ class ColumnEngine(WholeTables):
                 raise NotImplementedError("a column engine has one region, which is never split")
 
     def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
-        """Counts of cross tables or leaves; the cells of all records are kept, for they are asked about many times.
+        """Counts of cross tables or leaves; the cells of all records are kept, because they are needed many times.
 
         Cells are compared by their edges, never by identity, as grids are.
         """
@@ -110,7 +110,7 @@ class ColumnEngine(WholeTables):
         if isinstance(key, GridCells):
             self.place(key.grid)
             return _occupied(self._entry, key.cells)
-        if key.attribute not in self._tables:  # asked again every round, and never changes
+        if key.attribute not in self._tables:  # needed in every round, and never changes
             entry = self._columns[key.attribute].astype(np.int64) * key.classes + self._class
             self._tables[key.attribute] = _occupied(entry, key.size * key.classes)
         return self._tables[key.attribute]
@@ -132,7 +132,7 @@ class ColumnEngine(WholeTables):
     def place(self, grid: Grid) -> None:
         """Finds cell * classes + class of each record, and keeps it for the counts of the next round.
 
-        Grids are compared by their edges, never by identity: a grid could have been written to in between.
+        Grids are compared by their edges, never by identity, because a grid could have been changed in between.
         """
         if self._grid is None or not self._grid.same(grid):
             self._grid, self._cells = grid.copy(), grid.cells
@@ -146,7 +146,7 @@ class ColumnEngine(WholeTables):
         return cell * self.classes + self._class
 
     def _located(self, kind: type[np.integer]) -> Codes:
-        """The same by kernels, attribute by attribute: a table holds what each code adds to the entry."""
+        """The same by kernels, attribute by attribute, with tables of what each code adds to the entry."""
         from cantle.trusted.engines import _kernels
 
         assert self._grid is not None
@@ -172,7 +172,7 @@ def _table(key: GridBins, size: int) -> npt.NDArray[np.int32]:
 
 
 def _bins(key: GridBins, size: int, column: Codes) -> npt.NDArray[np.int32]:
-    """The place of each record's code within its span, by a table of all codes where that is small."""
+    """The place of each record's code within its span, from a table of all codes if that is small."""
     if size <= LOOKED_UP:
         return np.take(_table(key, size), column, mode="clip")  # codes are below size; "clip" only saves the check
     return key.number[np.searchsorted(key.starts, column, side="right") - 1].astype(np.int32)

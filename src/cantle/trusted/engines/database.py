@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from ibis.expr.types import IntegerValue, Table
 
 CHUNK_CELLS = 1 << 18
-"""Cells of counts held and returned together."""
+"""Most cells of counts held and returned together."""
 
 LINES = 1000
-"""Rules sent in one statement."""
+"""Most rules sent in one statement."""
 
 TABLES = 32
-"""Cross tables counted in one statement."""
+"""Most cross tables counted in one statement."""
 
 QUESTIONS = 100
-"""Counting questions asked in one statement."""
+"""Most counting questions in one statement."""
 
 Thing = TypeVar("Thing")
 
@@ -94,7 +94,7 @@ class DatabaseEngine(WholeTables):
         held = [self._codes, self._placed, None if self._all is self._codes else self._all]
         del self._codes, self._placed, self._known, self._all
         self._kept = None
-        with suppress(EngineError):  # a database that is gone holds no temporary table
+        with suppress(EngineError):  # a database that is gone has no temporary tables
             for table in held:
                 self._store.drop(table)
         if self._own:
@@ -107,7 +107,7 @@ class DatabaseEngine(WholeTables):
         self._all = self._codes
 
     def count_all(self, workload: TableWorkload) -> Ints:
-        """Many questions in one statement, then tables of pairs as all cross tables."""
+        """Counts many questions in one statement, then tables of pairs like all cross tables."""
         assert self._all is not None
         asked = [self._answers(workload.within, family) for family in (workload.one_column, workload.more_columns)]
         return np.concatenate([*asked, self._tables_of(self._all, workload.within, workload.pairs)])
@@ -139,7 +139,7 @@ class DatabaseEngine(WholeTables):
             self.place(key.grid)
             assert self._placed is not None
             return self._store.listed(self._placed, self._placed.entry)
-        if key.attribute not in self._known:  # asked again every round, and never changes
+        if key.attribute not in self._known:  # needed in every round, and never changes
             entry = self._entry(self._codes, key.attribute, key.classes)
             self._known[key.attribute] = self._store.listed(self._codes, entry)
         return self._known[key.attribute]
@@ -192,7 +192,7 @@ class DatabaseEngine(WholeTables):
         return counts
 
     def _answers(self, within: ColumnCells, questions: Questions) -> Ints:
-        """How many records answer yes to each question."""
+        """How many records satisfy each question."""
         assert self._all is not None
         table, edges = self._all, [edge.tolist() for edge in within.edges]
         conditions = []
@@ -268,7 +268,7 @@ class DatabaseEngine(WholeTables):
         return left.ifelse(self._leaf(key, int(tree.left[node])), self._leaf(key, int(tree.right[node])))
 
     def _subset(self, subset: Subset) -> Table:
-        """The records that take part: geometry/subset.py in the words of a database."""
+        """The records that take part, by the rule of geometry/subset.py as database expressions."""
         names = [f"c{column}" for column in range(len(self.sizes))]
         window = self._ibis.window(group_by=names, order_by=names[:1])
         table = self._codes.mutate(copy=self._ibis.row_number().over(window).cast("int64") + 1)
@@ -282,7 +282,7 @@ class DatabaseEngine(WholeTables):
         return table.filter(table.hashed * table.fourth % PRIME < subset.below).select(*names)
 
     def _bounded(self, codes: Table, max_records: int) -> Table:
-        """Keeps at most so many records of each person: Claim 40, persons.within_bound in SQL."""
+        """Keeps at most `max_records` records per person (Claim 40): persons.within_bound in SQL."""
         if self._store.backend.name not in ("postgres", "duckdb"):  # the databases that are known to compute the hash
             raise EngineError("only PostgreSQL and DuckDB can bound the records of persons; use another engine")
         names = [*(f"c{column}" for column in range(len(self.sizes))), "label"]
@@ -306,7 +306,8 @@ class DatabaseEngine(WholeTables):
             yield f"pg_temp.{name}(ARRAY[{', '.join(names)}]::bigint[])"
             self._store.run(f"DROP FUNCTION pg_temp.{name}(bigint[])")
             return
-        # DuckDB calls this process. A lambda, because DuckDB would look for the types that a function names.
+        # DuckDB calls this process. It must be a lambda, because DuckDB would resolve the annotated types of a
+        # function.
         with self._store.guarded():
             of_lists = ["UBIGINT[]"], "UBIGINT"
             self._store.backend.con.create_function(name, lambda codes: marks_of_lists(codes), *of_lists, type="arrow")

@@ -43,7 +43,7 @@ Batch = tuple[Sequence[Codes], Codes]
 
 @dataclass(frozen=True)
 class OfPersons:
-    """Batches of records with their persons (Arrow arrays of texts), of whom at most `max_records` each are used."""
+    """Batches of records with their persons (Arrow arrays of texts); at most `max_records` per person are used."""
 
     batches: Iterable[tuple[Array, Batch]]
     max_records: int
@@ -119,7 +119,7 @@ class DuckEngine(WholeTables):
             self._insert(self._slabs[0].table, words, np.zeros(words.shape[1], dtype=np.int64))
 
     def _fill_bounded(self, records: OfPersons) -> None:
-        """The same with at most so many records of each person: Claim 40, persons.within_bound in SQL.
+        """The same with at most `max_records` records per person (Claim 40): persons.within_bound in SQL.
 
         Later attributes are in later words and higher bits, so that words from the last to the first are in the order
         of the codes, the last column first. Identifiers are compared as bytes.
@@ -184,7 +184,7 @@ class DuckEngine(WholeTables):
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
             return self._occupied(key.grid)
-        if key.attribute not in self._known:  # asked again every round, and never changes
+        if key.attribute not in self._known:  # needed in every round, and never changes
             entry = self._entry(key)
             query = f"SELECT {entry} AS entry, count(*) AS n FROM {self._slabs[0].table} GROUP BY entry ORDER BY entry"
             self._known[key.attribute] = self._base.two_columns(query)
@@ -220,7 +220,7 @@ class DuckEngine(WholeTables):
         return count_words(self._layout, key, self._read(numbered, "copy"))
 
     def _occupied(self, grid: Grid) -> tuple[Ints, Ints]:
-        """The occupied entries of a grid: written to a table, then grouped, because there may be very many."""
+        """The occupied entries of a grid, written to a table and grouped there, because there may be very many."""
         table = self._new_table("entry BIGINT", words=False)
         for words, _ in self._read(self._slabs[0].table, "node"):
             self._insert(table, words[:0], self._layout.locate(words, grid))

@@ -1,10 +1,10 @@
 """Degrees of edge lists larger than memory, counted by DuckDB. Needs `duckdb`.
 
-For `unit: edge`, where every question is about the degrees of a public number of nodes. Clean pairs of identifiers
-(cantle.trusted.bounding.graph_pairs) go into a private database, which is deleted at the end. SQL drops loops, keeps
-each edge once, whatever its direction, and counts how many nodes have each degree. Only these numbers come back: the
-engine of graphs in memory (cantle.trusted.engines.graph) then holds the list of degrees, as if it had been given
-(Claims 35 and 36).
+This is for `unit: edge`, where all questions are about the degrees of a public number of nodes. Clean pairs of
+identifiers (cantle.trusted.bounding.graph_pairs) go into a private database, which is deleted at the end. SQL drops
+loops, keeps each edge once, whatever its direction, and counts how many nodes have each degree. Only these numbers come
+back: the engine of graphs in memory (cantle.trusted.engines.graph) then holds the list of degrees, as if it had been
+given (Claims 35 and 36).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FAILURE = "DuckDB cannot count the degrees; raise memory, or free space in the temporary folder"
 
-# A pair of two numbers is in one table, any other pair in the other one: so each edge is in one table only.
+# Pairs of two numbers are in one table, all other pairs in the other one, so that each edge is in one table only.
 _TABLES = {"numbers": "BIGINT", "texts": "BLOB"}
 _EDGES = """
     CREATE TABLE {name}_edges AS
@@ -35,7 +35,7 @@ _EDGES = """
     SELECT node, count(*) AS degree
     FROM (SELECT one AS node FROM {name}_edges UNION ALL SELECT two FROM {name}_edges) GROUP BY node;
     DROP TABLE {name}_edges"""
-# A number has edges in both tables if it has an edge to a text. Its digits are the identifier of no text.
+# A number may have edges in both tables: those to texts are in the second, where it is written in digits.
 _SPECTRUM = """
     SELECT degree, count(*) AS nodes FROM (
         SELECT CAST(sum(degree) AS BIGINT) AS degree FROM (
@@ -48,7 +48,7 @@ _SPECTRUM = """
 def count_degrees(parts: Iterable[Identified], nodes: int, memory: int = MEMORY) -> Degrees:
     """The degrees of a public number of nodes; `memory` is a limit as for `PrivateDatabase`.
 
-    As in memory, nodes that were not named have no edges, and of too many nodes the largest degrees count.
+    As in memory, nodes that were not named have no edges, and if there are too many nodes, the largest degrees count.
     """
     with PrivateDatabase(memory, FAILURE) as base:
         for name, kind in _TABLES.items():
@@ -71,7 +71,7 @@ def _batches(parts: Iterable[Identified], arrow: ModuleType) -> Iterator[tuple[s
 
 
 def _largest(degrees: Ints, many: Ints, nodes: int) -> Ints:
-    """So many degrees, ascending: the largest ones, after zeros if there are fewer."""
+    """This many degrees, ascending: the largest ones, with zeros before them if there are fewer."""
     larger = np.cumsum(many[::-1])[::-1] - many
     kept = np.clip(nodes - larger, 0, many)
     return np.concatenate([np.zeros(nodes - int(kept.sum()), np.int64), np.repeat(degrees, kept)])

@@ -1,9 +1,9 @@
 """The engine of sets in files: records larger than memory, sorted by DuckDB and counted in batches. Needs `duckdb`.
 
-A long table has one row per basket and item, in any order. DuckDB sorts the rows by basket, on disk where they do not
-fit; the items of each record, ascending and each once, are then written to one file, 4 bytes each. The questions of
-`baskets` are sums over records, so they are counted some records at a time. Partitions of diffpart need all records at
-once: for these the file is read into memory, once, and the engine in memory takes over.
+A long table has one row per basket and item, in any order. DuckDB sorts the rows by basket, on disk if they do not fit
+in memory; the items of each record, ascending and each once, are then written to one file, 4 bytes each. The questions
+of `baskets` are sums over records, so they are counted some records at a time. Partitions of diffpart need all records
+at once: for these the file is read into memory, once, and the engine in memory takes over.
 
 The folder holds private codes. Only its owner can enter it, and it is deleted when the engine is closed or
 garbage-collected, also after a failure.
@@ -42,7 +42,7 @@ BATCH = 1 << 22
 FAILURE = "DuckDB cannot sort the rows; raise memory, or free space in the temporary folder"
 
 Packed = tuple[Ints, Codes]
-"""How many items each of some records has, and these items, ascending in each."""
+"""The number of items of each of some records, and these items, ascending in each record."""
 
 Count = Callable[[Ints, Codes], Ints]
 """Counts of records given as ragged rows; it may be sent to other processes."""
@@ -52,7 +52,7 @@ class SetParts(Protocol):
     """Records kept elsewhere, in parts."""
 
     def added(self, count: Count) -> Ints:
-        """The sum of what `count` gives for each part, given as ragged rows; 0 without a record."""
+        """The sum of `count` over all parts, given as ragged rows; 0 if there is no record."""
 
     def everything(self) -> tuple[Ints, Codes]:
         """All records as ragged rows."""
@@ -61,7 +61,7 @@ class SetParts(Protocol):
 
 
 class SetFiles:
-    """A private folder with the records: where each begins, and a file of their items."""
+    """A private folder with the records: where each record begins, and a file of their items."""
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="cantle-private-")  # mode 0700
@@ -98,7 +98,7 @@ class SetFiles:
         return np.cumsum(self._lengths[0])
 
     def batches(self, most: int = BATCH) -> Iterator[tuple[Ints, Codes]]:
-        """All records as ragged rows, about so many items at a time."""
+        """All records as ragged rows, about `most` items at a time."""
         starts, first = self.starts, 0
         while first < len(starts) - 1:
             last = max(first + 1, int(np.searchsorted(starts, starts[first] + most, side="right")) - 1)
@@ -111,10 +111,10 @@ class SetFiles:
 
 
 def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int, max_records: int | None = None) -> SetFiles:
-    """Writes the records of a long table: tables of columns `id` and `item` (a code), the first of them may be empty.
+    """Writes the records of a long table, given as tables of columns `id` and `item` (a code); the first may be empty.
 
-    `memory` is a limit as for `PrivateDatabase`. If `max_records` of each person are used, the
-    tables have a column `who` as well; a record is then what one person has under one id.
+    `memory` is a limit as for `PrivateDatabase`. With `max_records`, the tables also have a column `who`; a record then
+    consists of the rows of one person with one id.
     """
     names = "id, item" if max_records is None else "who, id, item"
     with PrivateDatabase(memory, FAILURE, in_order=True) as base:
@@ -131,7 +131,7 @@ def _packs(sorted_rows: Iterable[Table]) -> Iterator[Packed]:
 
 
 def _packs_of_persons(sorted_rows: Iterable[Table], max_records: int) -> Iterator[Packed]:
-    """The same for rows sorted by person, id and item: at most so many records of each person (Claim 40)."""
+    """The same for rows sorted by person, id and item, with at most `max_records` records per person (Claim 40)."""
     for table in _whole(sorted_rows, "who"):
         new_person = _changes(table["who"])
         new = new_person | _changes(table["id"])
@@ -142,7 +142,8 @@ def _packs_of_persons(sorted_rows: Iterable[Table], max_records: int) -> Iterato
 
 
 def _whole(sorted_rows: Iterable[Table], name: str) -> Iterator[Table]:
-    """Sorted rows, never cut between rows of the same `name`: those of the last one wait for the next batch."""
+    """Sorted rows in batches that never end between rows of the same `name`: those of the last wait for the next
+    batch."""
     import pyarrow as pa
 
     held: Table | None = None
@@ -159,9 +160,9 @@ def _whole(sorted_rows: Iterable[Table], name: str) -> Iterator[Table]:
 
 
 def _require_sorted(keys: ChunkedArray, new: Bools | None = None) -> None:
-    """Stops if rows do not arrive by key: a record in two pieces would count as two records, and break every bound.
+    """Stops if rows are not sorted by key: a record in two pieces would count as two records, and break every bound.
 
-    Where `new` is true, anything may follow.
+    Where `new` is true, a new group begins, and any key may follow.
     """
     import pyarrow.compute as pc
 
@@ -190,7 +191,7 @@ def _pack(new: Bools, items: ChunkedArray) -> Packed:
 
 
 class FiledSetEngine:
-    """Counts over records in files or on workers; nothing is cut unless partitions are asked for."""
+    """Counts over records in files or on workers; records are cut only for questions about partitions."""
 
     kind: ClassVar[str] = "sets"
     keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
@@ -200,7 +201,7 @@ class FiledSetEngine:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
         self._files, self._tree, self._most, self.compiled = files, tree.copy(), most, compiled
         self._inner: SetEngine | None = None
-        if most < tree.size:  # every question is about cut records
+        if most < tree.size:  # all questions are about cut records
             self._in_memory()
 
     def __repr__(self) -> str:
@@ -274,7 +275,7 @@ class FiledSetEngine:
 
 
 def add_up(counts: Iterable[Ints]) -> Ints:
-    """The sum of counts, 0 where there are none."""
+    """The sum of counts; 0 if there are none."""
     total: Ints = np.zeros(1, dtype=np.int64)
     for some in counts:
         total = total + some

@@ -1,7 +1,7 @@
 """The graph engine: exact degrees of a graph in memory, true or projected.
 
-Only the curator asks; every answer is exact and therefore secret. Lists of degrees are in ascending order, which does
-not show whose degrees they are.
+Only the curator uses it; every answer is exact and therefore secret. Lists of degrees are in ascending order, which
+does not show whose degrees they are.
 
 If the number of nodes n is public, it is the length of every list, whatever identifiers occur: nodes that were not
 named have no edges, and if more nodes occur than were declared, the n largest degrees count. That raises no
@@ -49,7 +49,7 @@ class GraphEngine:
         self.compiled = compiled
         self._projector: Projector | None = None
         self._kept: dict[int, int] = {}
-        self._last: tuple[int, Ints] | None = None  # degrees of a ladder of thetas would be many copies of the nodes
+        self._last: tuple[int, Ints] | None = None  # only the last: keeping those of many thetas would take much memory
 
     def __repr__(self) -> str:
         return "GraphEngine()"
@@ -97,7 +97,7 @@ class GraphEngine:
         return Frontier.root(())
 
     def tally(self, positions: Ints, key: GraphKey) -> Iterator[Chunk]:
-        """The graph is one region, asked as a whole."""
+        """Exact counts of the whole graph, which is one region."""
         if len(positions):
             yield 0, 1, np.asarray(self._count(key), dtype=np.int64).reshape(1, -1)
 
@@ -147,7 +147,7 @@ class GraphEngine:
         self._kept[theta], self._last = int(np.count_nonzero(kept)), (theta, degrees)
 
     def _sized(self, degrees: Ints) -> Ints:
-        """As many degrees as there are nodes: with zeros added, or the smallest left out."""
+        """As many degrees as there are nodes: zeros are added, or the smallest left out."""
         nodes = self.nodes
         made = np.zeros(max(nodes, len(degrees)), dtype=np.int64)
         made[: len(degrees)] = degrees

@@ -1,4 +1,4 @@
-"""Records packed into 64-bit words, and their counts: the kernel of engines that hold records in parts.
+"""Records packed into 64-bit words, and counts over them, for engines that hold records in parts.
 
 A code takes the bits that the size of its attribute needs, within one word; the class is the last field. Parts are
 batches of a table on disk (DuckDB) or partitions of a cluster (Spark): every part is counted by the same code, and
@@ -26,13 +26,13 @@ Cells = Callable[[Words, Ints, Ints], Ints]
 """A function from words, classes and region numbers to the cell in which each record is counted."""
 
 Sparse = list[tuple[Codes, Codes]]
-"""The positions of non-zero counts, and these counts, table by table: less to send."""
+"""The positions of non-zero counts, and these counts, table by table: smaller than all counts."""
 
 SLICE = 1 << 16
 """Smallest number of records counted together: their codes stay in a core's cache."""
 
 FINE = 1 << 24
-"""Counts of a grid by code that are kept for all attributes together: 128 MB."""
+"""Most counts of a grid by code that are kept, for all attributes together: 128 MB."""
 
 
 class Layout:
@@ -66,7 +66,7 @@ class Layout:
         return code.view(np.int64)
 
     def pick(self, words: Words, attribute: Ints) -> Ints:
-        """For each record the code of an attribute of its own."""
+        """For each record the code of the attribute given for it."""
         code = words[self.word[attribute], np.arange(words.shape[1])] >> self.shift[attribute]
         return (code & self.mask[attribute]).view(np.int64)
 
@@ -86,7 +86,7 @@ class Layout:
 def split_words(layout: Layout, words: Words, node: Codes, number: Ints, cuts: Cuts) -> tuple[Words, Ints]:
     """The records of the regions that are split, and the number of each one's child.
 
-    `number` gives for each region its place among the split ones, -1 for closed ones, whose records are dropped.
+    `number` is for each region its position among the split ones, -1 for closed ones, whose records are dropped.
     """
     local = number[node]
     if (number < 0).any():
@@ -105,12 +105,12 @@ class Tally:
         self._counts = [np.zeros(nodes * cells, dtype=np.int64) for cells, _ in self._blocks]
 
     def add(self, words: Words, local: Ints) -> None:
-        """Counts records; `local` numbers their regions from 0, negative numbers are not counted."""
+        """Counts records; `local` numbers their regions from 0; records with a negative number are not counted."""
         if len(local) and local.min() < 0:
             words, local = words[:, local >= 0], local[local >= 0]
         step = max(
             [SLICE, *(len(counts) for counts in self._counts)]
-        )  # a pass over all counts must not cost more than that
+        )  # so that a pass over all counts does not cost more than counting
         for first in range(0, len(local), step):
             part, where = words[:, first : first + step], local[first : first + step]
             label = self._layout.column(part, -1)
@@ -130,7 +130,8 @@ class Tally:
 
 
 def _blocks(layout: Layout, key: TableKey, first: int) -> list[tuple[int, Cells]]:
-    """The tables of a key that lie side by side: cells of each, and the cell of a record."""
+    """The tables of a key, one after the other: for each its number of cells, and a function for the cell of a
+    record."""
     match key:
         case Sizes():
             return [(1, lambda _words, _label, local: np.zeros_like(local))]
@@ -173,7 +174,7 @@ def _joint(code: Ints, label: Ints, classes: int) -> Ints:
 
 
 class GridTally:
-    """Counts of the cells of a grid by class and code, for all attributes at once, because a round asks about all.
+    """Counts of the cells of a grid by class and code, for all attributes at once, because a round needs all of them.
 
     An attribute of very many codes has no such table (`has`), and is counted by bin (`add_bins`).
     """
@@ -238,7 +239,7 @@ def add_sparse(one: Sparse, two: Sparse) -> Sparse:
 
 
 def add_counts(counts: Ints, place: Ints) -> None:
-    """Adds how often each place occurs; if places are few, without a pass over all counts."""
+    """Adds how often each place occurs; if there are few places, without a pass over all counts."""
     if len(counts) <= 4 * len(place):
         counts += np.bincount(place, minlength=len(counts))
     else:
@@ -263,7 +264,7 @@ def merged(parts: Sequence[tuple[Codes, Codes]]) -> tuple[Ints, Ints]:
 
 
 def numbers(asked: Ints, regions: int) -> Ints:
-    """For each region its place in the list, -1 if it is not in it."""
+    """For each region its position in the list; -1 if it is not listed."""
     number = np.full(regions, -1, dtype=np.int64)
     number[asked] = np.arange(len(asked))
     return number

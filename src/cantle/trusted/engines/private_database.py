@@ -1,4 +1,4 @@
-"""A private DuckDB database: the folder that engines keep records in which do not fit into memory. Needs `duckdb`.
+"""A private DuckDB database in a folder, for engines whose records do not fit in memory. Needs `duckdb`.
 
 The folder holds private codes. Only its owner can enter it, and it is deleted when the database is closed or
 garbage-collected, also after a failure. What a killed process leaves must be deleted by hand (docs/engines.md).
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
 MEMORY = 4 << 30
-"""Bytes, where no limit is given."""
+"""The default limit, in bytes."""
 
 BATCH = 1 << 20
 """Records read or written together."""
@@ -36,8 +36,8 @@ BATCH = 1 << 20
 class PrivateDatabase:
     """A database of its own, open until `close`; `memory` limits the total, half of it for DuckDB's own buffers.
 
-    `failure` is what is said instead of any error of DuckDB. With `in_order` rows arrive as a query orders them, which
-    takes more memory; otherwise in any order, which has no meaning.
+    `failure` is the message that replaces every error of DuckDB. With `in_order`, rows arrive in the order of a query,
+    which takes more memory; otherwise their order has no meaning.
     """
 
     def __init__(self, memory: int, failure: str, *, in_order: bool = False) -> None:
@@ -74,12 +74,12 @@ class PrivateDatabase:
         self._delete()
 
     def run(self, statement: str) -> None:
-        """Runs a statement without an answer."""
+        """Runs a statement that returns nothing."""
         with self._guarded():
             self._base.execute(statement)
 
     def insert(self, name: str, rows: Table, *, new: bool = False) -> None:
-        """Adds rows to a table, or makes a new one of them."""
+        """Adds rows to a table, or makes a new table of them."""
         with self._guarded():
             self._base.register("batch", rows)
             self._base.execute(f"CREATE TABLE {name} AS FROM batch" if new else f"INSERT INTO {name} FROM batch")

@@ -30,7 +30,7 @@ CHUNK_CELLS = 1 << 18
 """Cells of counts held at once: two megabytes, about a core's cache."""
 
 BLOCK = 1 << 19
-"""Codes counted at once, if there are no more cells than that."""
+"""Codes counted at once, unless there are more cells than that."""
 
 
 class MemoryEngine(Tables):

@@ -20,7 +20,7 @@ from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import ChildSizes, Classes, OneWayEach, OneWays, Sizes, TableKey
 
 CHUNK_CELLS = 1 << 18
-"""Counts or scores at a time: small enough that they stay in the cache and in memory already held."""
+"""Counts or scores at a time: few enough to stay in the cache and in memory that is already allocated."""
 
 
 class CompiledEngine(Tables):
@@ -60,7 +60,7 @@ class CompiledEngine(Tables):
         del self._words, self._rows, self._start, self._end, self._room
 
     def keep_all(self) -> None:
-        """Nothing to do: rows of closed regions stay where they are."""
+        """Does nothing: rows of closed regions stay where they are."""
 
     def count_all(self, workload: TableWorkload) -> Ints:
         return count_rows(workload, self._rows[:, : self._label], self._rows[:, self._label])

@@ -1,10 +1,10 @@
 """The set engine: for every height of the taxonomy, the nodes that a record touches, and which of their children.
 
 All records of a partition share its cut, so the k-th node of a height is at offset k for all of them, and the children
-that a record touches below it are one load (a mask). Expanding a node is that load and one count of (partition, mask);
-one radix sort divides what is kept. Records are never moved, only their numbers. The questions of `baskets` are
-counted over the rows as they came (basket_counts.py); the first split drops them. The nodes that records touch are
-found when they are first asked for.
+that a record touches below it are one load (a mask). Expanding a node takes that load and one count of (partition,
+mask); one radix sort divides the records that are kept. Records are never moved, only their numbers. The questions of
+`baskets` are counted over the rows as they were given (basket_counts.py); the first split drops these. The nodes that
+records touch are found when they are first needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cantle.trusted.mixing import scramble
 from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
 
 WIDE = 24
-"""Width of a mask in bits from which on only the masks that occur are numbered."""
+"""If masks are at least this many bits wide, only those that occur are numbered."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -46,7 +46,7 @@ class SetEngine:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
         self._tree, self._most, self.compiled = tree.copy(), most, compiled
-        self._all = starts, items  # as they came, for those who ask before the first split to keep them
+        self._all = starts, items  # as they were given; `keep_all` keeps them after the first split
         self._keeps = False
         starts, items = _cut(starts, items, most, tree.size)
         self._rows: tuple[Ints, Codes] = starts, items
@@ -69,7 +69,7 @@ class SetEngine:
         self._keeps = True
 
     def count_all(self, workload: SetWorkload) -> Ints:
-        """Over the records as they came, before any was cut to `most` items."""
+        """The numbers of a workload over the records as they were given, before any was cut to `most` items."""
         return count_sets(workload, *self._all)
 
     @property
@@ -118,7 +118,7 @@ class SetEngine:
         child = cells.find(kept.rows, kept.mask)
         there = child >= 0
         child, records = child[there], records[there]
-        # In almost all rounds children are few enough for a radix sort of 16 bits.
+        # In almost all rounds there are few enough children for a radix sort of 16 bits.
         order = np.argsort(child.astype(np.uint16 if len(kept.rows) < 1 << 16 else np.int64), kind="stable")
         self._records = records[order]
         lengths = np.bincount(child, minlength=len(kept.rows))
@@ -140,7 +140,7 @@ class SetEngine:
         return self._placed[1:]
 
     def _levels(self) -> tuple[list[Codes], list[Codes]]:
-        """What all records touch, height by height."""
+        """The nodes that all records touch, height by height."""
         if self._touched is None:
             self._touched = _levels(*self._rows, self._tree)
         return self._touched
@@ -178,8 +178,8 @@ def count_key(
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The cell of each record as one number: its partition, then its mask, or the place of its mask among `masks` (all
-    that occur) if masks are too wide."""
+    """The cell of each record as one number: its partition, then its mask; if masks are too wide, the position of the
+    mask among `masks`, all that occur."""
 
     cell: Ints
     bits: int
@@ -206,7 +206,7 @@ class _Cells:
         return cell >> self.bits, place if self.masks is None else self.masks[place]
 
     def find(self, rows: Ints, masks: Ints) -> Ints:
-        """For each record the place of its (partition, mask) in the list; -1 if it is not listed."""
+        """For each record the position of its (partition, mask) in the list; -1 if it is not listed."""
         known, place = np.flatnonzero(masks >> self.bits == 0), masks
         if self.masks is not None:
             place = np.searchsorted(self.masks, masks)
@@ -283,7 +283,7 @@ def _by_length(begins: Ints, sizes: Ints, most: int) -> Iterator[tuple[int, Ints
     """The lengths above `most` that occur, each with the position of its first record."""
     longer = np.flatnonzero(sizes > most)
     lengths = sizes[longer]
-    kind = np.uint16 if int(lengths.max(initial=0)) < 1 << 16 else np.int64  # 16 bits: a radix sort
+    kind = np.uint16 if int(lengths.max(initial=0)) < 1 << 16 else np.int64  # numpy sorts 16 bits by radix
     order = np.argsort(lengths.astype(kind), kind="stable")
     known, first = np.unique(lengths[order], return_index=True)
     yield from zip(known.tolist(), np.split(begins[longer[order]], first[1:]), strict=False)

@@ -17,11 +17,11 @@ from cantle.trusted.geometry.workloads import TableWorkload, count_table
 from cantle.trusted.table_keys import LeafCounts, TableCounts
 
 SLICES = 4 * SLICE
-"""Records whose codes are taken out of their words together."""
+"""Records whose codes are unpacked together."""
 
 
 def count_key(key: TableCounts | LeafCounts, columns: Sequence[Codes]) -> Ints:
-    """All counts of a key over records given by their codes; a subset is the business of who calls."""
+    """All counts of a key over records given by their codes; callers apply the key's subset themselves."""
     return count_cells(key, key.within.locate(columns))
 
 
@@ -48,7 +48,7 @@ def count_words(layout: Layout, key: TableCounts | LeafCounts, parts: Iterable[t
 
 
 def count_columns(workload: TableWorkload, columns: Sequence[Codes], classes: Codes) -> Ints:
-    """All numbers of a workload; the class is asked about as one more column, if the cells have it."""
+    """All numbers of a workload; the class is one more column, if the cells have it."""
     return count_table(workload, [*columns, classes][: len(workload.within.edges)])
 
 

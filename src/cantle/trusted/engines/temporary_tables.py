@@ -1,4 +1,4 @@
-"""Temporary tables of a database that ibis knows: made, filled, read and dropped in plain SQL. Needs `database`.
+"""Temporary tables of a database behind ibis: made, filled, read and dropped in plain SQL. Needs `database`.
 
 They hold private codes and end with the connection. A database's errors may quote values, so every statement replaces
 them by one fixed message.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TemporaryTables:
-    """What an engine may do with its connection."""
+    """The temporary tables of one engine on its connection."""
 
     def __init__(self, backend: BaseBackend) -> None:
         import ibis
@@ -27,7 +27,7 @@ class TemporaryTables:
         self.ibis, self.backend = ibis, backend
 
     def new_name(self, what: str) -> str:
-        """A name that nothing else has: other engines may use the same connection."""
+        """A name that nothing else has, because other engines may use the same connection."""
         return str(self.ibis.util.gen_name(f"cantle_{what}"))
 
     def keep(self, table: Table) -> Table:
@@ -56,12 +56,12 @@ class TemporaryTables:
         return np.array(rows, dtype=np.int64).reshape(len(rows), len(table.columns))
 
     def run(self, statement: str) -> None:
-        """Runs a statement without an answer."""
+        """Runs a statement that returns nothing."""
         with self.guarded():
             self._end(self.backend.raw_sql(statement))
 
     def guarded(self) -> replacing:
-        """Replaces all errors: every backend has exceptions of its own."""
+        """Replaces all errors, because every backend has exceptions of its own."""
         why = "it is gone, out of room, or temporary tables are not allowed; look at its log and grant TEMPORARY"
         return replacing(Exception, lambda _: EngineError(f"the database failed: {why}"))
 

@@ -35,7 +35,8 @@ def _count(
                 row, column = offsets[at], cells[columns[at], first:last]
                 for u in range(len(part)):
                     part[u] += row[column[u]]
-            # Neighbouring records often share a cell: two tables of counts let their additions overlap.
+            # Neighbouring records often share a cell. With two tables of counts, their additions do not wait for each
+            # other.
             for u in range(0, len(part) - 1, 2):
                 even[part[u]] += 1
                 odd[part[u + 1]] += 1

@@ -17,7 +17,7 @@ from cantle._arrays import Ints as Ints
 
 
 def is_int64_array(array: object, length: int) -> TypeGuard[Ints]:
-    """Whether this is a plain array of that many 64-bit integers; a look-alike may do anything."""
+    """Whether this is a plain array of that many 64-bit integers; objects of other classes could do anything."""
     return type(array) is np.ndarray and array.dtype == np.int64 and array.shape == (length,)
 
 
@@ -35,7 +35,7 @@ class Frontier:
     hi: Ints
 
     def __post_init__(self) -> None:
-        # Nobody who holds a frontier may change it for others.
+        # Code that holds a frontier must not change it for others.
         for array in (self.ids, self.parent, self.lo, self.hi):
             array.setflags(write=False)
 

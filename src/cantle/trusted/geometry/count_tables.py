@@ -18,10 +18,10 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 COMPILED_FROM = 2000
-"""Records from which on kernels pay where tables are many."""
+"""Records from which on kernels pay off, if there are many tables."""
 
 MANY = 32
-"""So many tables are many."""
+"""From this number on, tables count as many."""
 
 
 def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
@@ -34,14 +34,14 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
 
 
 def _pays(records: int, tables: int) -> bool:
-    """Whether to use kernels: both ways give the same counts, so whatever decides does not show."""
+    """Whether kernels pay off. Both ways return the same counts, so the choice does not show in a result."""
     if _fast.worth_loading(records):
         return find_spec("numba") is not None
     return records >= COMPILED_FROM and tables >= MANY and find_spec("numba") is not None
 
 
 def count_tables_plainly(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
-    """What `count_tables` is to give."""
+    """The specification of `count_tables`."""
     found = [np.zeros(0, dtype=np.int64)]
     for table in tables:
         entry = np.zeros(cells.shape[1], dtype=np.int64)

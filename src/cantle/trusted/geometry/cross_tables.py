@@ -22,13 +22,13 @@ Map = Codes
 """uint8 or uint16: the group of each cell."""
 
 MOST_CELLS = 1 << 16
-"""Cells of a column."""
+"""Most cells of a column."""
 
 MOST_COUNTS = 1 << 26
-"""Counts of all tables of a question together."""
+"""Most counts of all tables of a question together."""
 
 LOOKED_UP = 1 << 22
-"""Codes of a column whose cells are looked up in a table of all of them."""
+"""For a column of at most this many codes, cells are looked up in a table of all codes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class CrossTable:
                 known_maps.add(known)
             shape.append(int(map_[-1]) + 1)
             cells *= shape[-1]
-        # Shape and number of cells are remembered, and a map may have been written to since.
+        # Shape and number of cells are cached, and a map may have been changed since.
         remembered = self.shape == tuple(shape) and self.cells == cells <= MOST_COUNTS
         return remembered and len(set(self.columns)) == len(self.columns) > 0
 
@@ -185,7 +185,7 @@ class LabelTree:
         return self.locate_plainly(cells)
 
     def locate_plainly(self, cells: Sequence[Codes]) -> Ints:
-        """What `locate` is to give."""
+        """The specification of `locate`."""
         found = np.zeros(len(cells[0]), dtype=np.int64)
         waiting = [(0, np.arange(len(found)))]
         while waiting:
@@ -205,7 +205,7 @@ def _is_rule(rule: object, cells: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class HeapTable:
-    """A table group x class of values of one column; codes in cells of group -1 are in none of its cells."""
+    """A table of group x class of values, for one column; codes in cells of group -1 are not counted."""
 
     column: int
     edges: Ints

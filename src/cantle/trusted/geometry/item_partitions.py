@@ -18,7 +18,7 @@ from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unr
 
 
 def gather(starts: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The rows of a ragged table (those of row r are values[starts[r]:starts[r + 1]]), in the order asked for."""
+    """The listed rows of a ragged table, in this order; row r has values[starts[r]:starts[r + 1]]."""
     sizes = (starts[1:] - starts[:-1])[rows]
     made = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     inside = np.arange(made[-1]) - np.repeat(made[:-1], sizes)
@@ -49,10 +49,11 @@ def bits_of(mask: Ints, first: Ints) -> tuple[Ints, Ints]:
 
 
 def find_pairs(part: Ints, mask: Ints, rows: Ints, masks: Ints) -> Ints:
-    """The place of each (row, mask) in the sorted list of pairs (part, mask); the list's length if it is not there."""
+    """The position of each (row, mask) in the sorted list of pairs (part, mask); the list's length if it is not
+    there."""
     width = max(int(mask.max(initial=0)), int(masks.max(initial=0))).bit_length()
     if max(int(part.max(initial=0)), int(rows.max(initial=0))).bit_length() + width > 63:
-        seen, place = np.unique(np.append(mask, masks), return_inverse=True)  # numbers for masks, in their order
+        seen, place = np.unique(np.append(mask, masks), return_inverse=True)  # numbers masks in their order
         mask, masks, width = place[: len(mask)], place[len(mask) :], len(seen).bit_length()
     listed, asked = (part << width) | mask, (rows << width) | masks
     found = np.searchsorted(listed, asked)
@@ -84,7 +85,7 @@ class ItemTree:
         return ItemTree(tuple(edges))
 
     def copy(self) -> ItemTree:
-        """A copy of the tree: nobody who holds one may change it for others."""
+        """A copy of the tree, so that changing it does not change ours."""
         return ItemTree(tuple(edge.copy() for edge in self.edges))
 
     @property
@@ -200,7 +201,7 @@ class Partitions:
         return np.asarray((self.height == 1) & (self.taken == np.diff(self.level_starts) - 1))
 
     def cut_items(self, rows: Ints, mask: Ints) -> tuple[Ints, Ints]:
-        """The item sets of leaf partitions, as a ragged table: what the last expansion makes of each."""
+        """The item sets of leaf partitions, as a ragged table, after the last expansion."""
         more = bits_of(mask, self._spans[0][rows])
         return append(*gather(self.below_starts, self.below, rows), *more)
 

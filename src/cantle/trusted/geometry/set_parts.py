@@ -1,10 +1,10 @@
 """Parts of long records: every item or pair of a record counts equally, in whole parts of one count.
 
 A record that may count with `most` of its items counts with all of them, each with the part most / size, in units of
-1 / PARTS and rounded down. The L1 bound is that of a cut to `most` items, the expectation is that of a cut by dice, but
-there are no dice: neither row numbers nor hashes decide anything, equal records are not cut alike, and databases sum
-the same whole numbers. Claims: a record of t items adds t * floor(PARTS * min(1, most / t)) <= most * PARTS in all;
-one with c pairs of top items adds c * floor(PARTS * min(1, most / c)) <= most * PARTS.
+1 / PARTS and rounded down. The L1 bound is that of cutting a record to `most` items, and the expectation that of a
+random cut, but nothing is random: no row number and no hash decides which items count, and databases sum the same whole
+numbers. A record of t items adds t * floor(PARTS * min(1, most / t)) <= most * PARTS in all; one with c pairs of top
+items adds c * floor(PARTS * min(1, most / c)) <= most * PARTS.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PARTS = 5040
 """Units of a whole count; divisible by 1 to 10, so that few parts are rounded."""
 
 LONGEST_PAIRED = 256
-"""Top items of a record from which on its pairs no longer count: they would be many, each with hardly any part."""
+"""The pairs of a record with more top items do not count: there would be many, each with a tiny part."""
 
 
 def item_parts(size: Ints, most: int) -> Ints:

@@ -3,8 +3,8 @@
 Let j = 1, 2, ... number the records that have the same codes x. A record takes part iff H(seed, x, j) < share * PRIME.
 H is public; it uses whole numbers below 2^62 only, so that a database computes it as well as this process:
 u = (b + sum_i a_i x_i + a j) mod PRIME with multipliers from the seed, and H = u^5 mod PRIME, a permutation of
-0 .. PRIME - 1. What makes the rule sound is Claim 46 (table_candidates.py), whatever H is; what makes it useful is that
-two different records or copies take part nearly independently.
+0 .. PRIME - 1. The rule is sound for any H (Claim 46, table_candidates.py); it is useful because two different records
+or copies take part nearly independently.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _product(codes: Codes, multiplier: int) -> Words:
 
 
 def _products(column: Codes, multiplier: int) -> Words | None:
-    """The products of all codes that the column's type can hold, where these are fewer than the records."""
+    """The products of all codes that the column's type can hold, if these are fewer than the records."""
     kinds = 1 << 8 * column.dtype.itemsize
     return _product(np.arange(kinds), multiplier) if column.dtype.kind == "u" and kinds < len(column) else None
 
@@ -81,15 +81,15 @@ def _products(column: Codes, multiplier: int) -> Words | None:
 def copy_numbers(words: Words) -> Ints:
     """The number of each record, from 1, among the records with the same words; `words` has shape (words, records).
 
-    Equal records are alike, so it does not matter which of them is called first.
+    Equal records are alike, so it does not matter which of them is the first.
     """
     records = words.shape[1]
     mixed = words[0].copy()
     for word in words[1:]:
         mixed = scramble(mixed) ^ word
-    order = np.argsort(mixed)  # equal records come together, and sorting one word is several times quicker
+    order = np.argsort(mixed)  # equal records become neighbours, and sorting one word is several times faster
     new = _is_new(words, order)
-    if (new[1:] & ~_is_new(mixed[None, :], order)[1:]).any():  # unlike records of one mixed word
+    if (new[1:] & ~_is_new(mixed[None, :], order)[1:]).any():  # different records have the same mixed word
         order = np.lexsort(words)
         new = _is_new(words, order)
     place = np.arange(records)

@@ -38,7 +38,7 @@ def number(fan: Ints, most: Ints) -> Ints:
 
 
 def popcount(mask: Ints) -> Ints:
-    """How many children each subset has: sums of bits, then of pairs, fours and bytes."""
+    """How many children each subset has, by adding up bits, then pairs, fours and bytes."""
     word = mask.astype(np.uint64)
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -47,7 +47,7 @@ def popcount(mask: Ints) -> Ints:
 
 
 def rank(mask: Ints, fan: Ints, most: Ints) -> Ints:
-    """The number of each subset; one fan and one bound each."""
+    """The number of each subset, given its own fan and bound."""
     found = mask - 1
     few = np.flatnonzero(most < fan)
     if len(few):

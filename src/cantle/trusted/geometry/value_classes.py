@@ -12,7 +12,7 @@ import numpy as np
 from cantle.trusted.geometry.boxes import Ints
 
 MOST = 1 << 60
-"""Origins and periods stay below it, so that no sum on the way leaves 64 bits."""
+"""Origins and periods are smaller, so that no intermediate sum exceeds 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ValueClasses:
         return multiple - (multiple // ratio if ratio else 0) - passed
 
     def code(self, rank: Ints, number: int) -> Ints:
-        """The codes at these places of one class: what `rank` undoes.
+        """The codes at these places of one class: the inverse of `rank`.
 
         Counted in its period, a class is the whole numbers that the next period does not divide: t of them lie in
         1 .. t + (t - 1) // (ratio - 1).

@@ -1,9 +1,9 @@
-"""Public families of counting questions, and how many records answer yes: private ones in engines, released ones in
-post-processing.
+"""Public families of counting questions, and counts of the records that satisfy them: private records in engines,
+released ones in post-processing.
 
-A *workload* is all that is asked about a release's own error (own_error.py). Questions about a table are conditions on
-cells of one to three columns; where a table has a class, it is one more column, the last. Questions about sets are
-items, pairs and triples of items.
+A *workload* holds all questions about a release's own error (own_error.py). Questions about a table are conditions on
+cells of one to three columns; if a table has a class, it is one more column, the last. Questions about sets are items,
+pairs and triples of items.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
 
 MOST_QUESTIONS = 10_000
-"""Questions of one kind."""
+"""Most questions of one kind."""
 
 MOST_CONDITIONS = 3
-"""Columns or items of one question."""
+"""Most columns or items of one question."""
 
-_BLOCK = 1 << 17  # records whose cells stay in the cache
-_PACKED = 1 << 13  # and whose items do, one bit each
+_BLOCK = 1 << 17  # records counted together: their cells stay in the cache
+_PACKED = 1 << 13  # sets counted together: their items, one bit each, stay in the cache
 _SLICE = 1 << 20  # records whose cells are found together
 
 
@@ -77,7 +77,7 @@ class TableWorkload:
         return len(self.one_column) + len(self.more_columns) + sum(table.cells for table in self.pairs)
 
     def copy(self) -> TableWorkload:
-        """The same in arrays of their own; whoever made it may still write to theirs."""
+        """The same in arrays of their own, because the method may still write to its arrays."""
         pairs = tuple(CrossTable(one.columns, tuple(map_.copy() for map_ in one.maps)) for one in self.pairs)
         return TableWorkload(self.within.copy(), self.one_column.copy(), self.more_columns.copy(), pairs)
 
@@ -95,7 +95,7 @@ class TableWorkload:
 
 @dataclass(frozen=True, eq=False)
 class SetWorkload:
-    """Questions about sets: which records hold each of `items`, and which all of groups[starts[i]:starts[i + 1]]."""
+    """Questions about sets: how many records hold each of `items`, and all of groups[starts[i]:starts[i + 1]]."""
 
     items: Ints
     starts: Ints
@@ -141,7 +141,7 @@ def _are_starts(starts: object, end: int, least: int) -> bool:
 
 
 def fingerprint(workload: TableWorkload | SetWorkload) -> str:
-    """SHA-256 of a workload: the same questions, in the same order, have the same one."""
+    """SHA-256 of a workload; the same questions in the same order have the same hash."""
     digest = hashlib.sha256()
     if isinstance(workload, SetWorkload):
         parts: list[Codes] = [workload.items, workload.starts, workload.groups]
@@ -170,7 +170,7 @@ def count_table(workload: TableWorkload, columns: Sequence[Codes]) -> Ints:
 
 
 def count_questions(cells: Codes, questions: Questions) -> Ints:
-    """How many records answer yes to each question; `cells` has one row per column."""
+    """How many records satisfy each question; `cells` has one row per column."""
     counts = np.zeros(len(questions), dtype=np.int64)
     alone = np.diff(questions.starts) == 1
     at = questions.starts[:-1][alone]
@@ -211,7 +211,7 @@ def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
     most = int(max(items.max(initial=-1), workload.items.max(initial=-1), workload.groups.max(initial=-1))) + 1
     found[0] += np.bincount(items, minlength=most)[workload.items]
     used, number = np.unique(workload.groups), len(workload.starts) - 1
-    place = np.full(most, len(used), dtype=np.int64)  # all other items share a row that nobody looks at
+    place = np.full(most, len(used), dtype=np.int64)  # all other items share a row that is not used
     place[used] = np.arange(len(used))
     asked = _padded(workload.starts, place[workload.groups])
     for first in range(0, len(starts) - 1 if number else 0, _PACKED):
@@ -234,7 +234,7 @@ def _padded(starts: Ints, values: Ints) -> Ints:
 
 
 def _ones(words: Words) -> Ints:
-    """How many bits of each row of words are set: bits are added in pairs, fours, bytes, and the bytes then."""
+    """How many bits are set in each row of words: bits are added up in pairs, fours and bytes, then the bytes."""
     for shift, bits in ((1, 0x55), (2, 0x33), (4, 0x0F)):
         mask = np.uint64(bits * 0x0101010101010101)
         words = (words & mask) + (words >> np.uint64(shift) & mask)

@@ -1,4 +1,4 @@
-"""The ledger across releases: per data set a cap, a unit, and every charge with what became of it.
+"""The ledger across releases: for each data set a cap, a unit, and every charge with its release.
 
 Releases of one data set cost the sum of their epsilons, even if a later one is chosen after seeing an earlier one
 (sequential composition). So a release is charged, durably, before its data is opened; a run that crashes stays charged;
@@ -45,7 +45,7 @@ class EarlierFields(TypedDict):
 
 
 class LineFields(TypedDict):
-    """The place of a release in its ledger, as release.json states it."""
+    """The entry of a release in its ledger, as release.json states it."""
 
     dataset: str
     sequence: int
@@ -74,7 +74,7 @@ class Entry:
         return UNRECORDED if self.sha256 is None else "released"
 
     def to_dict(self) -> dict[str, object]:
-        """For machines, with the state in words."""
+        """The entry as a dictionary, with its state in words."""
         fields = {**vars(self), "epsilon": words_of(self.epsilon_nano), "parameters": json.loads(self.parameters)}
         return fields | {"state": self.state}
 
@@ -113,7 +113,7 @@ class Account:
         return None if self.cap_nano is None else max(0, self.cap_nano - self.spent_nano)
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """For machines; epsilons as decimal text and as whole nano-units."""
+        """The account as a dictionary; epsilons as decimal text and as whole nano-units."""
         sums = {"cap": self.cap_nano, "spent": self.spent_nano, "left": self.left_nano}
         return {
             "dataset": self.dataset,
@@ -175,8 +175,8 @@ class Ledger:
         return f"Ledger({self._store.where!r})"
 
     def create(self) -> None:
-        """Makes the ledger; an existing one stays as it is. Only this and `cap` make one: a charge to a misspelt place
-        must not open a second account."""
+        """Makes the ledger; an existing one stays as it is. Only this and `cap` make a ledger, so that a charge to a
+        misspelt place does not open a second account."""
         with self._store.writing(create=True):
             pass
 
@@ -262,7 +262,7 @@ class Ledger:
             return _account(sql, name)
 
     def account(self, dataset: str) -> Account:
-        """A data set that the ledger knows."""
+        """The account of a data set; refused if the ledger does not have it."""
         name = check_name(dataset)
         for account in self.accounts():
             if account.dataset == name:
@@ -278,7 +278,7 @@ class Ledger:
 
 
 def _account(sql: Sql, name: str) -> Account:
-    """The current state of the data set; without cap, unit and entries if the ledger does not know it."""
+    """The current state of the data set; without cap, unit and entries if the ledger does not have it."""
     unit = sql("SELECT unit FROM cantle_dataset WHERE name = ?", name)
     caps = sql("SELECT time, cap_nano FROM cantle_cap WHERE dataset = ? ORDER BY number", name)
     rows = sql(f"SELECT {_COLUMNS} FROM cantle_release WHERE dataset = ? ORDER BY sequence", name)
@@ -291,7 +291,7 @@ def _account(sql: Sql, name: str) -> Account:
 
 
 def check_name(dataset: object) -> str:
-    """The name of a data set, if it is one.
+    """The name of a data set; refused if it cannot be one.
 
     >>> check_name("patients 2024")
     'patients 2024'

@@ -1,9 +1,9 @@
 """A ledger in a PostgreSQL database, for curators on more than one machine. Needs the extra `postgres`.
 
-Writers take one advisory lock before they read, so two processes cannot both take the last budget: as with the
-write lock of a file. Isolation is READ COMMITTED whatever the server's default is: the statements after the lock must
-see what was committed while they waited for it. A commit waits for the server's disk (synchronous_commit), and a
-server that does not write through to its disk (fsync=off) is refused.
+Writers take one advisory lock before they read, so that two processes cannot both take the last budget. Isolation is
+READ COMMITTED, whatever the server's default, because the statements after the lock must see what was committed while
+they waited for it. A commit waits for the server's disk (synchronous_commit), and a server that does not write through
+to its disk (fsync=off) is refused.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class PostgresStore:
             sql = self._runner(connection)
             sql(begin)
             yield sql
-            sql("COMMIT")  # if this is not reached, closing the connection undoes the rest
+            sql("COMMIT")  # if this is not reached, closing the connection undoes everything
 
     def _guarded(self) -> replacing:
         """Replaces the library's errors, whose message may quote the URL, which may hold a password."""

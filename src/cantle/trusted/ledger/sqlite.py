@@ -1,4 +1,4 @@
-"""A ledger in one SQLite file, on a local disk: file locks of network disks cannot be trusted.
+"""A ledger in one SQLite file, on a local disk, because file locks of network disks cannot be trusted.
 
 A charge takes the write lock before it reads (BEGIN IMMEDIATE), so two processes cannot both take the last budget,
 and is on the disk when its transaction ends (write-ahead log, synchronous=FULL). A connection lasts for one

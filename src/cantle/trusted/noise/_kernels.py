@@ -1,6 +1,6 @@
 """The compiled first stage of Laplace noise and of the exponential mechanism: the arithmetic of samplers.py.
 
-Kernels get the random words, and report which draws they cannot decide; they draw nothing themselves.
+Kernels are given the random words, and report which draws they cannot decide; they draw nothing themselves.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ class Runs:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Which random numbers a call uses: the number of the curator's call, and one or two keys per element."""
+    """The addresses of the random numbers of a call: the number of the curator's call, and one or two keys per
+    element."""
 
     call: int
     keys: Codes

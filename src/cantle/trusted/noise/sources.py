@@ -18,7 +18,7 @@ class Secure(Sampler):
     private: ClassVar[bool] = True
 
     def words(self, lanes: Lanes, round: int) -> Words:  # noqa: ARG002 (every word is new)
-        # Nothing is kept for later: stored words would be used twice after a fork, or after a snapshot of the machine.
+        # No words are stored: they would be used twice after a fork, or after a snapshot of the machine is restored.
         return np.frombuffer(os.urandom(8 * len(lanes)), dtype=np.uint64).copy()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:

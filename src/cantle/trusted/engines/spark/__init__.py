@@ -4,10 +4,10 @@ Each partition holds its records as words with the number of each record's regio
 cached on the workers. A question is one job: every worker runs the kernel on its partitions, workers add up partial
 counts in a tree (tree.py), and the driver adds the last few. A split sends only the rules of the last level and makes a
 new cached set of parts. When a worker is lost, Spark rebuilds its parts from the source and the rules of all levels, so
-the source must give the same records when it is read again.
-An engine adds no noise: the driver's curator adds it to the sums.
+reading the source again must return the same records. An engine adds no noise: the driver's curator adds it to the
+sums.
 
-What Spark caches or spills on its workers is private; whoever can enter its folders can read codes (docs/engines.md).
+What Spark caches or spills on its workers is private: anyone who can read its folders can read codes (docs/engines.md).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SparkEngine(WholeTables):
         self._known: dict[int, tuple[Ints, Ints]] = {}
 
     def _opened(self, frame: DataFrame, records: Encode | OfPersons) -> RDD[Part]:
-        """The records as parts; where persons are bounded, all records of one are in the same part (Claim 40)."""
+        """The records as parts; if persons are bounded, all records of a person are in the same part (Claim 40)."""
         if not isinstance(records, OfPersons):
             return _unpickled(frame.mapInArrow(workers.packer(records, self._layout), "part binary"))
         held: RDD[WithPersons] = _unpickled(
@@ -144,7 +144,7 @@ class SparkEngine(WholeTables):
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
             return merged(self._listed(key))
-        if key.attribute not in self._known:  # asked again every round, and never changes
+        if key.attribute not in self._known:  # needed in every round, and never changes
             self._known[key.attribute] = merged(self._listed(key))
         return self._known[key.attribute]
 
@@ -172,7 +172,7 @@ class SparkEngine(WholeTables):
         return counts.reshape(self._grid.cells, key.classes, key.width)
 
     def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
-        """Counts of cross tables or leaves, in one job; where a subset is used equal records come together first."""
+        """Counts of cross tables or leaves, in one job; for a subset, equal records are first brought together."""
         answers: list[Counts]
         if isinstance(key, TableCounts) and key.subset is not None:
             number = max(1, self._parts.getNumPartitions())
@@ -199,7 +199,7 @@ class SparkEngine(WholeTables):
             sent = self._context.broadcast(question)
             answers = tree.collected(parts.mapPartitions(work(sent)), add)
             sent.destroy()
-            for old in self._older:  # the parts asked are all made now
+            for old in self._older:  # the newest parts are complete now
                 old.unpersist()
         self._older = []
         return answers

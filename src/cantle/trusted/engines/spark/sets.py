@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Rows = tuple[tuple["Series", ...], Codes]
-"""The keys of rows (texts, none missing), the last of which brings them together, and the code of each row's item."""
+"""The keys of rows (texts, none missing), of which the last one decides their group, and the code of each row's
+item."""
 
 
 @dataclass(frozen=True)
 class LongRows:
-    """A long table: `encode` makes rows of a batch, `pack` makes records of all rows of a group."""
+    """A long table: `encode` turns a batch into rows, `pack` turns all rows of a group into records."""
 
     encode: Callable[[RecordBatch], Rows]
     pack: Callable[[Rows], Packed]
@@ -41,7 +42,7 @@ class LongRows:
 
 @dataclass(frozen=True)
 class Lists:
-    """A column of lists: `pack` makes records of a batch."""
+    """A column of lists: `pack` turns a batch into records."""
 
     pack: Callable[[RecordBatch], Packed]
 
@@ -63,7 +64,7 @@ class SparkSets:
         raise TypeError("private records cannot be pickled")
 
     def added(self, count: Count) -> Ints:
-        """Partial counts are added up in a tree of workers."""
+        """The sum of partial counts, added up in a tree of workers."""
         with self._guarded():
             return add_up(tree.collected(self._parts.mapPartitions(_counter(count)), np.add))
 
@@ -105,7 +106,7 @@ def _each(make: Callable[[RecordBatch], object]) -> Callable[[Iterator[RecordBat
 
 
 def _sorter(number: int) -> Callable[[Rows], list[tuple[int, Rows]]]:
-    """Parts of some rows by their last key, so that equal ones go to the same place."""
+    """Divides rows by their last key, so that equal keys go to the same group."""
 
     def sort(rows: Rows) -> list[tuple[int, Rows]]:
         keys, codes = rows

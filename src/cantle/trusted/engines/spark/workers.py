@@ -32,7 +32,7 @@ Part = tuple[Words, Codes]
 """Words, and the number of each record's region."""
 
 Group = tuple[int, Iterable[Words]]
-"""Words of records that come together, with the number of their group."""
+"""The number of a group, and the words of its records."""
 
 Counts = tuple[Ints, Ints]
 """Occupied entries, and their counts."""
@@ -41,7 +41,7 @@ Encode = Callable[["RecordBatch"], tuple[Sequence[Codes], Codes]]
 """An Arrow batch as columns of codes and classes; runs on the workers."""
 
 WithPersons = tuple["Series", Words]
-"""Whose each record is (texts, none missing), and words."""
+"""The person of each record (texts, none missing), and words."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ Asked = TypeVar("Asked", covariant=True)
 Held = TypeVar("Held")
 Result = TypeVar("Result")
 Work = Callable[[Iterable[Held]], Iterator[Result]]
-"""What a worker makes of a partition."""
+"""What a worker computes from a partition."""
 
 
 class Sent(Protocol[Asked]):
@@ -113,7 +113,7 @@ def person_packer(
 
 
 def person_sorter(number: int) -> Callable[[WithPersons], list[tuple[int, WithPersons]]]:
-    """Parts of a part by person, so that all records of a person go to the same place."""
+    """Divides a part by person, so that all records of a person go to the same group."""
 
     def sort(part: WithPersons) -> list[tuple[int, WithPersons]]:
         ids, words = part
@@ -183,7 +183,7 @@ def workload_counter(question: Sent[tuple[Layout, TableWorkload]]) -> Work[Part,
 
 
 def sorter(number: int) -> Callable[[Part], list[tuple[int, Words]]]:
-    """Parts of a part by what their records hold, so that equal records go to the same place."""
+    """Divides a part by the words of its records, so that equal records go to the same group."""
 
     def sort(part: Part) -> list[tuple[int, Words]]:
         words, _ = part
