@@ -1,9 +1,10 @@
 """From the noisy answers of `baskets` to what is released: groups and records. Post-processing.
 
-Groups have one row per noisy number, question by question: `items` are those it is about (none for sizes and for
-records without a head item), `size` is the smallest size of a bin (0 elsewhere). `noisy` counts in units of 1 / `parts`
-of a record; `estimate` is a number of records: those of a size or pattern, or those that hold the item or the pair. The
-estimates of an item in records of one item, short and long records add up to its support, and so do those of a pair.
+Groups have one row per noisy number, question by question. `items` are those that the number is about (none for sizes
+and for records without a head item); `size` is the smallest size of a bin (0 elsewhere). `noisy` counts in units of
+1 / `parts` of a record. `estimate` is a number of records: those of a size or pattern, or those that hold the item or
+the pair. The estimates of an item in records of one item, in short and in long records add up to its support, and so do
+those of a pair.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
 SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
 OTHER = "items, other records"
 DOUBLES = "pairs, records of two items"
-_CLEAR = 10  # standard deviations of a sum of patterns from which on it says how many records hold two head items
-_DIGITS = 3  # of estimates: further ones may vary with the machine
+_CLEAR = 10  # a sum of patterns is used as a pair's count if it exceeds this many standard deviations
+_DIGITS = 3  # of estimates; further digits may vary with the machine
 
 
 def item_questions(strata: bool, singles: bool) -> tuple[str, ...]:
-    """What item supports are called, stratum by stratum."""
+    """The names of the questions about item supports, stratum by stratum."""
     if not singles:
         return (SHORT, LONG) if strata else ("items",)
     return (SINGLE, SHORT, LONG) if strata else (SINGLE, OTHER)
@@ -49,7 +50,7 @@ def item_questions(strata: bool, singles: bool) -> tuple[str, ...]:
 def basket_results(
     universe: Universe, answers: Answers, measured: Measured, path: int, dice: Dice, number: int | None = None
 ) -> Results:
-    """Everything a release of baskets holds; `number` of records, by default what the noisy sizes say."""
+    """Everything a release of baskets holds; `number` is the number of records, by default that of the noisy sizes."""
     starts, items = synthesise(measured, dice, number)
     return Results(
         basket_frame(starts, items, universe),
@@ -68,8 +69,8 @@ def basket_frame(starts: Ints, items: Codes, universe: Universe) -> pl.DataFrame
 
 
 def summary_of(answers: Answers, records: int, sizes: SizeModel | None) -> dict[str, int]:
-    """The main numbers: how much of a record counts, and what was asked; and too many items, if the sizes call for
-    them and no other number of records was asked for."""
+    """The numbers of the summary: how much of a record counts, and what was measured. If `sizes` are given and call for
+    too many items, the summary says so."""
     plan, given = answers.pair_plan, answers.pairs
     asked = 0 if plan is None else len(plan.items)
     return {
@@ -181,10 +182,11 @@ def _pairs(answers: Answers, noisy: NoisyCells, plan: PairPlan, measured: Measur
 
 
 def _pair_records(answers: Answers, codes: Ints, measured: Measured) -> Floats:
-    """How many records hold each pair, those of two items left out if these were counted apart.
+    """How many records hold each pair, without records of two items if these were counted apart.
 
-    Counts of pairs are enlarged by the average for what the cut left out, which is too much for a pair of mostly short
-    records. The patterns of the head are not cut: they say it of two head items, if clearly more than their noise.
+    Counts of pairs are scaled up by the average, because not all pairs of long records count; this is too much for
+    pairs that occur mostly in short records. Head patterns count all records in full, so they are used for two head
+    items, if their sum clearly exceeds its noise.
     """
     pairs = measured.pairs
     records = pairs.noisy * pairs.enlarge

@@ -1,4 +1,4 @@
-"""Compiled loops of `baskets`: the same as the plain ones of pool.py, rake.py and given_pairs.py, byte for byte."""
+"""Compiled loops of `baskets`. They give the same bytes as the plain loops in pool.py, rake.py and given_pairs.py."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _unit(word: np.uint64) -> float:
 
 @compiled
 def _search(running: Floats, at: float, first: int, last: int) -> int:
-    """The first place from `first` to `last` - 1 whose running sum exceeds `at`, else the last place."""
+    """The first position from `first` to `last` - 1 whose running sum exceeds `at`; otherwise the last position."""
     low, high = first, last - 1
     while low < high:
         middle = (low + high) >> 1
@@ -46,7 +46,7 @@ def _search(running: Floats, at: float, first: int, last: int) -> int:
 
 @compiled
 def _guide(running: Floats, parts: int) -> Int32s:
-    """For each of `parts` equal parts of the whole, the first place that may hold a point of it."""
+    """For each of `parts` equal parts of the whole, the first position that may hold a point of the part."""
     guide, place = np.empty(parts + 2, np.int32), 0
     for part in range(parts + 2):
         while place < len(running) - 1 and running[place] <= running[-1] * (part - 1) / parts:
@@ -135,7 +135,8 @@ def _ascending(record: Codes) -> None:
 
 @compiled
 def by_feature(feature: Codes, rows: Int32s, ends: Ints) -> Int32s:
-    """Rows sorted by feature, in order within a feature; `ends` begins as the start of each feature."""
+    """Rows sorted by feature, in order within a feature; `ends` is given as the start of each feature and ends as its
+    end."""
     sorted_rows = np.empty(len(rows), rows.dtype)
     for k in range(len(rows)):
         sorted_rows[ends[feature[k]]] = rows[k]
@@ -155,7 +156,7 @@ def sweep(
     high: float,
     cap: float,
 ) -> None:
-    """`rake.plain_sweep`; `part` has the part of each of `rows`, which saves a look at another place of memory."""
+    """`rake.plain_sweep`; `part` holds the part of each of `rows`, in their order, which saves memory accesses."""
     for f in range(len(target)):
         mine, parts = rows[starts[f] : starts[f + 1]], part[starts[f] : starts[f + 1]]
         if len(mine) == 0:
@@ -165,14 +166,14 @@ def sweep(
             shown += weights[np.uint32(mine[k])] * parts[k]
         factor = min(max((target[f] + smooth) / (shown + smooth), low), high)
         for k in range(len(mine)):
-            row = np.uint32(mine[k])  # never negative, so there is no need to count from the end
+            row = np.uint32(mine[k])  # unsigned, so that numba does not handle negative positions
             weight = weights[row] * factor
             weights[row] = weight if weight < cap else cap
 
 
 @compiled
 def top_places(starts: Ints, items: Codes, place_of: Codes, places: Codes) -> Ints:
-    """The places of each record's top items, ascending, and where each record's begin."""
+    """Writes the places of each record's top items, ascending, and returns where those of each record begin."""
     begins, at = np.empty(len(starts), np.int64), 0
     for r in range(len(starts) - 1):
         begins[r] = at
@@ -187,8 +188,8 @@ def top_places(starts: Ints, items: Codes, place_of: Codes, places: Codes) -> In
 
 @compiled
 def count_pairs(starts: Ints, begins: Ints, places: Codes, number_of: Codes, fewest: int, found: Ints) -> None:
-    """Adds up in `found` how many records of at least `fewest` items hold each numbered pair of places (`number_of`: by
-    cell, -1 for none)."""
+    """Adds to `found` how many records of at least `fewest` items hold each numbered pair of places; `number_of` is the
+    number of each cell, -1 if it has none."""
     for r in range(len(begins) - 1):
         if starts[r + 1] - starts[r] < fewest:
             continue
@@ -205,7 +206,7 @@ def count_pairs(starts: Ints, begins: Ints, places: Codes, number_of: Codes, few
 def list_pairs(
     starts: Ints, begins: Ints, places: Codes, number_of: Codes, fewest: int, ends: Ints, rows: Int32s
 ) -> None:
-    """Writes the records of each numbered pair; `ends` begins as the start of each pair's rows."""
+    """Writes the records of each numbered pair to `rows`; `ends` is given as the start of each pair's rows."""
     for r in range(len(begins) - 1):
         if starts[r + 1] - starts[r] < fewest:
             continue

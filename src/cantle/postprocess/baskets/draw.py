@@ -1,4 +1,4 @@
-"""Records drawn from a weighted pool: as even as can be, then shuffled. Post-processing."""
+"""Records drawn from a weighted pool, as evenly as possible, then shuffled. Post-processing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BLOCK = 1 << 14  # records put together at once, so that their arrays stay in t
 
 
 def draw_records(pool: Pool, weights: Floats, number: int, dice: Dice) -> tuple[Ints, Codes]:
-    """This many records of the pool, each about as often as its weight says, as ragged rows in random order."""
+    """This many records from the pool, each about as often as its weight says, as ragged rows in random order."""
     running = np.cumsum(weights)
     if number <= 0 or not len(running) or running[-1] <= 0:
         return np.zeros(1, np.int64), np.zeros(0, np.int32)

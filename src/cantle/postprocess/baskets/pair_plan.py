@@ -1,8 +1,8 @@
-"""Public rules of `baskets`: how many items and pairs of a record count, which items, what is given. Post-processing.
+"""Public rules of `baskets`: how many items and pairs of a record count, which items, what is released.
 
-Every rule reads noisy answers, the size of the universe and epsilon per record (epsilon / k for persons of at most k
-records). None reads a record. The constants were chosen on the seven public development sets
-together: tags-math-sx, kosarak-5-25, email-eu-sets, retail, bms-webview-1, bms-webview-2, t10i4d100k.
+Every rule uses noisy answers, the size of the universe and epsilon per record (epsilon / k for persons of at most k
+records). None uses a record. The constants were chosen on seven public data sets together: tags-math-sx, kosarak-5-25,
+email-eu-sets, retail, bms-webview-1, bms-webview-2, t10i4d100k. Post-processing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZES_SHARE = Fraction(4, 100)
 HEAD_SHARE = Fraction(5, 100)
 ITEMS_SHARE = (0.25, 0.5)
 POOR = 15_000.0
-"""Records times epsilon below which no pairs are asked."""
+"""Records times epsilon below which pairs are not measured."""
 
 RICH = 50_000.0
 """Records times epsilon from which on at least half of all occurrences must be counted."""
@@ -32,20 +32,20 @@ _COVER_MIN = 0.5
 _LONG_MIN = 0.02  # share of the counted occurrences from which on long records are a stratum of their own
 _SINGLES_MIN = 0.01  # share of the records from which on those of one item are a stratum of their own
 _DOUBLES_MIN = 0.05  # likewise for those of two items
-_HEAD_FROM = 0.1  # share of records that holds a head item
+_HEAD_FROM = 0.1  # an item in more than this share of the records is a head item
 _KEPT_ITEMS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3000)
-_REACH = 0.75  # of the support of the least frequent paired item, which the threshold must not exceed
+_REACH = 0.75  # share of the support of the least frequent paired item that the threshold must not exceed
 _FEWEST_PAIRS = 3
 _MOST_PAIRS = (15.0, 45.0)  # most pairs of a record that count; in between, one per 100,000 / 15 records times epsilon
 _USUAL = (0.7, 0.95)  # quantile of the sizes whose pairs all count, for few and for many records times epsilon
 _FEW = 60_000.0  # records times epsilon up to which the lower quantile holds; it rises by a sixteenth per doubling
-_LONGEST = 256  # sizes are taken as at most this long when pairs are planned
+_LONGEST = 256  # larger sizes count as this size when pairs are planned
 
 
 @dataclass(frozen=True)
 class ItemPlan:
-    """How item supports are asked: `most` items per record, long records apart if `strata`, those of one item apart if
-    `singles`, at this share."""
+    """How item supports are measured: with `most` items per record and this share of epsilon; long records apart if
+    `strata`, records of one item apart if `singles`."""
 
     most: int
     share: Fraction
@@ -56,11 +56,11 @@ class ItemPlan:
 
 @dataclass(frozen=True, eq=False)
 class PairPlan:
-    """Which pairs are asked: those of `items` (ascending), `most` per record, given from `at_least` parts on; records
-    of two items are counted apart if `doubles`.
+    """Which pairs are measured: those of `items` (ascending), with `most` pairs per record; a cell is released if its
+    noisy value is at least `at_least` parts. Records of two items are counted apart if `doubles`.
 
-    `always` lists cells that are given whatever their noisy value, as numbers of pairs (`pair_cells`); `scale` is how
-    many pairs of top items stand for one that counts.
+    `always` lists cells that are released whatever their noisy value, as numbers of pairs (`pair_cells`); `scale` is
+    the number of pairs of top items per pair that counts.
     """
 
     items: Ints
@@ -98,7 +98,7 @@ def plan_items(sizes: SizeModel, universe: int, epsilon: float, accuracy: Fracti
 
 
 def _long_share(sizes: SizeModel, most: int) -> float:
-    """The share of all counted occurrences that belongs to records of more than `most` items."""
+    """The share of all counted occurrences that are in records of more than `most` items."""
     return sizes.longer(most)[0] * most / sizes.counted(most)
 
 
@@ -110,22 +110,22 @@ def _items_share(most: int, strength: float, rest: Fraction, pairs: bool) -> Fra
 
 
 def plan_head(support: Floats, records: float) -> Ints:
-    """Items that more than a tenth of the records hold, ascending; none if there are fewer than two."""
+    """The items in more than a tenth of the records, ascending; none if there are fewer than two such items."""
     order = np.argsort(-support, kind="stable")[:MOST_HEAD]
     head = np.sort(order[support[order] > _HEAD_FROM * records])
     return head if len(head) >= 2 else head[:0]
 
 
 def head_threshold(cells: int, scale: float) -> float:
-    """The noisy count from which on a head pattern is kept apart: about one empty pattern passes."""
+    """The noisy count from which on a head pattern is kept; about one empty pattern reaches it."""
     return float(np.log(cells)) * scale + 1
 
 
 def plan_pairs(support: Floats, sizes: SizeModel, epsilon: float, pairs_epsilon: float) -> PairPlan:
-    """The top items, the cap on pairs, the threshold and the cells that are always given.
+    """The top items, the cap on pairs per record, the threshold, and the cells that are always released.
 
-    `epsilon` is that of the whole run, `pairs_epsilon` what pairs get of it. More pairs per record mean more noise,
-    fewer mean that short records speak for long ones; the more noise there is, the more fewer pairs pay.
+    `epsilon` is that of the whole run, `pairs_epsilon` the part for pairs. With more pairs per record there is more
+    noise; with fewer, long records are under-represented. Fewer pairs pay off if there is much noise.
     """
     strength = sizes.records * epsilon
     usual = float(np.clip(_USUAL[0] + np.log2(strength / _FEW) / 16, *_USUAL))
@@ -151,9 +151,9 @@ def plan_pairs(support: Floats, sizes: SizeModel, epsilon: float, pairs_epsilon:
 
 
 def _cap(sizes: SizeModel, share: float, usual: float, highest: int) -> tuple[int, float]:
-    """How many pairs of a record count, and how many pairs there are for one that counts, when this share of all
-    occurrences belongs to top items; `usual` is the quantile of the records whose pairs all count, if there are at
-    most `highest` of them."""
+    """How many pairs of a record count, and how many pairs there are per pair that counts, if this share of all
+    occurrences are top items. `usual` is the quantile of the records whose pairs all count, unless these are more than
+    `highest`."""
     top = _thinned(sizes, share)
     number = np.arange(len(top))
     some = np.cumsum(top * (number >= 2))
@@ -163,7 +163,7 @@ def _cap(sizes: SizeModel, share: float, usual: float, highest: int) -> tuple[in
 
 
 def _enlarged(top: Floats, most: int) -> float:
-    """How many pairs there are for one that counts, in so many records of 0, 1, 2, ... top items."""
+    """How many pairs there are per pair that counts, given the numbers of records with 0, 1, 2, ... top items."""
     number = np.arange(len(top))
     pairs = number * (number - 1) / 2
     counted = float(top @ np.minimum(pairs, most))
@@ -171,7 +171,7 @@ def _enlarged(top: Floats, most: int) -> float:
 
 
 def _thinned(sizes: SizeModel, share: float) -> Floats:
-    """How many records have 0, 1, 2, ... top items, if each of their items is one with this chance."""
+    """How many records have 0, 1, 2, ... top items, if each item is a top item with this probability."""
     size = np.minimum(sizes.size, _LONGEST)
     count: Floats = np.bincount(size, sizes.count).astype(float)
     if share >= 1:
@@ -185,7 +185,7 @@ def _thinned(sizes: SizeModel, share: float) -> Floats:
 
 
 def _expected(support: Floats, sizes: SizeModel, least: float) -> Ints:
-    """Cells of pairs that independent items of these supports would put above `least`."""
+    """The cells of pairs whose count would exceed `least` if items of these supports were independent."""
     spread = sizes.ordered_pairs_per_item / sizes.occurrences
     order = np.argsort(-support, kind="stable")
     falling = support[order]

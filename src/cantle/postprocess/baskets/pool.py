@@ -1,10 +1,11 @@
-"""A pool of candidate records: head patterns, sizes, and a walk over pairs that fills them. Post-processing.
+"""A pool of candidate records: they have head patterns and sizes, and a random walk over pairs fills them.
 
-A record starts with its head items, or with one item. Until it has its size, a random item that is already there
-proposes: with probability `follow` one of its partners, else any item. Repeats and head items are refused.
+A record starts with its head items, or with one item. Until it has its size, a random item of the record proposes a new
+item: with probability `follow` one of its partners, otherwise any item. Repeats and head items are refused.
 
-Every random number has an address (seed, record, number of the try), so the compiled walk, which goes record by
-record, and the plain one here, which goes try by try, give the same bytes. The plain one is the specification.
+Every random number has an address (seed, record, number of the try). So the compiled walk, which goes record by record,
+and the plain walk here, which goes try by try, give the same bytes. The plain one is the specification.
+Post-processing.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from cantle.trusted.mixing import scramble
 Codes = npt.NDArray[np.int32]
 
 MOST_HEAD = 10
-"""Most head items."""
+"""Most head items in a pattern."""
 
 REFUSALS = 16
-"""Tries for one item; after them the next item that is free is taken."""
+"""Tries for one item; after them, the next item that the record lacks is taken."""
 
 _BLOCK = 1 << 15  # records filled at once by the plain walk
 
@@ -48,9 +49,9 @@ class HeadModel:
 
 @dataclass(frozen=True, eq=False)
 class WalkModel:
-    """What a walk follows: weights of first items, of partners (ragged by item, all that are given), of any item.
-    `single` weighs the items of records of one item. `doubles` (pairs, 2) are the items of records of two, of which
-    there are `doubled` of each pair; other records of two items are walked."""
+    """The probabilities of a walk: weights of first items, of partners (ragged by item, all released pairs), and of any
+    item. `single` has the weights of items in records of one item. `doubles` (pairs, 2) are pairs that are the whole of
+    a record, each in `doubled` records; other records of two items are filled by the walk."""
 
     first: Floats
     single: Floats
@@ -74,7 +75,8 @@ class Pool:
 
 
 def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floats, number: int, dice: Dice) -> Pool:
-    """A pool of this many records, ordered by pattern, size and first item: a systematic draw keeps all three."""
+    """A pool of this many records, ordered by pattern, size and first item, so that a systematic draw preserves the
+    distributions of all three."""
     cell, mask = _patterns(head, support / sizes.records, number, dice, bool((model.first > 0).any()))
     held = _popcount(mask)
     size = _sizes(held, sizes, float(support[head.items].sum() / max(support.sum(), 1e-300)), model, dice)
@@ -89,7 +91,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     for rows, weight in ((alone[size[alone] == 1], model.single), (alone[size[alone] > 1], model.first)):
         drawn = _systematic(weight, len(rows), dice)[dice.permutation(len(rows))]
         changes = (np.diff(cell[rows], prepend=-1) != 0) | (np.diff(size[rows], prepend=-1) != 0)
-        base = np.cumsum(changes) * len(weight)  # ascending, as rows are by cell and size
+        base = np.cumsum(changes) * len(weight)  # ascending, because rows are sorted by cell and size
         items[starts[rows]] = np.sort(base + drawn) - base
     filled = np.maximum(held, 1)
     if len(model.doubles):
@@ -101,23 +103,23 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
         filled[rows] = 2
     seed = int(dice.integers(1 << 62))
     length = _fill(starts, items, filled, model, seed, compiled=dice.compiled)
-    if (length != size).any():  # fewer items are left than the size wants
+    if (length != size).any():  # some records found fewer items than their size
         keep = np.arange(len(items)) - np.repeat(starts[:-1], size) < np.repeat(length, size)
         starts, items = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)]), items[keep]
     return Pool(starts, items, cell)
 
 
 def _systematic(weight: Floats, number: int, dice: Dice) -> Ints:
-    """This many draws by weight, ascending and as even as possible: one per equal part of the whole."""
+    """This many draws by weight, ascending and as even as possible: one from each equal part of the whole."""
     running = np.cumsum(weight)
     at = (np.arange(number) + dice.random()) / max(number, 1) * running[-1]
     return np.minimum(np.searchsorted(running, at, side="right"), int(np.flatnonzero(weight)[-1]) if number else 0)
 
 
 def _patterns(head: HeadModel, chance: Floats, number: int, dice: Dice, others: bool) -> tuple[Ints, Ints]:
-    """The cell of each record and its head items as a mask; records of the rest hold head items independently."""
+    """The cell of each record, and its head items as a mask; records in the last cell hold head items independently."""
     weight = np.maximum(np.append(head.count, head.rest), 0.0)
-    if not others:  # every item is a head item, and a record is not empty
+    if not others:  # all items are head items, so the empty pattern would be an empty record
         weight[np.append(head.mask, 1) == 0] = 0.0
     if not weight.any():
         weight[-1 if len(head.items) else 0] = 1.0
@@ -137,7 +139,7 @@ def _popcount(mask: Ints) -> Ints:
 
 
 def _order(cell: Ints, size: Ints) -> Ints:
-    """The order by cell, then by size; equal ones stay in order."""
+    """The stable order of records by cell, then by size."""
     there = np.bincount(size) > 0
     key = cell * np.count_nonzero(there) + (np.cumsum(there) - 1)[size]
     # Numbers of 16 bits are sorted in linear time.
@@ -145,7 +147,7 @@ def _order(cell: Ints, size: Ints) -> Ints:
 
 
 def _sizes(held: Ints, sizes: SizeModel, head_share: float, model: WalkModel, dice: Dice) -> Ints:
-    """A size for each record, given how many head items it has: ~ h_t C(t, c) (1 - share)^(t - c)."""
+    """A size for each record, given its number c of head items: P[t] ~ h_t C(t, c) (1 - share)^(t - c)."""
     size, free = np.empty(len(held), np.int64), int((~model.head).sum())
     for number in np.unique(held).tolist():
         rows = np.flatnonzero(held == number)
@@ -155,13 +157,14 @@ def _sizes(held: Ints, sizes: SizeModel, head_share: float, model: WalkModel, di
             ways = ways * np.maximum(sizes.size - step, 0)
         weight = sizes.count * ways * (1 - min(head_share, 1 - 1e-9)) ** np.maximum(extra, 0) * (extra >= 0)
         drawn = sizes.size[_systematic(weight, len(rows), dice)] if weight.sum() > 0 else np.full(len(rows), number)
-        # Patterns are sorted here and sizes are drawn ascending: without the shuffle each pattern has its own sizes.
+        # Patterns are sorted and sizes are drawn in ascending order; without the shuffle, sizes would depend on
+        # patterns.
         size[rows] = np.clip(drawn, max(number, 1), number + free)[dice.permutation(len(rows))]
     return size
 
 
 def _fill(starts: Ints, items: Codes, filled: Ints, model: WalkModel, seed: int, *, compiled: bool) -> Ints:
-    """Fills all records in place, items ascending; gives how many items each has."""
+    """Fills all records in place, with ascending items; returns how many items each has."""
     state = scramble(np.arange(len(filled), dtype=np.uint64) + np.uint64(seed))
     mass = np.cumsum(model.weight)
     background = np.cumsum(model.background * ~model.head)
@@ -187,7 +190,7 @@ def plain_walk(
     mass: Floats,
     background: Floats,
 ) -> Ints:
-    """The walk, all records of one size at once."""
+    """The walk, for all records of one size at once."""
     size, length = np.diff(starts), filled.copy()
     for wanted in np.unique(size).tolist():
         same = np.flatnonzero(size == wanted)
@@ -237,7 +240,8 @@ def _proposals(source: Codes, coin: Floats, where: Floats, model: WalkModel, mas
 
 
 def _next_free(item: int, record: Codes, head: Bools) -> int:
-    """The first item from this one on, around the universe, that the record lacks; -1 if there is none."""
+    """The first item from this one on, cyclically, that the record lacks and that is no head item; -1 if there is
+    none."""
     size = len(head)
     for step in range(size):
         other = (item + step) % size

@@ -1,9 +1,9 @@
 """The questions of `baskets`, and what follows from each answer: fits, plans, the next question. Post-processing.
 
-Whoever answers is an `Asker`: the curator while a release is made (cantle.methods.baskets), the released numbers when
-one is checked or drawn from again (cantle.release.basket_answers). The shares of epsilon:
-sizes 4 %, items 25 to 50 %, head patterns 5 % if there is a head, pairs the rest. If pairs are off, or records times
-epsilon are too few for them, items get all that is left.
+An `Asker` answers them: the curator while a release is made (cantle.methods.baskets), or the released numbers when a
+release is checked or sampled (cantle.release.baskets). The shares of epsilon are 4 % for sizes, 25 to 50 % for items,
+5 % for head patterns if there is a head, and the rest for pairs. If pairs are switched off, or records times epsilon is
+too small for them, items get all that is left.
 """
 
 from __future__ import annotations
@@ -49,35 +49,39 @@ class Asker(Protocol):
 
     @property
     def left(self) -> int:
-        """What can still be spent."""
+        """Nano-units of epsilon that can still be spent."""
 
     @property
     def max_records(self) -> int:
-        """Records of one protected unit, k."""
+        """The most records of one protected unit, k."""
 
     def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        """Pays for the release's own error if that is wanted and the records are enough; gives its share of `whole`."""
+        """Pays for measuring the release's own error, if that is wanted and there are enough records; returns its share
+        of `whole`."""
 
     def set_sizes(self, edges: Ints, price: int) -> Noisy:
-        """(1, bins): records by size; bin b holds the sizes from edges[b] to below edges[b + 1]. Sensitivity k."""
+        """Numbers of records by size, shape (1, bins); bin b holds the sizes from edges[b] to below edges[b + 1].
+        Sensitivity k."""
 
     def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
-        """(1, universe), or (1, 2 * universe) with strata (records of at most `most` items, then longer ones):
-        parts of records by item (`item_parts`). With singles, `universe` more come first: of records of one item, which
-        count `most` times and nowhere else. Sensitivity k * most * PARTS."""
+        """Parts of records by item (`item_parts`), shape (1, universe); with strata (1, 2 * universe), for records of
+        at most `most` items and then for longer ones. With singles, `universe` more come first, for records of one
+        item, which count `most` times and nowhere else. Sensitivity k * most * PARTS."""
 
     def head_patterns(self, items: Ints, price: int) -> Noisy:
-        """(1, 2^g): records by which of these g items they hold, bit j of the cell for items[j]. Sensitivity k."""
+        """Numbers of records by pattern of these g items, shape (1, 2^g); bit j of a cell stands for items[j].
+        Sensitivity k."""
 
     def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
-        """Pairs of the plan's items by cell (`pair_cells`), ascending: noisy values from `at_least` on, and those of
-        the cells of `always` whatever they are; in parts (`pair_parts`). With doubles, cells of records of two items
-        come first; these count `most` times and nowhere else. Sensitivity k * most * PARTS."""
+        """Parts of records (`pair_parts`) by pair of the plan's items, in ascending cells (`pair_cells`): noisy values
+        of at least `at_least`, and all values of the cells in `always`. With doubles, cells of records of two items
+        come first; such records count `most` times and nowhere else. Sensitivity k * most * PARTS."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What is public before the first question; `departments` numbers the department of each item, if there are any."""
+    """What is public before the first question; `departments` is the number of each item's department, if there are
+    any."""
 
     universe: int
     pairs: bool = True
@@ -85,7 +89,7 @@ class Terms:
 
     @staticmethod
     def of(schema: SetSchema, *, pairs: bool) -> Terms:
-        """What the schema says."""
+        """The terms in a schema."""
         departments = schema.departments
         numbers = None if departments is None else np.array(departments, dtype=np.int64)
         return Terms(schema.universe.size, pairs=pairs, departments=numbers)
@@ -107,7 +111,7 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class AskedSizes:
-    """The answer to the first question, the sizes fitted to it, and what could be spent before it."""
+    """The answer to the first question, the sizes fitted to it, and what could be spent before."""
 
     whole: int
     edges: Ints
@@ -116,7 +120,7 @@ class AskedSizes:
 
     @property
     def noisy_records(self) -> int:
-        """The noisy number of records: all noisy sizes together."""
+        """The noisy number of records: the sum of all noisy sizes."""
         return int(self.noisy.value.sum())
 
     def strength(self, max_records: int) -> float:
@@ -125,18 +129,18 @@ class AskedSizes:
 
 
 def ask_all(asker: Asker, terms: Terms) -> tuple[Answers, Measured]:
-    """All questions and what is fitted to the answers."""
+    """Asks all questions; returns the answers, and what is fitted to them."""
     return ask_rest(asker, terms, ask_sizes(asker, terms.universe))
 
 
 def require_shareable(epsilon_nano: int) -> None:
-    """Refuses an epsilon that leaves a question without any."""
+    """Refuses an epsilon that is too small to be divided among the questions."""
     if epsilon_nano < LEAST:
         raise ParameterError(f"epsilon is too small for baskets, which shares it; raise it to {LEAST / NANO:g}")
 
 
 def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
-    """The first question."""
+    """Asks the first question, about sizes."""
     whole = asker.left
     require_shareable(whole)
     edges = size_edges(universe)
@@ -145,7 +149,7 @@ def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
 
 
 def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Measured]:
-    """The other questions. The last one takes what rounding leaves."""
+    """Asks the other questions. The last one gets what rounding leaves."""
     whole, sizes = first.whole, first.sizes
     accuracy = asker.accuracy(whole, first.noisy_records)
     epsilon = whole / NANO / asker.max_records
@@ -168,7 +172,7 @@ def _supports(noisy: Noisy, plan: ItemPlan, sizes: SizeModel, terms: Terms) -> I
 def _ask_head(
     asker: Asker, plan: ItemPlan, items: ItemSupports, sizes: SizeModel, price: int
 ) -> tuple[Ints, Noisy | None, HeadModel]:
-    """Patterns of the most frequent items, if there are at least two and pairs are bought."""
+    """Measures patterns of the most frequent items, if there are at least two and pairs are measured."""
     head_items = plan_head(items.support, sizes.records) if plan.pairs else np.zeros(0, np.int64)
     if not len(head_items):
         return head_items, None, HeadModel.none(sizes.records)
@@ -183,7 +187,7 @@ def _ask_head(
 def _ask_pairs(
     asker: Asker, plan: ItemPlan, items: ItemSupports, sizes: SizeModel, budget: tuple[int, int]
 ) -> tuple[PairPlan | None, NoisyCells | None, GivenPairs]:
-    """Pairs of top items, with all that is left; `budget`: the whole epsilon, and what is left of it."""
+    """Measures pairs of top items with all that is left; `budget` is the whole epsilon, and what is left of it."""
     if not plan.pairs:
         return None, None, GivenPairs.none()
     epsilon, price = budget[0] / NANO / asker.max_records, budget[1]

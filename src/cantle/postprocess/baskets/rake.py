@@ -1,8 +1,9 @@
-"""Weights of a pool that meet what was measured, in the scale in which it was measured. Post-processing.
+"""Weights for the records of a pool that agree with what was measured. Post-processing.
 
-A feature is a set of records of the pool with a target. Going through the features one after the other, the weights of
-a feature's records are multiplied so that the sum of weight times part comes near the target; the part is that with
-which a record of this size counts (set_parts.py). `smooth` keeps features below the noise from moving much.
+A feature is a set of records of the pool with a target. For one feature after the other, the weights of its records are
+multiplied so that the sum of weight times part comes near the target; the part is that with which a record of this size
+counts (set_parts.py), so that sums and targets have the same scale. `smooth` keeps features below the noise from
+changing much.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 
 SWEEPS, LAST = 15, 3
-"""Sweeps over all features, then sweeps without pairs."""
+"""Number of sweeps over all features, and then of sweeps without pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Features:
 
     @cached_property
     def row_parts(self) -> Floats:
-        """The part of each of `rows`."""
+        """The part of each row, in the order of `rows`."""
         return self.part[self.rows]
 
     @cached_property
@@ -46,7 +47,7 @@ class Features:
         return [(self.rows[span], self.row_parts[span], wanted[f]) for f, span in spans]
 
     def share_of_weight(self, weights: Floats) -> Floats:
-        """What each feature would measure under these weights."""
+        """The measurement of each feature under these weights."""
         owner = np.repeat(np.arange(len(self.target)), np.diff(self.starts))
         return np.bincount(owner, (weights * self.part)[self.rows], len(self.target)).astype(float)
 
@@ -54,7 +55,7 @@ class Features:
 def postings(
     feature: Codes, rows: npt.NDArray[np.int32], number: int, *, compiled: bool = False
 ) -> tuple[Ints, npt.NDArray[np.int32]]:
-    """Occurrences (feature, row) as ragged rows by feature; rows stay in order."""
+    """Occurrences (feature, row) as a ragged table by feature; rows stay in order."""
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(feature, minlength=number))])
     if compiled:
         from cantle.postprocess.baskets import _kernels
@@ -85,7 +86,7 @@ def _sweep(weights: Floats, features: Features, cap: float, *, compiled: bool) -
 
 
 def plain_sweep(weights: Floats, features: Features, cap: float) -> None:
-    """One pass over the features, in place. Sums run in order (cumsum), as the compiled ones do."""
+    """One pass over the features, in place. Sums are taken in order (cumsum), as in the compiled form."""
     low, high = features.step
     for rows, parts, wanted in features.occupied:
         mine = weights[rows]

@@ -1,4 +1,5 @@
-"""Sizes of sets from a noisy histogram: where it ends, no negative count, one count per size. Post-processing."""
+"""Estimated sizes of sets from a noisy histogram: where it ends, and one non-negative count per size.
+Post-processing."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 from cantle.postprocess.counts import Floats, project_rows, variance
 from cantle.trusted.geometry.boxes import Ints
 
-_SINGLE = 8  # sizes that have a bin of their own
+_SINGLE = 8  # sizes up to this have a bin of their own
 _OCTAVES = 7  # octaves of wider bins, four bins each; the last bin is open
 _SURE = (4.0, 3.0, 2.0)  # standard deviations that a tail must exceed to be kept; fewer if no tail exceeds them
 _STEEP = 1.0  # steepest change of ln(count) per item inside a bin
@@ -30,8 +31,8 @@ def size_edges(universe: int) -> Ints:
 class SizeModel:
     """How many records have each size: `count[k]` records of `size[k]` items, `total` records in all.
 
-    `total` is the noisy number itself, which may be 0 or less; `count` always has some mass, so that rules that divide
-    by it are safe.
+    `total` is the noisy number itself, which may be 0 or less; `count` always has some mass, so that rules may divide
+    by it.
     """
 
     size: Ints
@@ -59,7 +60,7 @@ class SizeModel:
 
     @property
     def ordered_pairs_per_item(self) -> float:
-        """E[t (t - 1)] / E[t]: how many other items an occurrence has beside it."""
+        """E[t (t - 1)] / E[t]: the mean number of other items in the record of an occurrence."""
         return float(self.count @ (self.size * (self.size - 1))) / self.occurrences
 
     def counted(self, most: int) -> float:
@@ -94,15 +95,16 @@ def _last_bin(noisy: Ints, deviation: float) -> int:
 
 
 def _best_sum(noisy: Ints, deviation: float) -> int:
-    """How many bins to add up for the number of records: each has noise, those left out may hold records. What is
-    expected of the squared error is least there (but for a constant, the square of what is left out, plus twice the
-    variance of each bin). Sizes that do not stand out of the noise one by one so count as records of sizes that do."""
+    """How many bins to add up for the number of records: each bin adds noise, and bins left out may hold records. The
+    number minimises an unbiased estimate of the squared error, which up to a constant is the square of the sum left
+    out, plus twice the variance of each bin used. So records of sizes that do not stand out of the noise one by one
+    still count, as records of other sizes."""
     left_out = np.append(np.cumsum(noisy[::-1])[::-1], 0).astype(float)
     return int(np.argmin(left_out**2 + 2 * deviation**2 * np.arange(len(noisy) + 1)))
 
 
 def _spread(count: Floats, edges: Ints, ends: Ints) -> Floats:
-    """Counts of bins as counts of sizes: geometric inside a bin, with the slope that its neighbours show."""
+    """Counts of sizes from counts of bins: geometric inside a bin, with the slope between its neighbours."""
     width = ends - edges
     centre = (edges + ends - 1) / 2
     level = np.log(np.maximum(count, 1e-3) / width)
