@@ -115,7 +115,7 @@ def _add_rows(
 
 
 @compiled
-def _told_apart(left: Ints, total: Ints) -> int:
+def _separated(left: Ints, total: Ints) -> int:
     """max over classes c != c' of left_c + right_c', from the two largest of each side; 0 if there is one class."""
     best_l, next_l, who_l, best_r, next_r, who_r = -1, -1, -1, -1, -1, -1
     for c in range(len(total)):
@@ -197,8 +197,8 @@ def score_cuts(
                 mine = scores[np.int64(at) : np.int64(at) + cuts]
                 for v in range(cuts):
                     x, y = sums[v] & _LOW, sums[v] >> 32
-                    told = max(x + all_1 - y, y + all_0 - x)
-                    mine[v] = even * min(x + y, records - x - y) + apart * told
+                    separated = max(x + all_1 - y, y + all_0 - x)
+                    mine[v] = even * min(x + y, records - x - y) + apart * separated
                 at += _U(cuts)
             else:
                 left[:] = 0
@@ -210,8 +210,8 @@ def score_cuts(
                         left[c] += table[_U(c) * codes + v]
                         size += left[c]
                         table[_U(c) * codes + v] = 0
-                    told = _told_apart(left, total) if apart else 0
-                    scores[at] = even * min(size, records - size) + apart * told
+                    separated = _separated(left, total) if apart else 0
+                    scores[at] = even * min(size, records - size) + apart * separated
                     at += _U(1)
                 for c in range(classes):
                     table[_U(c) * codes + last - _U(1)] = 0
