@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cantle.lab.papers import adult
+
+
+@pytest.fixture(scope="package", autouse=True)
+def sketches(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Pictures are painted small and without a layout, which would be most of the work; in full with `-m slow`."""
+    if find_spec("matplotlib") is None or "not slow" not in request.config.getoption("-m"):
+        yield
+        return
+    from matplotlib.figure import Figure
+
+    def sketch(figure: Any, path: Path, **_: Any) -> None:
+        figure.set_layout_engine("none")
+        painted(figure, path, dpi=15)
+
+    painted = Figure.savefig
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", sketch)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from tests.release.people import SCHEMA, people
 
 def test_measured_numbers_are_the_true_ones_with_noise() -> None:
     """At epsilon 400 the noise of three numbers has a scale of 3/16 of a record."""
-    table = TableSet("people", people(2000), SCHEMA)
+    table = TableSet("people", people(600), SCHEMA)
     for method in ("mosaic", "rps", "diffgen"):
         release = cantle.publish(table.frame, SCHEMA, epsilon=400, method=method)
         assert release.accuracy is not None

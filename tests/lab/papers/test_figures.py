@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +45,25 @@ def run(names: list[str], out: Path, **options: Any) -> tuple[list[Path], str, S
     return paths, "\n".join(said), publish
 
 
+Points = list[str]
+Made = Callable[[str], tuple[list[Path], str, StandIn, Points]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Runs a figure once for all tests that look at it; also tells the points that were named on the way."""
+
+    @cache
+    def by_name(name: str) -> tuple[list[Path], str, StandIn, Points]:
+        points: Points = []
+        return *run([name], tmp_path_factory.mktemp(name) / "out", progress=points.append), points
+
+    return by_name
+
+
 @pytest.mark.parametrize("name", ["rps-fig1", "rps-fig2"])
-def test_generated_figures(name: str, tmp_path: Path) -> None:
-    paths, said, publish = run([name], tmp_path / "out")
+def test_generated_figures(name: str, made: Made) -> None:
+    paths, said, publish, _ = made(name)
     assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
     rows = pl.read_csv(paths[0])
     assert rows.columns == list(report.TIDY)
@@ -58,16 +76,16 @@ def test_generated_figures(name: str, tmp_path: Path) -> None:
     assert all(call["method"] == "rps" for call in publish.calls)
 
 
-def test_an_exact_release_has_no_distance(tmp_path: Path) -> None:
-    paths, _, _ = run(["rps-fig1"], tmp_path)
+def test_an_exact_release_has_no_distance(made: Made) -> None:
+    paths = made("rps-fig1")[0]
     rows = pl.read_csv(paths[0])
     exact = rows.filter(pl.col("series") != "Privelet")
     assert exact["value"].to_list() == [0.0] * exact.height
     assert rows.filter(pl.col("series") == "Privelet").height == 2  # adds its own noise; one value per epsilon
 
 
-def test_purity_reads_the_released_regions(tmp_path: Path) -> None:
-    paths, _, _ = run(["rps-fig2"], tmp_path)
+def test_purity_reads_the_released_regions(made: Made) -> None:
+    paths = made("rps-fig2")[0]
     table, _, process = synthetic.clusters(1_000)
     left = (table["x1"] < 50).to_numpy()
     majority = sum(np.bincount(process[side]).max() for side in (left, ~left)) / 1_000
@@ -99,9 +117,8 @@ def test_a_seed_is_passed_on_and_differs_by_fold(small_adult: Path, tmp_path: Pa
     assert seeds[:5] == seeds[5:10]
 
 
-def test_progress_names_the_points(tmp_path: Path) -> None:
-    points: list[str] = []
-    run(["rps-fig1"], tmp_path, progress=points.append)
+def test_progress_names_the_points(made: Made) -> None:
+    points = made("rps-fig1")[3]
     assert points[0] == "rps-fig1 depth 5, epsilon 0.1"
 
 
