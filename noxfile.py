@@ -6,7 +6,7 @@ import nox
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 QUICK = ["tests/test_public_api.py", "tests/schema", "tests/methods", "tests/trusted/test_budget.py"]
-"""What shows within a minute or two whether an interpreter and its packages work: schemas, methods, budgets."""
+"""Tests that show within a minute or two whether an interpreter and its packages work: schemas, methods, budgets."""
 
 nox.options.sessions = ["quick"]
 nox.options.error_on_missing_interpreters = False

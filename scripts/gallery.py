@@ -56,7 +56,7 @@ class Report(NamedTuple):
 
 
 def made_up() -> Iterator[Exhibit]:
-    """Data that nobody owns: people, visits, baskets, friends."""
+    """Made-up data sets: people, baskets of groceries, friends."""
     yield Exhibit("people", "A population of 24,000", demo_data.population(), demo_data.SCHEMA)
     dice = random.Random(7)
     items = {"kind": "sets", "items": GROCERIES}
@@ -65,7 +65,7 @@ def made_up() -> Iterator[Exhibit]:
 
 
 def visits(folder: Path) -> Exhibit:
-    """The messy file of the tutorial, written into this folder, with the schema that the tutorial gives it."""
+    """The messy file of the tutorial, which is written into this folder, and the tutorial's schema for it."""
     page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     (schema,) = re.findall(r"```yaml\n(# schema.yaml\n.*?)```", page, re.DOTALL)
     file = folder / "visits.csv"
@@ -74,18 +74,18 @@ def visits(folder: Path) -> Exhibit:
 
 
 def baskets(number: int, dice: random.Random) -> list[list[str]]:
-    """Sets of a few popular items, some of which go together."""
+    """Sets of a few popular items; some pairs of items often occur together."""
     weights = [1 / (rank + 3) for rank in dice.sample(range(len(GROCERIES)), len(GROCERIES))]
-    made = []
+    drawn = []
     for _ in range(number):
         basket = set(dice.choices(GROCERIES, weights, k=1 + min(int(dice.expovariate(0.3)), 20)))
         basket |= {second for first, second in PAIRS if first in basket and dice.random() < 0.6}
-        made.append(sorted(basket))
-    return made
+        drawn.append(sorted(basket))
+    return drawn
 
 
 def friends(number: int, dice: random.Random) -> pl.DataFrame:
-    """A graph in which newcomers prefer those who already know many."""
+    """A graph that grows node by node; new nodes prefer neighbours that already have many edges."""
     ends = [0, 1]
     edges = [(0, 1)]
     for node in range(2, number):
@@ -96,7 +96,7 @@ def friends(number: int, dice: random.Random) -> pl.DataFrame:
 
 
 def public(data: Path) -> Iterator[Exhibit]:
-    """Public data sets whose files are there; their schemas come from their documentation."""
+    """The public data sets whose files exist in the folder; their schemas come from their documentation."""
     for table in table_sets.present(data, "gallery", print):
         yield Exhibit(table.name.lower(), f"{table.name}: {len(table.frame):,} records", table.frame, table.schema)
     try:
@@ -113,14 +113,14 @@ def public(data: Path) -> Iterator[Exhibit]:
 
 
 def reports(data: Path | None = None) -> Iterator[Report]:
-    """All reports, one after the other."""
+    """The reports of all data sets, made one after the other."""
     with TemporaryDirectory() as folder:
         for exhibit in (*made_up(), visits(Path(folder)), *(public(data) if data else ())):
             yield report_of(exhibit)
 
 
 def report_of(exhibit: Exhibit) -> Report:
-    """A release of a data set, as a page."""
+    """Publishes a data set, and returns the report of the release."""
     release = cantle.publish(exhibit.data, exhibit.schema, epsilon=EPSILON)  # type: ignore[arg-type]
     records = f"{release.summary['records']:,}"
     text = f"{release.manifest.method}, epsilon {EPSILON}, {records} released records"

@@ -1,4 +1,6 @@
-"""What the site has besides docs/*.md: a hook of mkdocs (mkdocs.yml names it), small enough for another builder.
+"""The hook of mkdocs (named in mkdocs.yml) that adds to the site what is not in docs/*.md.
+
+It does not depend on mkdocs much, so that another site builder could use it.
 
 * The pages of the repository's top folder (README, SECURITY, …) become pages of the site, under the names in PAGES.
 * Links between files of the repository become links between pages; links to other files (sources) become plain text.
@@ -6,7 +8,7 @@
 * The page `gallery.md` gets reports that scripts/gallery.py makes during the build. CANTLE_GALLERY_DATA may name a
   folder of public data sets to show as well.
 * The page `schema-keys.md` gets tables of the keys in the JSON Schema of schema files, `cantle.schema.json`.
-* `llms.txt` lists the pages of the navigation, and each page is also there as Markdown.
+* `llms.txt` lists the pages of the navigation, and each page is also published as Markdown.
 * The build fails if a page would load anything from another host.
 """
 
@@ -35,7 +37,7 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "src/cantle/trusted/README.md": "trusted.md",
 }
-"""File of the repository -> page of the site."""
+"""The page of the site that each of these files of the repository becomes."""
 SOURCES = {page: source for source, page in PAGES.items()}
 LINK = re.compile(r"\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]*)(#[^)\s]*)?\)")
 REPORTS, KEYS = "<!-- reports -->", "<!-- schema keys -->"
@@ -66,12 +68,12 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def on_post_page(output: str, **_: object) -> str:
-    """Names the theme's search box for screen readers."""
+    """Gives the theme's search box a name for screen readers."""
     return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Writes llms.txt and the pages as Markdown beside those as HTML; refuses pages that load from other hosts."""
+    """Writes llms.txt and the pages as Markdown, in addition to HTML; fails if a page loads from other hosts."""
     from mkdocs.exceptions import PluginError
 
     site = Path(config.site_dir)
@@ -96,7 +98,7 @@ def text_of(page: str) -> str:
 
 
 def linked(markdown: str, source: str) -> str:
-    """The text of a file of the repository with its links as the site needs them."""
+    """The text of a file of the repository, with its links changed to what the site needs."""
 
     def replaced(match: re.Match[str]) -> str:
         text, target, anchor = match[1], match[2], match[3] or ""
@@ -130,14 +132,14 @@ def llms(name: str, description: str, nav: list[Any]) -> str:
 
 
 def first_sentence(markdown: str) -> str:
-    """The first sentence below a page's title, without marks."""
+    """The first sentence below a page's title, without Markdown marks."""
     blocks = [block for block in markdown.split("\n\n") if not block.startswith(("#", "|", "```", "<", "*cantle (n.)"))]
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(blocks[0].split()))
     return re.split(r"(?<=[.:])\s", re.sub(r"[*`]", "", text))[0].rstrip(":.") + "."
 
 
 def foreign_loads(site: Path) -> Iterator[str]:
-    """What pages and styles would load from other hosts; links that a reader may click are not loaded."""
+    """What pages and styles would load from other hosts; links that a reader may click do not count."""
     for ending, pattern in ((".html", LOADS), (".html", IMPORTS), (".css", IMPORTS)):
         for path in sorted(site.rglob(f"*{ending}")):
             yield from (f"{path.name}: {match[0]}" for match in pattern.finditer(path.read_text(encoding="utf-8")))
@@ -154,7 +156,7 @@ def schema_of_schemas() -> dict[str, Any]:
 
 
 def tables_of_keys(schema: dict[str, Any]) -> str:
-    """The keys of tables, fields, sets and graphs that have a description, in one table for each."""
+    """The keys of tables, fields, sets and graphs that have a description, as one Markdown table for each of these."""
     parts = schema["definitions"]
     field, table = parts["field"]["properties"], parts["table"]["properties"]
     titled = {
@@ -196,7 +198,7 @@ def values_of(part: dict[str, Any]) -> str:
 
 @cache
 def gallery() -> list[Any]:
-    """The reports of the gallery; made once per build."""
+    """The reports of the gallery, which are made once per build."""
     data = os.environ.get("CANTLE_GALLERY_DATA")
     reports = runpy.run_path(str(ROOT / "scripts/gallery.py"))["reports"]
     return list(reports(Path(data) if data else None))

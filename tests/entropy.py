@@ -1,7 +1,7 @@
-"""Random words of the tests: the same ones in every run of a test, where a user gets those of the operating system.
+"""Random words for tests: every run of a test gets the same words, in place of those of the operating system.
 
-A release made with them counts as private for the code, so the tests see what a user sees; but no test passes or
-fails by luck. Tests of the real source carry the mark `real_entropy`.
+The code treats a release made with them as private, so tests see what a user sees, but no test passes or fails by luck.
+Tests of the operating system's random words carry the mark `real_entropy`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAUNCH = Path(__file__).with_name("launch.py")
 
 
 class Stream:
-    """Bytes that depend on a name only."""
+    """A stream of random bytes that depend only on its name."""
 
     def __init__(self, name: str) -> None:
         seed = hashlib.sha256(f"{BASE} {name}".encode()).digest()
@@ -39,14 +39,14 @@ class Stream:
 
 @contextmanager
 def drawn_from(name: str) -> Iterator[None]:
-    """Noise and fresh seeds come from the stream of this name; within another stream, that one goes on afterwards."""
+    """Inside the block, noise and fresh seeds come from the stream of this name; an outer stream continues after it."""
     with _as(Stream(name), Stream(name + " seeds")):
         yield
 
 
 @contextmanager
 def real() -> Iterator[None]:
-    """The operating system's words after all."""
+    """Inside the block, random words come from the operating system again."""
     with _as(os, secrets):
         yield
 
@@ -54,7 +54,7 @@ def real() -> Iterator[None]:
 @contextmanager
 def _as(words: object, seeds: object) -> Iterator[None]:
     before = sources.os, counts.secrets
-    sources.os, counts.secrets = words, seeds  # these two modules only: the rest of Python keeps its own
+    sources.os, counts.secrets = words, seeds  # only in these two modules; all other code keeps the real ones
     try:
         yield
     finally:
@@ -62,8 +62,8 @@ def _as(words: object, seeds: object) -> Iterator[None]:
 
 
 def launcher(*flags: str) -> list[str]:
-    """The start of a command for a child process whose words follow from the running test's.
+    """The first words of a command that starts a child process, whose random words follow from those of the test.
 
-    After it come the arguments of `cantle`, or `-c` and a program.
+    Append the arguments of `cantle`, or `-c` and a program.
     """
     return [sys.executable, *flags, "-P", str(LAUNCH), sources.os.urandom(8).hex()]

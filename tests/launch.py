@@ -1,4 +1,4 @@
-"""The command line, or a program after `-c`, in a process whose random words follow from the first argument."""
+"""Runs the command line, or a program after `-c`, with random words that follow from the arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sources as syntax trees: who imports whom, what is documented, where randomness is named."""
+"""The sources as syntax trees, for tests of imports, docstrings and uses of randomness."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def modules() -> dict[str, ast.Module]:
 
 @cache
 def imported(tree: ast.Module) -> set[str]:
-    """Full names of all modules imported: at the top, inside functions, for types, or by import_module."""
+    """The full names of all imported modules: at the top, inside functions, for types, or by import_module."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -54,7 +54,7 @@ def others(tree: ast.Module) -> set[str]:
 
 
 def dotted(node: ast.AST) -> str:
-    """`np.random.default_rng` as text; empty for what is no chain of names."""
+    """A dotted name such as `np.random.default_rng` as text; empty for any other expression."""
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""Every claim of docs/privacy.md has its proof, the symbol that relies on it, and a test that looks at that symbol."""
+"""Every claim of docs/privacy.md has a proof, a symbol that relies on it, and a test that uses that symbol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = CLAIMS.read_text(encoding="utf-8")
 
 
 def symbol_of(name: str) -> Any:
-    """The object a row names, a module and a path in it; a method may stand without the one class that has it."""
+    """The object that a row names by module and path; a method may be named without its class if only one has it."""
     parts = name.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         try:
@@ -37,7 +37,7 @@ def symbol_of(name: str) -> Any:
 
 
 def claims_in(text: str) -> set[int]:
-    """The claims that a text speaks of: "Claim 3", "Claims 1, 20-22", "Claims 2 to 6, 18 and 19"."""
+    """The claims that a text mentions, such as "Claim 3", "Claims 1, 20-22", "Claims 2 to 6, 18 and 19"."""
     made: set[int] = set()
     for listed in re.findall(r"Claims? (\d+(?:(?:, | and | to |-)\d+)*)", text):
         for first, last in re.findall(r"(\d+)(?:(?:-| to )(\d+))?", listed):
@@ -46,13 +46,13 @@ def claims_in(text: str) -> set[int]:
 
 
 def argued(text: str, number: int) -> bool:
-    """Whether a text states a claim and says something for it."""
+    """Whether a text states a claim and argues for it in at least ten words."""
     found = re.search(rf"Claim {number}\b(.*)", text, re.DOTALL)
     return found is not None and len(found[1].split()) >= 10
 
 
 def has_proof(row: Row, page: str) -> bool:
-    """Whether the proof is where the row says, or in other claims."""
+    """Whether the proof is where the row says, or follows from other claims."""
     before, after = page.split(HEAD)
     after = after.split("\n## ", 1)[1]
     if row.proof.startswith("Claim"):
@@ -78,7 +78,7 @@ def text_of(place: Path) -> str:
 
 
 def has_test(row: Row) -> bool:
-    """Whether all named tests are there, and one of them uses the symbol or says that it is about the claim."""
+    """Whether all named tests exist, and one of them uses the symbol or mentions the claim."""
     places = [ROOT / path for path in row.tests]
     if not places or not all(place.exists() for place in places):
         return False
@@ -88,7 +88,7 @@ def has_test(row: Row) -> bool:
 
 
 def problems(page: str) -> Iterator[str]:
-    """What the table of claims lacks."""
+    """What is missing in the table of claims."""
     table = rows(page)
     if [row.number for row in table] != sorted({number for number, _ in defined()} | {1}):
         yield "the claims made in the code are not those of the table"
@@ -109,7 +109,7 @@ def test_every_claim_has_its_proof_its_symbol_and_its_test() -> None:
 
 
 def test_the_list_of_what_is_trusted_is_that_of_the_folder_and_the_claims() -> None:
-    """If this fails: python -m tests.architecture.trusted_list."""
+    """If this fails, run python -m tests.architecture.trusted_list."""
     listed = README.read_text(encoding="utf-8")
     assert listed == readme(PAGE)
     assert [name for name in files() if f"`{name}`" not in listed] == []

@@ -1,8 +1,7 @@
 """The rooms of src/cantle and what each may import. Imports inside functions and for types count as well.
 
-Only `trusted` and `data` ever hold a record or an exact count on the way to a release; `internal` and `lab` look at
-records beside it. A new module belongs to the room whose folder it is in;
-a new room needs a line in ROOMS.
+Only `trusted` and `data` hold records or exact counts on the way to a release; `internal` and `lab` also read records,
+but are not on that way. A new module belongs to the room in whose folder it is. A new room needs a line in ROOMS.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ QUESTIONS += "trusted.table_queries trusted.table_candidates trusted.value_trees
 DRAWS = "trusted.curator trusted.draws trusted.open_run trusted.segments"
 DOOR = "_publish _open estimators"
 
-ROOMS = {  # besides itself, `errors`, the names of array types, and the helpers that choose and build kernels
+ROOMS = {  # every room may also import itself and what is EVERYWHERE
     "trusted": "",
     "schema": "trusted.bounding.node_ids",
     "data": "trusted.bounding trusted.engines trusted.geometry trusted.mixing schema",
@@ -33,7 +32,7 @@ ROOMS = {  # besides itself, `errors`, the names of array types, and the helpers
     "report": "trusted.budget schema postprocess release",
     "internal": "trusted.bounding schema data postprocess release report",
     "lab": f"{DOOR} trusted schema data postprocess methods planning release audit",
-    # The studio holds no record: whatever reads one, it runs as a command. `data` is there for the header of a file.
+    # The studio holds no record: it starts commands to read records. It uses `data` only to read the header of a file.
     "studio": "trusted.budget trusted.ledger schema data.draft_schema planning release report",
     "cli": f"{DOOR} trusted schema data postprocess methods planning release audit lab report internal studio",
 }
@@ -42,7 +41,7 @@ STANDARD = set(sys.stdlib_module_names)
 
 
 def lies_in(name: str, places: str) -> bool:
-    """Whether a module is one of the places, or in one that is a package.
+    """Whether a module is one of these modules, or inside one of these packages.
 
     >>> lies_in("trusted.noise.base", "schema trusted.noise"), lies_in("trusted.noise", "trusted.noise.base")
     (True, False)
@@ -57,12 +56,12 @@ def room_of(name: str) -> str:
 
 @cache
 def all_imports() -> list[tuple[str, str]]:
-    """(module, module of cantle that it imports), for every import that there is."""
+    """(module, module of cantle that it imports) for every import."""
     return [(name, to) for name, tree in modules().items() for to in sorted(ours(tree)) if to]
 
 
 def offenders(of: str, allowed: str) -> list[tuple[str, str]]:
-    """Imports of the places `of` by modules that lie neither there nor in a place that is allowed to."""
+    """Imports of the modules `of` by modules that are neither among them nor among the allowed ones."""
     return [(name, to) for name, to in all_imports() if lies_in(to, of) and not lies_in(name, f"{of} {allowed}")]
 
 
@@ -76,7 +75,7 @@ def test_rooms_import_only_what_the_table_allows() -> None:
 
 
 def test_errors_and_kernel_helpers_import_nothing() -> None:
-    """Nothing but the names of array types."""
+    """They may import the names of array types, and nothing else."""
     assert [(name, to) for name, to in all_imports() if lies_in(name, EVERYWHERE) and to != "_arrays"] == []
 
 
@@ -85,7 +84,7 @@ def test_every_folder_is_a_room() -> None:
 
 
 def test_imports_at_the_top_of_modules_have_no_circle() -> None:
-    """Inside a room too; imports that wait until a function is called may point back."""
+    """This holds inside a room too; imports inside functions may be circular."""
     left = {name: ours(ast.Module(_imports(tree), [])) - {name} for name, tree in modules().items()}
     while free := [name for name, needs in left.items() if not needs & left.keys()]:
         for name in free:
@@ -149,10 +148,10 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
 def test_heavy_packages_stay_at_home() -> None:
     homes = {
         "duckdb": "trusted.engines.private_database data.duckdb_files",
-        "pyspark": "trusted.engines.spark data.spark_files",  # there for types only
+        "pyspark": "trusted.engines.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.engines.spark",
         "ibis": "trusted.engines.database trusted.engines.temporary_tables data.sql_encoding",
-        "sklearn": "lab.papers internal.train_test estimators",  # the last: scikit-learn alone asks for its tags
+        "sklearn": "lab.papers internal.train_test estimators",  # estimators: in a method that only scikit-learn calls
         "matplotlib": "lab",
         "scipy": "lab.papers",
         "opendp": "audit",
@@ -175,12 +174,12 @@ RANDOM_HOMES = "trusted.noise postprocess.counts postprocess.random_graph lab st
 
 
 def attributes(name: str) -> set[str]:
-    """All chains of names in a module: `np.random.default_rng`, `os.urandom`."""
+    """All dotted names in a module, such as `np.random.default_rng` and `os.urandom`."""
     return {dotted(node) for node in ast.walk(modules()[name]) if isinstance(node, ast.Attribute)}
 
 
 def randomness(name: str) -> set[str]:
-    """What a module names of numpy.random, random, secrets, os.urandom, uuid."""
+    """The names of numpy.random, random, secrets, os.urandom and uuid that a module uses."""
     tree = modules()[name]
     found = others(tree) & {"random", "secrets", "uuid"}
     found |= {
@@ -193,12 +192,12 @@ def randomness(name: str) -> set[str]:
 
 
 def test_randomness_is_named_at_home_only() -> None:
-    """In trusted.noise, as public generators in post-processing, and for the keys of the studio's address."""
+    """It is used in trusted.noise, for public generators in post-processing, in the lab, and for the studio's keys."""
     assert {name: randomness(name) for name in modules() if randomness(name) and not lies_in(name, RANDOM_HOMES)} == {}
 
 
 def test_the_search_for_randomness_finds_what_is_there() -> None:
-    """A check of the check."""
+    """A test of the test above."""
     assert randomness("trusted.noise.sources")
     assert randomness("postprocess.counts")
     assert not randomness("trusted.curator")
@@ -212,12 +211,12 @@ def test_numpy_generators_touch_no_exact_number() -> None:
 
 
 def test_the_public_name_is_a_function() -> None:
-    """A module of that name would take the place of the function once anyone imports it."""
+    """A module called `publish` would replace the function as soon as something imports it."""
     assert "publish" not in modules()
 
 
 def test_no_choice_depends_on_what_happens_to_be_imported() -> None:
-    """Kernels are chosen where the data is opened and handed on; `sys.modules` would be a hidden second choice."""
+    """Whether kernels are used is decided when the data is opened; `sys.modules` would be a hidden second choice."""
     named = {
         name
         for name, tree in modules().items()

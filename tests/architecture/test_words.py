@@ -1,4 +1,4 @@
-"""Every module says what it is; every claim is made once, and its number is used for nothing else."""
+"""Every module has a docstring; every claim is made once, and its number is used for nothing else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def docstrings() -> list[tuple[str, str]]:
 
 
 def defined() -> list[tuple[int, str]]:
-    """(number, module) of every claim made: a docstring line that starts with it."""
+    """(number, module) of every claim that is made, which is a docstring line that starts with "Claim"."""
     found = []
     for name, text in docstrings():
         found += [(int(number), name) for number in re.findall(r"^Claim (\d+)(?:\.| \()", text, re.MULTILINE)]
@@ -42,7 +42,7 @@ def test_claims_are_made_once() -> None:
 
 
 def test_claims_are_numbered_without_gaps() -> None:
-    """Claim 1 is the range lemma, which may stand in docs/privacy.md."""
+    """Claim 1 is the range lemma, which may be in docs/privacy.md instead."""
     numbers = {number for number, _ in defined()} | {1}
     assert set(range(1, max(numbers) + 1)) == numbers
     assert len(numbers) >= 14
@@ -59,7 +59,7 @@ def test_claims_that_are_relied_on_are_made() -> None:
 
 
 def test_claims_are_made_in_the_trusted_base_only() -> None:
-    """A claim elsewhere would be a proof that nobody re-reads."""
+    """Only changes of trusted code are reviewed by a second reader of the proof."""
     assert [(number, name) for number, name in defined() if not name.startswith("trusted.")] == []
 
 
@@ -68,7 +68,7 @@ def test_the_range_lemma_is_stated() -> None:
 
 
 def test_exact_numbers_are_named_so() -> None:
-    """What the engine's tally gives starts with exact_ wherever it is bound in the curator."""
+    """In the curator, names of what the engine's tally returns start with exact_."""
     loops = [node for node in ast.walk(modules()["trusted.curator"]) if isinstance(node, ast.For)]
     targets = [ast.unparse(loop.target) for loop in loops if ".tally(" in ast.unparse(loop.iter)]
     assert targets

@@ -1,6 +1,6 @@
-"""The list of what is trusted, src/cantle/trusted/README.md: made from the folder and the claims of docs/privacy.md.
+"""The list of trusted files, src/cantle/trusted/README.md, made from the folder and the claims of docs/privacy.md.
 
-python -m tests.architecture.trusted_list    # writes it anew
+python -m tests.architecture.trusted_list    # writes it again
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Row:
 
 
 def rows(page: str) -> list[Row]:
-    """The table of claims; a line that is not of its form is not a claim."""
+    """The rows of the table of claims; lines of another form are ignored."""
     found = []
     for line in page.split(HEAD)[1].split("\n## ")[0].splitlines():
         if match := re.fullmatch(r"\| (\d+) \| ([^|]+) \| `([\w.]+)` \| ([^|]+) \| ([^|]+) \|", line):
@@ -62,7 +62,7 @@ def rows(page: str) -> list[Row]:
 
 
 def file_of(symbol: str) -> str:
-    """The file in the folder that holds a symbol such as `trusted.noise.samplers.Sampler.sparse`; empty if none does.
+    """The file in the folder that contains a symbol such as `trusted.noise.samplers.Sampler.sparse`; empty if none.
 
     >>> file_of("trusted.noise.samplers.Sampler.sparse"), file_of("methods.rps.RPS")
     ('noise/samplers.py', '')
