@@ -226,6 +226,7 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
 
 
 def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Manifest:
+    """The manifest of the release; `_release` adds accuracy, form, time and the line of the ledger."""
     return Manifest(
         kind=order.schema.kind,
         private=order.insecure_seed is None and not order.schema.inferred,

@@ -98,6 +98,7 @@ def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]
 
 
 def _as_text(answer: Answer) -> str:
+    """A noisy answer as text that can be compared."""
     match answer:
         case Noisy():
             return str(answer.value.tolist())

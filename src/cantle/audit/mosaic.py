@@ -78,6 +78,7 @@ TABLES = (_table(0, 1), _table(0), _table(1))
 
 
 def _three_tables(questions: Questions, last: Callable[[], None]) -> Answers:
+    """Three cross tables in one question."""
     questions.set_cells([HALVES] * 2)
     last()
     return [part.tolist() for part in questions.cross_tables(TABLES, _units(3))]
@@ -117,24 +118,29 @@ SEARCHES = (SpikeSearch(0, 4, EVEN, (1, 2), (3,)), SpikeSearch(1, 2, ValueClasse
 
 
 def _spikes(questions: Questions, last: Callable[[], None]) -> Answers:
+    """A search for frequent values in two columns, whose draws are recorded."""
     last()
     return [part.tolist() for answer in questions.spikes(SEARCHES, _units(2)) for part in answer]
 
 
 def _spikes_shown(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001
+    """A search for frequent values in one column, whose draws are enumerated."""
     return [part.tolist() for answer in questions.spikes(SEARCHES[1:], _units(1)) for part in answer]
 
 
 def _heaviest(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001
+    """The choice of one frequent value."""
     return [questions.heaviest(SEARCHES, 1, _units(1))]
 
 
 def _hub(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: ARG001
+    """The choice of a hub column."""
     questions.set_cells([HALVES] * 3)
     return [questions.hub((0, 1, 2), _units(8))]
 
 
 def _heaps(questions: Questions, last: Callable[[], None]) -> Answers:
+    """Counts of round values in two columns."""
     edges: Ints = np.array([0, 2, 4])
     last()
     tables = [
@@ -146,6 +152,7 @@ def _heaps(questions: Questions, last: Callable[[], None]) -> Answers:
 
 
 def _label(questions: Questions, last: Callable[[], None]) -> Answers:
+    """Counts of the classes in both leaves of a tree of one cut."""
     questions.set_cells([HALVES] * 2)
     nothing = np.zeros(0, dtype=np.bool_)
     tree = LabelTree(

@@ -46,6 +46,7 @@ def _ask(text: str, default: str | None = None) -> str:
 
 
 def _ask_until_right(title: str, name: str, kind: str | None) -> dict[str, JSON]:
+    """The schema entry of a column; asks again until its parser accepts it, or it has blanks."""
     from cantle.schema.field_parser import parse_field
 
     while True:
@@ -63,6 +64,7 @@ def _ask_until_right(title: str, name: str, kind: str | None) -> dict[str, JSON]
 
 
 def _ask_once(title: str, name: str, kind: str | None) -> dict[str, JSON]:
+    """The schema entry of a column from one round of questions."""
     letter = _ask(f"{title}: type", _LETTERS.get(kind or "", "")).lower()
     chosen = _KINDS.get(_LETTERS.get(letter, letter))
     if chosen is None:
@@ -87,6 +89,7 @@ def _ask_once(title: str, name: str, kind: str | None) -> dict[str, JSON]:
 
 
 def _categories(answer: str) -> dict[str, JSON]:
+    """The schema entry for an answer: a hierarchy file, or categories separated by commas."""
     if "," not in answer and answer.lower().endswith((".csv", ".txt", ".hchy", ".hrc", ".yaml", ".yml", ".json")):
         return {"hierarchy": answer}
     return {"categories": [one.strip() for one in answer.split(",") if one.strip()]}

@@ -87,6 +87,7 @@ def audit_command(
 
 
 def _run(everything: bool, statistical: bool, runs: int | None, report: Callable[[str], None]) -> list[Row]:
+    """The rows of all audits that the options ask for."""
     from cantle.audit import run_audits
     from cantle.lab.mutants import BREAKAGES, INSTANCES
 
@@ -118,6 +119,7 @@ def summary(rows: Iterable[Row]) -> list[str]:
 
 
 def _print(kind: str, rows: list[Row]) -> None:
+    """Prints the table of one kind of audit."""
 
     title, columns, (good, bad) = _KINDS[kind]
     with_note = kind in ("breakage", "broken sampled")

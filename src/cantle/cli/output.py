@@ -40,6 +40,7 @@ def print_result(as_json: bool, facts: Mapping[str, object], text: Callable[[], 
 
 
 def table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Prints a table; the first column is aligned left, the others right."""
     from rich.console import Console
     from rich.table import Table
 

@@ -120,6 +120,7 @@ def _heads(plans: Sequence[Plan]) -> list[str]:
 
 
 def _errors(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
+    """The rows of the table of errors, with one column per plan."""
     columns = [one.errors() for one in plans]
     rows: list[tuple[str, ...]] = [
         (name, *(errors[at][1] for errors in columns)) for at, (name, _) in enumerate(columns[0])

@@ -103,6 +103,7 @@ def _write(rows: pl.DataFrame, target: Path) -> None:
 
 
 def _show(rows: pl.DataFrame, by: list[str], confidence: float) -> None:
+    """Prints the rows of a table of estimates."""
     from cantle.release.estimates import in_words
     from cantle.release.words import printable
 

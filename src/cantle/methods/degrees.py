@@ -139,6 +139,7 @@ class DegreeSequence:
     # ---- one node -----------------------------------------------------------------------------------------
 
     def _ask_for_nodes(self, root: Frontier, curator: Curator) -> None:
+        """Asks all questions for the units node and node-isolate: bound, edges, nodes, then counts or RPS."""
         s, total = self.settings, int(curator.left(root)[0])
         listed = _domain(curator).listed and self.schema.unit == "node"
         unknown = not listed and self.schema.unit == "node" and self.schema.node_count is None and s.mode == "counts"
@@ -232,6 +233,7 @@ class DegreeSequence:
     # ---- one edge -----------------------------------------------------------------------------------------
 
     def _ask_for_edges(self, root: Frontier, curator: Curator) -> None:
+        """Asks the two questions for unit edge, with half of the budget each."""
         nodes = _domain(curator).nodes
         assert nodes is not None, "a schema that protects one edge states the number of nodes"
         self.answers.nodes = nodes

@@ -110,6 +110,7 @@ class DiffGen(TableMethod):
         self.tables: list[ColumnTable] = []
 
     def _check(self) -> None:
+        """Refuses combinations of settings that cannot work, before any data is opened."""
         s = self.settings
         if (self.preset == "paper") != (s.score in LOCAL):
             known = (

@@ -95,6 +95,7 @@ class MosaicRun:
         return [len(edges) - 1 for edges in self.edges]
 
     def _open(self, noisy: int) -> None:
+        """Makes the first decisions, from the noisy number of records and the starting cells."""
         self.wide = [number for number in self._others() if self.columns[number].wide]
         self.edges = [with_null(column, starting_edges(column, WIDTHS)) for column in self.columns]
         sizes = [self._sizes()[number] for number in self._others()]
@@ -135,6 +136,7 @@ class MosaicRun:
         return {**roots, column: with_single_values(roots[column], np.array([code]))}
 
     def _search(self, number: int, edges: Ints, scale: float) -> SpikeSearch:
+        """The search for frequent values of a column; the scale of its noise determines the thresholds."""
         column = self.columns[number]
         classes = column.classes
         sizes = classes.sizes(0, column.values)
@@ -157,6 +159,7 @@ class MosaicRun:
     # ---- the first tables ---------------------------------------------------------------------------------
 
     def _first_tables(self, noisy: int) -> None:
+        """Measures the first table of each column (with the leading column, if there is one) and fits them."""
         others, sizes = self._others(), self._sizes()
         lead = [] if self.lead is None else [self.lead]
         identity: list[Codes] = [np.arange(size).astype(np.uint8 if size <= 256 else np.uint16) for size in sizes]
@@ -181,6 +184,7 @@ class MosaicRun:
         return self.questions.left() - sum(to_come) - self._price(self.plan.label)
 
     def _measure_heaps(self) -> None:
+        """Measures how often wide columns have round values, if the plan asks for it."""
         if not self.start.heaps:
             return
         price = self._price(self.start.heaps)
@@ -283,6 +287,7 @@ class MosaicRun:
     # ---- records ------------------------------------------------------------------------------------------
 
     def _draw(self) -> list[Codes]:
+        """Draws the cells of the records, then their values."""
         fitted, dice = self.fitted, self.dice["records"]
         records = max(0, round(fitted.noisy_total))
         self.learned = self._learned("classes")
@@ -292,6 +297,7 @@ class MosaicRun:
         return fitted.draw_values(cells, records, dice)
 
     def _relabel(self, cells: list[Codes]) -> list[Codes]:
+        """Draws the target of the drawn records again, from noisy counts of classes in the leaves of a tree."""
         assert self.lead is not None
         labels = self.fitted.labels()
         price = self._price(self.plan.label)

@@ -231,6 +231,7 @@ class RPS(TableMethod):
         return cuts
 
     def _best_of_all(self, nodes: Frontier, curator: Curator) -> Cuts:
+        """A noisy choice among all cuts of all attributes for each region; a region with a single cut pays nothing."""
         candidates, price = AllCuts(self.sizes, self._seen_classes()), self.split_prices[nodes.depth]
         open_ = candidates.counts(nodes) > 1  # with a single candidate there is no choice, and nothing to pay
         if open_.all():
@@ -248,6 +249,7 @@ class RPS(TableMethod):
         return np.argmax(np.cumsum(able, axis=1) > die[:, None], axis=1)
 
     def _midpoints(self, nodes: Frontier) -> Cuts:
+        """The middle of the attribute that is widest relative to its domain, for each region; free of charge."""
         width = (nodes.hi - nodes.lo) / np.array(self.sizes)
         width[cut_counts(nodes) == 0] = 0
         attribute = np.argmax(width, axis=1)

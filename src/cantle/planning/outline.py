@@ -121,6 +121,7 @@ class Plan:
 
     @staticmethod
     def of(epsilon: float, records: int, unit: str, outline: Outline) -> Plan:
+        """The plan that follows from the outline of a method."""
         errors = {f"{share} %": group_error(outline, records, share / 100) for share in (1, 10)}
         return Plan(
             epsilon=epsilon,

@@ -68,6 +68,7 @@ def _counted(method: DiffPart) -> Part:
 
 
 def _diffpart(method: DiffPart, before: list[Part], rate: float, records: int) -> Outline:
+    """The outline of diffpart after the questions `before`."""
     universe, rest = method.tree.size, 1 - sum(part.share for part in before)
     if method.all_at_once:
         each = noise_of(rest * rate)
@@ -93,6 +94,7 @@ def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -
 
 
 def _of_items(name: str, budget: list[Part], noise: float, records: int, universe: int, remarks: list[str]) -> Outline:
+    """The outline of a method for sets, with its costs; `noise` is that in the support of one item."""
     start, per_set, least, bytes_per_set = _COSTS["compiled" if name == "baskets" and records >= COMPILED else name]
     return Outline(
         method=name,
@@ -139,6 +141,7 @@ def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: 
 
 
 def _of_degrees(budget: list[Part], noise: float, remarks: list[str]) -> Outline:
+    """The outline of degrees; `noise` is that in one count of nodes."""
     return Outline(
         method="degrees",
         budget=tuple(budget),

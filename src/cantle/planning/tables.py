@@ -203,6 +203,7 @@ def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) ->
 def _by_columns(
     name: str, attributes: Sequence[Attribute], budget: Sequence[Part], noise: float, records: int
 ) -> Outline:
+    """The outline of rps or diffgen; `noise` is that in one count of one column."""
     sizes = [attribute.size for attribute in attributes]
     errors = [min(MEAN_ERROR * noise, records / size) for size in sizes]
     fine = [text for one in attributes for text in too_fine(one.name, one.bins, records, noise)]

@@ -110,6 +110,7 @@ class Stopwatch:
             setattr(noise, verb, self._noise(getattr(noise, verb), verb))
 
     def _counting(self, really: Callable[..., object], verb: str, engine: object) -> Callable[..., object]:
+        """Wraps a method of an engine: adds its time to a pass, and counts cells and levels."""
         name = "move" if verb in MOVING else "count"
         # The engine returns scores of cuts; workers of a cluster would send the counts by class behind them.
         each = int(getattr(engine, "classes", 1)) if verb == "cut_scores" else 1
@@ -130,6 +131,7 @@ class Stopwatch:
         return watched
 
     def _drained(self, chunks: Iterator[object], name: str, each: int) -> Iterator[object]:
+        """Passes chunks of an iterator on, and adds the time and cells of each."""
         while True:
             with self.lap(name) as outermost:
                 chunk = next(chunks, None)
@@ -140,6 +142,8 @@ class Stopwatch:
             yield chunk
 
     def _noise(self, really: Callable[..., object], verb: str) -> Callable[..., object]:
+        """Wraps a method of a noise source: adds its time, and counts draws."""
+
         def watched(lanes: Lanes, *given: Sized) -> object:
             with self.lap("noise") as outermost:
                 result = really(lanes, *given)

@@ -32,6 +32,7 @@ def draw(rows: pl.DataFrame, path: Path) -> None:
 
 
 def _bars(place: Axes, rows: pl.DataFrame) -> None:
+    """Draws one bar per case, divided into its passes."""
     names = [f"{m}, {e}, {n:,}" for m, e, n in rows.select("method", "engine", "records").iter_rows()]
     left = [0.0] * len(rows)
     whole = rows.select(pl.sum_horizontal(PASSES)).to_series()
@@ -48,6 +49,7 @@ def _bars(place: Axes, rows: pl.DataFrame) -> None:
 
 
 def _lines(place: Axes, rows: pl.DataFrame, across: str) -> None:
+    """Draws core-seconds by size, with one line per method."""
     for (method,), part in rows.group_by("method", maintain_order=True):
         part = part.sort(across)
         place.plot(part[across].to_list(), part["core"].to_list(), marker="o", label=str(method))

@@ -78,6 +78,7 @@ def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Pat
 
 
 def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[str, JSON]:
+    """Makes the data of a case, if it does not exist yet, and runs the case several times."""
     stem = scratch / case.file
     table, schema = (stem.with_name(stem.name + ending) for ending in (ENDINGS[case.kind], ".json"))
     if not schema.exists():

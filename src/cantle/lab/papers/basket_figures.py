@@ -63,6 +63,7 @@ def compare(setting: Setting) -> Iterator[Row]:
 
 
 def _of_one_budget(setting: Setting, name: str, yard: Yardstick, epsilon: float, repeat: int) -> Iterator[Row]:
+    """The rows of Basic (if there are few items) and of all methods at one budget."""
     if yard.data.size <= FEW_ITEMS:
         rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
         released = clipped(basic(yard.data, epsilon, rng))
@@ -139,6 +140,7 @@ class Yardstick:
         return values | self._records(answers, released)
 
     def _tops(self, answers: Answers) -> dict[str, float]:
+        """The measures of the most frequent itemsets."""
         mine, best = list(self.frequent), top(answers, max(TOPS))
         theirs = list(best)
         scores = {f"p{k}": len(set(mine[:k]) & set(theirs[:k])) / max(1, len(mine[:k])) for k in TOPS}
@@ -148,6 +150,7 @@ class Yardstick:
         return scores | {f"se{k}": float(error[:k].mean()) for k in TOPS[1:] if len(mine)}
 
     def _records(self, answers: Answers, released: Sets | None) -> dict[str, float]:
+        """The measures of records: true mass and, if there are released sets, the distance of sizes."""
         if isinstance(answers, Cells) and self.cells:
             mass = shared_cells(self.cells[0], answers)
         else:

@@ -101,6 +101,7 @@ def _rows(
     metrics: Sequence[Metric[[Numbers, Numbers]]],
     epsilons: Sequence[float] = EPSILONS,
 ) -> Iterator[Row]:
+    """The rows of all panels and series, by graph, epsilon and repeat."""
     rng = np.random.default_rng(setting.seed)
     for graph in found:
         for epsilon in setting.pick(epsilons, (1,)):

@@ -114,6 +114,7 @@ def _diffp(
     joint: bool,
     rng: np.random.Generator,
 ) -> Scores:
+    """The scores of DiffP-C4.5 trained on `train` and tested on `test`."""
     coder = Coder(schema)
     model = DiffPC45(coder, epsilon=epsilon, joint=joint, rng=rng)
     model.fit(coder.encode(train))
@@ -134,6 +135,7 @@ def fig5_large(setting: Setting) -> Iterator[Row]:
 
 
 def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[Row]:
+    """The rows of run times for files of these sizes."""
     table, schema, _ = _open(setting, figure)
     panels = {"a: paper, h = 15": paper(15), "b: default": default("auto")}
     with tempfile.TemporaryDirectory() as scratch:

@@ -71,6 +71,7 @@ class DiffPC45:
         return int((self._tree.attribute < 0).sum())
 
     def _grow(self, node: _Open, table: Coded) -> list[_Open]:
+        """Asks for the size of a node, and makes it a leaf or splits it; returns its children."""
         labels = table.labels[node.rows]
         noisy = len(node.rows) + self.rng.laplace(scale=1 / self.share)
         width = node.bounds[:, 1] - node.bounds[:, 0]
@@ -107,6 +108,7 @@ class DiffPC45:
         return int((logs + self.rng.gumbel(size=len(logs))).argmax())
 
     def _split(self, node: _Open, i: int, threshold: int, codes: Ints) -> list[_Open]:
+        """Splits a node at an attribute (numbers at the threshold) and returns its children."""
         values, (low, high) = codes[node.rows, i], node.bounds[i]
         if self._tree.number[i]:
             parts, spans = (values >= threshold).astype(np.int64), [(low, threshold), (threshold, high)]

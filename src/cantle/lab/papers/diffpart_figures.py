@@ -211,6 +211,7 @@ def _table(setting: Setting, figure: str, name: str, data: Sets) -> Iterator[Row
 def _compare(
     setting: Setting, figure: str, case: Case, budgets: Sequence[float], more: Mapping[str, Options] | None = None
 ) -> Iterator[Row]:
+    """The rows of all series to compare on one data set, by budget."""
     levels: dict[str, Answers] = {
         "empty release": Nothing(case.data.size),
         "exact supports, independent": Independent(case.data),
@@ -298,6 +299,7 @@ def fig4(setting: Setting) -> Iterator[Row]:
 
 
 def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Iterator[Row]:
+    """The rows of the cost of publishing one data set."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "data.dat"
         data.write(path)

@@ -228,6 +228,7 @@ def reproduce(
 
 
 def _reproduce_one(name: str, setting: Setting, out: Path, progress: Callable[[str], None]) -> list[Path]:
+    """Runs one figure, prints its table and the paper's claims, and returns the files written."""
     printed: list[str] = []
 
     def echo(line: str) -> None:

@@ -76,6 +76,7 @@ def load(data_dir: str | Path, name: str) -> Graph:
 
 
 def _read(path: Path) -> Ints:
+    """The pairs of node numbers in a file; raises a DataError if it is not an edge list."""
     try:
         with warnings.catch_warnings(action="ignore"):  # numpy warns of an empty file, which is an error below
             pairs = np.loadtxt(path, dtype=np.int64, comments="#", ndmin=2)

@@ -55,6 +55,7 @@ def intervals(setting: Setting) -> Iterator[Row]:
 
 
 def _measure(setting: Setting, table: TableSet, epsilon: float, repeat: int) -> Iterator[Row]:
+    """The rows of one release: coverage and median half width, by kind of question."""
     options = {"method": "mosaic", "accuracy_share": "1/25"}
     release = setting.release(table.frame, table.schema, epsilon, options, repeat)
     dice = np.random.default_rng(1 + repeat)
@@ -138,6 +139,7 @@ def random_question(asker: Asker, columns: int, dice: np.random.Generator, witho
 
 
 def _condition(asker: Asker, name: str, dice: np.random.Generator) -> OneColumn:
+    """A random condition on one column, from released values."""
     attribute, codes = asker.attributes[name], asker.codes(name)
     size, drawn = attribute.size, np.sort(dice.choice(codes, 2))
     if drawn[0] >= attribute.grid or (attribute.nullable and dice.random() < 0.1):

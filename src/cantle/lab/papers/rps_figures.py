@@ -120,6 +120,7 @@ def fig3(setting: Setting) -> Iterator[Row]:
 
 
 def _levels(setting: Setting, table: pl.DataFrame, schema: TableDocument) -> Iterator[Row]:
+    """The rows that do not depend on epsilon: raw records, majority and Mondrian."""
     coder, rng = Coder(schema), np.random.default_rng(setting.seed)
     share = float(np.bincount(coder.encode(table).labels).max() / table.height)
 

@@ -172,6 +172,7 @@ def table(summary: pl.DataFrame) -> str:
 
 
 def _block(data: str, epsilon: float, part: pl.DataFrame) -> str:
+    """The text of one table at one epsilon."""
     here = part.filter(pl.col("x").is_null() | (pl.col("x") == epsilon))
     measured = {(series, measure): (mean, error) for series, measure, mean, error in
              here.select("series", "measure", "mean", "error").iter_rows()}  # fmt: skip

@@ -164,6 +164,7 @@ def five_classes(table: TableSet) -> TableSet:
 
 
 def _read_csv(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    """The frame of a file; raises a DataError if it cannot be read or has other columns."""
     where = f"{path.parent.name}/{path.name}"
     try:
         frame = pl.read_csv(path, infer_schema=False)

@@ -130,6 +130,7 @@ class _Axis:
             self._put(len(self.spans), span)
 
     def _put(self, value: int, span: Span) -> None:
+        """Sets a value of the cut to a span of codes, and prepares how it would be specialised."""
         if value == len(self.spans):
             self.spans.append(span)
             self.below.append(())
@@ -165,6 +166,7 @@ class _Axis:
 
 
 def _axis(grid: Grid, spec: object, codes: Ints, labels: Ints, classes: int) -> _Axis:
+    """The axis of one attribute, with its tree and the counts of its codes by class."""
     if grid.kind == "number":
         tree, points = None, np.unique(codes)
     else:
