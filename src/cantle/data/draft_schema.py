@@ -309,6 +309,7 @@ def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] |
 
 
 def _filled(values: pl.Series, kind: str) -> tuple[str | None, Known]:
+    """The type of a column, and its bounds or categories, from its values; too many texts make it an identifier."""
     low, high = values.min(), values.max()
     if kind == "boolean":
         return kind, {}

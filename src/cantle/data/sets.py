@@ -162,6 +162,7 @@ def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
 
 
 def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+    """The form of the sets in a file, and their occurrences of items in batches."""
     path, kind = Path(source), ending(source)
     check_file(path)
     if kind in PARQUET:
@@ -304,6 +305,7 @@ def _as_frame(data: object) -> Frame | None:
 
 
 def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+    """The form of the sets in a data frame, and their occurrences of items in batches."""
     import narwhals as nw
 
     where = "the frame"

@@ -65,6 +65,7 @@ def _card(one: Distribution) -> Figure:
 
 
 def _pairs(found: Matrices, kind: str) -> Section:
+    """Three heat maps of pairs: private, released, and the difference."""
     names = found.names
     scale = max(1e-9, float(max(found.off_diagonal(found.private).max(), found.off_diagonal(found.released).max())))
     scale = 1.0 if kind == "table" else scale

@@ -75,6 +75,7 @@ def recorded(manifest: Manifest) -> Account | None:
 
 
 def _history(account: Account, manifest: Manifest) -> Figure:
+    """The spending of the data set after each release, up to its cap."""
     total, spent = 0, []
     rows = []
     for one in account.releases:

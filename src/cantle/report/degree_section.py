@@ -17,6 +17,7 @@ POINTS = 60
 
 
 def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
+    """The degree distribution with its error band, and a few facts about the graph."""
     points = steps(degrees)
     found = [asker.count(OneColumn("degree", CodeSet.span(k, MOST_COUNTED, MOST_COUNTED)), CONFIDENCE) for k in points]
     nodes, low, high = ([getattr(one, name) for one in found] for name in ("value", "low", "high"))

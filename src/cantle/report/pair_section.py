@@ -20,6 +20,7 @@ Pair = frozenset[str]
 
 
 def pair_section(release: Release, view: TableView) -> Section:
+    """A heat map of the connections between all pairs of columns; pairs not measured together are marked."""
     groupings, columns = view.shown[:MOST], view.grouped(view.shown)[:MOST]
     names = [grouping.name for grouping in groupings]
     strength = associations(thinned(columns), [grouping.size for grouping in groupings])

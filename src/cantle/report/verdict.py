@@ -129,6 +129,7 @@ def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
 
 
 def _uses(release: Release) -> tuple[list[str], list[str]]:
+    """What a release is good for, and what it is not good for, as two lists of phrases."""
     m, error = release.manifest, worst_error(release.accuracy)
     if m.kind == "graph":
         return _uses_of_degrees(release)

@@ -94,6 +94,7 @@ class Field:
         return Attribute(self.name, scale, nullable, taxonomy=self.hierarchy)
 
     def _labels(self, marks: tuple[str, ...]) -> Labels:
+        """The list of categories, with their spellings and what becomes of other values."""
         from cantle.schema.scales import DROP, MISSING, Labels
 
         labels: tuple[Label, ...] = self.hierarchy.leaves if self.hierarchy else self.categories or ()

@@ -111,6 +111,7 @@ def _no_matrix(source: str | os.PathLike[str]) -> DataError:
 
 
 def _take_apart(piece: bytes, many: int) -> list[Column]:
+    """The first `many` fields of every record in a piece of whole lines, one column per field."""
     data = b"\n" * _LONGEST + piece + b"\n"  # so that every field has eight bytes before its end
     codes = np.frombuffer(data, dtype=np.uint8)
     kinds = _KIND[codes]

@@ -190,6 +190,7 @@ def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
 
 
 def _broken(text: str, vocabulary: Vocabulary) -> Question:
+    """The question that holds for records that break the rule in a text."""
     from cantle.schema.questions import parse
 
     parts, start = [], 0

@@ -126,6 +126,7 @@ def _editor(
     error: str = "",
     done: str = "",
 ) -> Response:
+    """The page of one column, with what was typed so far."""
     names = [form_of(one)["name"] for one in schema.columns]
     return page(
         studio,

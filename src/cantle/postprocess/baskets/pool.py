@@ -205,6 +205,7 @@ def plain_walk(
 
 
 def _walk_block(table: Codes, filled: Ints, state: Words, model: WalkModel, mass: Floats, background: Floats) -> Ints:
+    """Fills a table of records of one size in place, one try per record and round; returns how many items each has."""
     length, refused, tried = filled.copy(), np.zeros(len(filled), np.int64), np.zeros(len(filled), np.uint64)
     open_ = np.flatnonzero(length < table.shape[1])
     while len(open_):

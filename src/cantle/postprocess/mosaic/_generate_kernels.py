@@ -134,6 +134,7 @@ def _draw(
     words: Words,
     drawn: Codes,
 ) -> None:
+    """Writes to `drawn` the group of each record; see conditionals.draw."""
     tables, _, groups = factors.shape
     keys = np.empty(cells.shape[1], dtype=np.uint32)
     _find_rows(cells, columns[begins[tables] :], offsets[begins[tables] :], 0, keys)

@@ -129,6 +129,7 @@ def _words(dice: Dice) -> Words:
 def _draw_column(
     model: Model, column: int, drawn: Collection[int], cells: Codes, dice: Dice, engine: Regression
 ) -> Codes:
+    """The cells of one column, given the cells of the columns drawn before: fits its regression, then draws."""
     given = model.given[column]
     tables = sub_tables(column, drawn, model.tables, model.groupings)
     if not tables:

@@ -40,6 +40,7 @@ class _Grower:
         self.soft, self.sizes = soft, sizes
 
     def grow(self, leaves: int) -> LabelTree:
+        """Splits the node with the largest gain until there are this many leaves, or no cut gains anything."""
         column, goes_left, left, right, leaf = [-1], [np.zeros(0, dtype=bool)], [-1], [-1], [0]
         leaves_so_far = 1
         waiting: list[Cut] = []

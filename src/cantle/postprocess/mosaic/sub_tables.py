@@ -110,6 +110,7 @@ def _add(
     most: int,
     groupings: Sequence[Groupings],
 ) -> None:
+    """Adds the sub-table of these parents with at most `most` groups per column, or averages it with an equal one."""
     wanted = (*parents, column)
     measured = [table.groups[table.columns.index(c)] for c in wanted]
     groups = tuple(groupings[c].at_most(min(most, g)) for c, g in zip(wanted, measured, strict=True))

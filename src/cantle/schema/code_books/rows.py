@@ -48,6 +48,7 @@ def table_columns(text: str, name: str) -> list[BookColumn]:
 
 
 def _add(column: BookColumn, cells: dict[str, str]) -> None:
+    """Adds the cells of one row of the code book to its column."""
     column.type = column.type or cells.get("type")
     column.ordered = column.ordered or (column.type or "").lower() == "ordinal"
     for key, given in (("minimum", "min"), ("maximum", "max"), ("step", "step")):

@@ -83,6 +83,7 @@ class MemoryEngine(Tables):
         return np.arange(len(local)) - np.repeat(ends - lengths - self._starts[positions], lengths), local
 
     def _count(self, positions: Ints, first: int, key: TableKey) -> Ints:
+        """Counts of the regions at these positions, which begin at place `first` of the question."""
         nodes = len(positions)
         match key:
             case Sizes():

@@ -74,6 +74,7 @@ class CompiledEngine(Tables):
             yield first, last, counts
 
     def _count(self, positions: Ints, here: slice, key: TableKey, counts: Ints) -> None:
+        """Writes to `counts` those of the regions at these positions, which are the part `here` of the question."""
         where = self._start[positions], self._end[positions]
         match key:
             case Sizes():
