@@ -98,7 +98,9 @@ def frames() -> list[Any]:
         np.array([[5, 7, 1], [10, 7, 1]], dtype=np.int8),
         np.array([["5", "7"], ["10", "7"]]),
         np.array([[5, "7"], [10, 7], [None, 7]], dtype=object),
-        [(5, 7), (10, "7"), (7,), None, 3, (5, None), ("", 5)],
+        [(5, 7), (10, "7"), (7,), None, 3, (5, None), ("", 5), np.array(7), np.array([7])],
+        pl.DataFrame(columns, schema={"a": pl.Int128, "b": pl.Int64}),
+        pl.DataFrame({"a": [5, 10, None, 7], "b": [7, 7, 7, 5]}, schema={"a": pl.Int128, "b": pl.Int128}),
         [],
     ]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -247,6 +248,18 @@ def test_frames_are_refused_by_columns_and_types() -> None:
 def texts(series: pl.Series) -> list[Any]:
     """What would be looked up in a list of categories."""
     return by_kind(series, lambda part: label_text(part, "string").to_numpy()).tolist()
+
+
+@pytest.mark.parametrize("records", [0, 1])
+def test_extension_types_are_refused_with_and_without_a_record(tmp_path: Path, records: int) -> None:
+    """polars would read the empty column, and refuse the first value in words of its own."""
+    plain = pa.array(['"x"'] * records, pa.string())
+    json = pa.ExtensionArray.from_storage(pa.json_(), plain)
+    table = pa.table({"a": plain, "b": plain, "c": json})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    for source in (table, tmp_path / "t.parquet"):
+        with pytest.raises(DataError, match="column 'c' has type Extension; store it as"):
+            read_columns(source, schema())
 
 
 def test_python_objects_are_read_one_by_one() -> None:

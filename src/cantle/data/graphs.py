@@ -228,7 +228,8 @@ def _columns(data: object) -> tuple[Identifiers, Identifiers]:
 
 def _two_columns(pairs: Iterable[object]) -> tuple[list[object], list[object]]:
     """The two ends of each pair; anything else in the list is not a record."""
-    good = [pair for pair in pairs if isinstance(pair, list | tuple | np.ndarray) and len(pair) >= 2]
+    listed = [pair for pair in pairs if isinstance(pair, list | tuple) or (isinstance(pair, np.ndarray) and pair.ndim)]
+    good = [pair for pair in listed if len(pair) >= 2]
     return [pair[0] for pair in good], [pair[1] for pair in good]
 
 
@@ -253,6 +254,8 @@ def _ids(series: Series) -> Identifiers:
     Columns declared as floats are refused. pandas turns integers into floats if one is missing, and rounds from 2**53
     on; so in pandas such large integers are missing in every type (docs/privacy.md, cleaning).
     """
+    import narwhals as nw
+
     if series.implementation.is_pandas_like() and not is_declared(series.to_pandas().dtype):
         values = series.to_pandas()
         if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
@@ -262,7 +265,9 @@ def _ids(series: Series) -> Identifiers:
         raise DataError(_FLOATS)
     if series.dtype.is_temporal():  # some of these have no Python object
         return text_of(series.to_polars()).to_list()
-    return series.to_numpy() if series.dtype.is_integer() and not series.is_null().any() else series.to_list()
+    # numpy has no integers of 128 bits: without this, a column of them could be read only if a value were missing
+    in_array = series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
+    return series.to_numpy() if in_array and not series.is_null().any() else series.to_list()
 
 
 def _is_rounded_elsewhere(value: object) -> bool:

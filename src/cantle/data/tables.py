@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from cantle.schema.table import Dialect, TableSchema
 
 _KNOWN = "numbers, text, booleans, dates or datetimes"
+_READ = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)  # beside numbers
 _FEW = 8  # most columns that a message names
 _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
 # any exception of a library; its message may quote a value, so only the fact that it failed is used
@@ -219,7 +220,8 @@ def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str
     for name, dtype in types.items():
         if name in ids and dtype.is_float():
             raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Time):
+        # Known types are listed, not unknown ones: of an extension type, polars refuses the first value that it casts.
+        if not dtype.is_numeric() and dtype not in _READ:
             raise DataError(f"{where}: column {name!r} has type {dtype.base_type()}; store it as {_KNOWN}.")
 
 
