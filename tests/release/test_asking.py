@@ -34,9 +34,11 @@ def released(method: str = "mosaic", epsilon: float = 2, seed: int = 1, n: int =
     return cantle.publish(people(n), SCHEMA, epsilon=epsilon, method=method, insecure_seed=seed)  # type: ignore[arg-type]
 
 
-def with_error(release: Release, one: int, more: int, scale: int = 1) -> Release:
+def with_error(release: Release, one: int, more: int, scale: float = 1) -> Release:
     """The release as if its error had been measured so."""
-    kinds = [QuestionError(q=500, records=records, rate=(1, scale)) for records in (one, more)]
+    kinds = [
+        QuestionError(q=500, records=records, rate=(1_000_000, round(1_000_000 * scale))) for records in (one, more)
+    ]
     measured = Accuracy(
         bought=True, share=Fraction(1, 25), noisy_records=3_000, one_column=kinds[0], more_columns=kinds[1]
     )
@@ -64,6 +66,28 @@ def test_a_measured_error_is_the_interval() -> None:
     assert wide.high - wide.value == pytest.approx((300 + 10 * np.log(5)) * rescaled(0.99))
     assert rescaled(0.95) == pytest.approx(1)
     assert rescaled(0.8) < 1 < rescaled(0.99)
+
+
+def test_a_measured_error_that_came_out_too_small_gives_way_to_the_known_noise() -> None:
+    """A question about two columns, read off records; a measured 0 may be an error of some scales of its noise."""
+    release, question = released(), "age > 50 and weight < 80.5"
+    unmeasured = replace(release, manifest=replace(release.manifest, accuracy=None))
+    known = unmeasured.count(question)
+    noise = known.high - known.value
+    assert known.covers == "noise only"
+    for scale, margin in ((1, np.log(200)), (noise / 4, noise), (noise, noise * np.log(5))):
+        estimate = with_error(release, one=0, more=0, scale=scale).count(question)
+        assert (estimate.covers, estimate.high - estimate.value) == ("measured", pytest.approx(margin))
+
+
+def test_a_count_of_nothing_has_the_noise_of_the_counts_behind_it() -> None:
+    """No released record has these values, but the tables that say so are noisy."""
+    release = released()
+    unmeasured = replace(release, manifest=replace(release.manifest, accuracy=None))
+    for by in (["town", "age"], ["weight", "age"]):  # counted together, and not
+        nothing = unmeasured.table(by).filter((pl.col("value") == 0) & (pl.col("covers") == "noise only"))
+        assert len(nothing)
+        assert (nothing["high"] > 0).all()
 
 
 def test_a_measured_question_is_read_off_the_noisy_tables() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from math import floor, log, log10
 
@@ -9,9 +10,19 @@ from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import Accuracy, PairDistance, QuestionError, Rate
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
+from cantle.schema.code_sets import Key
+
+NAMED = 8
+"""Columns that a sentence names."""
 
 DOUBT = log(5)
 """Noise scales that are added to a measured error: with them, the true error is larger in one of ten cases."""
+
+MORE_DOUBT = log(20)
+"""The same if nothing else is known of a question: the true error is larger in one of 40 cases."""
+
+MOST_DOUBT = log(200)
+"""The most that is added if the noise behind a question is large: the true error is larger in one of 400 cases."""
 
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
@@ -86,8 +97,11 @@ _ABOUT = {
 }
 
 
-def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[str]:
-    """Sentences about the accuracy, one per number, for this many released records; none if it was switched off."""
+def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int, binned: Collection[Key] = ()) -> list[str]:
+    """Sentences about the accuracy, one per number, for this many released records; none if it was switched off.
+
+    `binned` are the columns that were counted in bins of values.
+    """
     if accuracy is None:
         return []
     if not accuracy.bought:
@@ -105,7 +119,16 @@ def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int) -> list[
             f"Tables of two columns differ from the truth in {100 * pairs.distance:.2g} % of the records on average "
             f"(total variation distance, measured privately, ± {share:.2g} %)."
         )
+    if lines and binned:
+        what = f"All of this is about whole bins of {_columns(binned)}"
+        lines.append(f"{what}: which value inside its bin a record has is a guess.")
     return lines or ["The error of these records could not be measured: no question about them has a fair share."]
+
+
+def _columns(names: Collection[Key]) -> str:
+    if len(names) > NAMED:
+        return f"{len(names)} columns"
+    return f"column {next(iter(names))}" if len(names) == 1 else f"columns {', '.join(map(str, names))}"
 
 
 def bound_of(error: QuestionError) -> int:
@@ -130,7 +153,9 @@ def added_for_noise(accuracy: Accuracy | None) -> str:
     errors = [] if accuracy is None or not accuracy.bought else [accuracy.one_column, accuracy.more_columns]
     added = {bound_of(error) - max(0, error.records) for error in errors if error is not None}
     return (
-        f"Error bars add {max(added):,} records to such a figure, because the measurement has noise." if added else ""
+        f"Error bars add at least {max(added):,} records to such a figure, because the measurement has noise."
+        if added
+        else ""
     )
 
 

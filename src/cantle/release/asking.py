@@ -4,6 +4,10 @@ There are two ways to answer. One counts released records; its interval is the p
 about that many columns. The other reads noisy tables, if they answer the question by themselves; its interval covers
 their noise, whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the
 interval of the first way covers only the noise in the counts behind the records.
+
+The measured error is a noisy number and may be too small. If the noise in the counts behind the records is larger, the
+interval covers that noise, as far as the measurement leaves room for it. If a question cuts a bin of values that were
+counted together, the interval reaches from the records in bins inside the question to those in bins that it touches.
 """
 
 from __future__ import annotations
@@ -19,14 +23,15 @@ import numpy as np
 from cantle._arrays import Bools, Codes, Floats, Ints
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
-from cantle.release.accuracy import DOUBT
+from cantle.release.accuracy import DOUBT, MOST_DOUBT
+from cantle.release.bins import Bins, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import table_schema_of, universe_of
 from cantle.release.noise_behind import NoiseOfAnswer, SetCodes, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.sets import list_frame
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Vocabulary, vocabulary_of
 from cantle.schema.questions import parse
@@ -41,6 +46,9 @@ MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
 
 RANGES = 16
+MOST_BOXES = 10_000
+"""Counts of boxes of codes that are kept."""
+
 MOST_ROWS = 100_000
 
 
@@ -60,6 +68,7 @@ class Asker:
         if release.manifest.parameters.get("values") == "set":
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         self._release, self._kept = release, dict[Key, Codes]()
+        self._boxes = dict[frozenset[tuple[Key, CodeSet]], int]()
         self.vocabulary: Vocabulary = vocabulary_of(release.schema)
 
     # ---- the release --------------------------------------------------------------------------------------
@@ -118,18 +127,48 @@ class Asker:
 
     def _estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
         released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
-        measured = self.measured_error(len(columns_of(question)), confidence)
+        measured = self._error_of(question, drawn, confidence)
         direct = self._tables.answer(question)
         if direct is not None:
             margin = direct.noise.margin(confidence)
             if measured is None or margin < measured:
                 return _around(direct.value, margin, confidence, NOISE)
-        if measured is not None:
-            return _around(released, measured, confidence, MEASURED)
-        return _around(released, self._noise_margin(question, confidence), confidence, NOISE_ONLY)
+        covers = NOISE_ONLY if measured is None else MEASURED
+        margin = self._noise_margin(question, drawn, confidence) if measured is None else measured
+        low, high = (released + more for more in self._cut_bins(question))
+        return Estimate(released, low - margin, high + margin, confidence, covers).at_least_zero()
 
-    def measured_error(self, columns: int, confidence: float) -> float | None:
-        """How far questions about this many columns are off, as measured privately; None if it was not measured."""
+    def _cut_bins(self, question: Question) -> tuple[float, float]:
+        """How many fewer and more records a question may hold for, because of the bins that it cuts."""
+        inside, around = inside_and_around(question, self.bins)
+        if inside == around:
+            return 0.0, 0.0
+        here, share = self.inside(question).sum(), share_drawn(self._release.manifest.summary)
+        fewer, more = (float((self.inside(one).sum() - here) / share) for one in (inside, around))
+        return fewer, more
+
+    @cached_property
+    def bins(self) -> dict[Key, Bins]:
+        """The bins in which columns were counted, if they were."""
+        return bins_of(self._release.manifest)
+
+    def _error_of(self, question: Question, drawn: int, confidence: float) -> float | None:
+        """How far the answer to a question is off, from the measured error; None if it was not measured.
+
+        The measured number is noisy: the error is larger than its lower bound here in one case of ten, and than its
+        upper bound in one of 400. Between them, the noise behind this question decides.
+        """
+        columns = len(columns_of(question))
+        least, most = (self.measured_error(columns, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
+        if least is None or most is None:
+            return None
+        return min(most, max(least, self._noise_margin(question, drawn, confidence)))
+
+    def measured_error(self, columns: int, confidence: float, doubt: float) -> float | None:
+        """How far questions about so many columns are off, as measured privately; None if it was not measured.
+
+        `doubt` scales of its noise are added to the measured number.
+        """
         accuracy = self._release.accuracy
         if accuracy is None or not accuracy.bought:
             return None
@@ -138,16 +177,27 @@ class Asker:
         if mine is None:
             return None
         scale = mine.rate[1] / max(1, mine.rate[0])
-        return float((max(0, mine.records) + DOUBT * scale) * rescaled(confidence))
+        return float((max(0, mine.records) + doubt * scale) * rescaled(confidence))
 
-    def _noise_margin(self, question: Question, confidence: float) -> float:
-        mine = self.inside(question)
+    def _noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
+        """The margin of the noise behind a question that holds for so many of the records drawn."""
+        whole = columns_of(question) if is_box(question) else None
 
         def share(box: dict[Key, CodeSet]) -> float:
-            around = self.inside(join(True, (OneColumn(key, codes) for key, codes in box.items())))
-            return float(mine.sum() / max(1, around.sum()))
+            if whole is not None and len(box) == len(whole):
+                return 1.0
+            return max(1, drawn) / max(1, drawn, self._in_box(box))  # no record drawn does not mean no noise
 
         return self._noise_behind(question, share).margin(confidence)
+
+    def _in_box(self, box: dict[Key, CodeSet]) -> int:
+        """How many of the records drawn have these codes; kept, because rows of a table ask for the same boxes."""
+        known = frozenset(box.items())
+        if known not in self._boxes:
+            if len(self._boxes) >= MOST_BOXES:
+                self._boxes.clear()
+            self._boxes[known] = int(self.inside(join(True, (OneColumn(*one) for one in box.items()))).sum())
+        return self._boxes[known]
 
     # ---- means --------------------------------------------------------------------------------------------
 
@@ -165,9 +215,10 @@ class Asker:
 
     def _mean(self, attribute: Attribute, asked: Question, inside: Bools, confidence: float) -> Estimate:
         covers = MEASURED
-        error = self.measured_error(len(columns_of(asked)), confidence)
+        error = self.measured_error(len(columns_of(asked)), confidence, DOUBT)
         if error is None:
-            error, covers = self._noise_margin(asked, confidence), NOISE_ONLY
+            error, covers = self._noise_margin(asked, int(inside.sum()), confidence), NOISE_ONLY
+        error += max(map(abs, self._cut_bins(asked)))
         ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
         values, times = np.unique(numbers_of(attribute, self.codes(attribute.name)[inside]), return_counts=True)
         if not len(values):
@@ -175,10 +226,18 @@ class Asker:
         total = int(times.sum())
         below = np.cumsum(times)[:-1]
         side = np.minimum(np.minimum(below, total - below) * 2.0, error)
-        margin = float((np.diff(values) * side).sum() / total)
+        margin = float((np.diff(values) * side).sum() / total) + self._bin_width(attribute)
         value = float(values @ times / total)
         low, high = max(float(ends.min()), value - margin), min(float(ends.max()), value + margin)
         return Estimate(value, low, high, confidence, covers)
+
+    def _bin_width(self, attribute: Attribute) -> float:
+        """How far a value may be off inside the bin that it was counted in."""
+        mine = self.bins.get(attribute.name)
+        if mine is None:
+            return 0.0
+        codes = np.array([0, mine.width - 1]) if isinstance(attribute.scale, Steps) else np.arange(attribute.grid)
+        return float(np.ptp(numbers_of(attribute, codes)))
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name) if self._release.manifest.kind == "table" else None
@@ -243,7 +302,12 @@ class Asker:
         cells = self._release.manifest.structure.get("cells", {})
         if self._release.manifest.method == "mosaic" and attribute.name in cells:
             return np.array(cells[attribute.name], dtype=np.int64)
-        within = np.unique(np.arange(RANGES + 1) * attribute.grid // RANGES)
+        bins = self.bins.get(attribute.name)
+        if bins is not None:  # some bins each
+            step = -(-attribute.grid // (bins.width * RANGES)) * bins.width
+            within = np.append(np.arange(0, attribute.grid, step), attribute.grid)
+        else:
+            within = np.unique(np.arange(RANGES + 1) * attribute.grid // RANGES)
         return np.append(within, attribute.size) if attribute.nullable else within
 
 

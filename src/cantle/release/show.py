@@ -10,6 +10,7 @@ import numpy as np
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
+from cantle.release.bins import bins_of
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, table_schema_of
@@ -51,7 +52,8 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
     title, lines = COLUMNS.get(release.manifest.kind, ("", None))
     if release.manifest.notes:
         yield "Notes", list(release.manifest.notes)
-    measured = accuracy_lines(release.manifest.accuracy, release.manifest.kind, release.manifest.summary["records"])
+    stated = release.manifest
+    measured = accuracy_lines(stated.accuracy, stated.kind, stated.summary["records"], bins_of(stated))
     if measured:
         yield "Accuracy", [*measured, *filter(None, [added_for_noise(release.manifest.accuracy)])]
     yield "Budget", list(budget_lines(release.manifest))

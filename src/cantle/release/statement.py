@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from cantle.release.accuracy import accuracy_lines
+from cantle.release.bins import bins_of
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import EarlierRelease, Manifest, Receipt
 from cantle.release.regions import regions_in_statement
@@ -240,7 +241,7 @@ def _outcome(manifest: Manifest) -> str:
 
 def _accuracy(manifest: Manifest) -> str:
     """How far the records are off, if that was measured, and what the figures mean."""
-    lines = accuracy_lines(manifest.accuracy, manifest.kind, manifest.summary["records"])
+    lines = accuracy_lines(manifest.accuracy, manifest.kind, manifest.summary["records"], bins_of(manifest))
     if not lines:
         return ""
     listed = "".join(f"* {line}\n" for line in lines)

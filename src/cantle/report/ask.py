@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cantle.release import Release
+from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.asking import Asker
 from cantle.report.groupings import Ints
 from cantle.report.set_view import SetView
@@ -83,5 +84,11 @@ def ask_degrees(degrees: Ints, release: Release) -> dict[str, Any]:
 
 
 def _errors(asker: Asker) -> list[float | None]:
-    """The half width of a 95 % interval, for questions about one column and about several."""
-    return [asker.measured_error(columns, CONFIDENCE) for columns in (1, 2)]
+    """The half width of a 95 % interval, for questions about one column and about several.
+
+    The page does not know the noise behind a question, so that more is added to the measured error. It does not know
+    bins either: where values were counted in bins, it gives no interval.
+    """
+    if asker.bins:
+        return [None, None]
+    return [asker.measured_error(columns, CONFIDENCE, MORE_DOUBT) for columns in (1, 2)]

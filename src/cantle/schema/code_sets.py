@@ -140,6 +140,12 @@ def join(every: bool, parts: Iterable[Question]) -> Question:
     return made[0] if len(made) == 1 else Joined(every, made)
 
 
+def is_box(question: Question) -> bool:
+    """Whether a question is one set of codes per column, joined by `and`; its hull is then the question itself."""
+    parts = (question,) if isinstance(question, OneColumn) else question.parts if question.every else (question,)
+    return all(isinstance(part, OneColumn) for part in parts)
+
+
 def negated(question: Question) -> Question:
     """The question that holds where this one does not."""
     if isinstance(question, OneColumn):

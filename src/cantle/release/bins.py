@@ -1,0 +1,79 @@
+"""Bins of values that a release was counted in, and what they leave open of a question.
+
+rps counts columns of many values in bins. Which values the records of a bin have was never asked, so neither the noise
+nor the measured error of a release says how far a count is off that cuts a bin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle.release.manifest import Manifest
+from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question
+from cantle.schema.domain import Attribute, Labels
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of one column: `width` codes each in the order of `place`, null by itself after the last one.
+
+    `place` says where each code stands; None if bins follow the order of the codes.
+    """
+
+    width: int
+    grid: int
+    place: tuple[int, ...] | None = None
+
+    def whole(self, codes: CodeSet) -> CodeSet:
+        """The codes of all bins that lie inside a set of codes."""
+        if self.place is None:
+            spans = [CodeSet.span(self._up(first), self._down(end), codes.size) for first, end in codes.spans()]
+            return CodeSet(tuple(edge for span in spans for edge in span.edges), codes.size)
+        of_code = np.append(np.array(self.place) // self.width, np.arange(codes.size - self.grid) - 1)
+        inside = codes.holds(np.arange(codes.size))
+        return CodeSet.of(np.flatnonzero(~np.isin(of_code, of_code[~inside])).tolist(), codes.size)
+
+    def touched(self, codes: CodeSet) -> CodeSet:
+        """The codes of all bins that a set of codes has a part of."""
+        return self.whole(codes.complement()).complement()
+
+    def _down(self, edge: int) -> int:
+        return edge if edge >= self.grid else edge // self.width * self.width
+
+    def _up(self, edge: int) -> int:
+        return edge if edge >= self.grid else min(self.grid, -(-edge // self.width) * self.width)
+
+
+def bins_of(manifest: Manifest) -> dict[Key, Bins]:
+    """The bins of the columns of a release that were not counted value by value but in bins; none of most releases."""
+    from cantle.release.load import domain_of, table_schema_of  # which imports the package
+
+    if manifest.method != "rps" or manifest.kind != "table":
+        return {}
+    declared = {attribute.name: attribute for attribute in table_schema_of(manifest).domain().attributes}
+    counted = [attribute for attribute in domain_of(manifest).attributes if attribute.width > 1]
+    return {one.name: Bins(one.width, one.grid, _places(declared[one.name], one)) for one in counted}
+
+
+def _places(declared: Attribute, counted: Attribute) -> tuple[int, ...] | None:
+    """Where the declared categories stand among those that were counted, whose order may have been drawn."""
+    if not isinstance(declared.scale, Labels) or not isinstance(counted.scale, Labels):
+        return None
+    place = {label: number for number, label in enumerate(counted.scale.labels)}
+    return tuple(place[label] for label in declared.scale.labels)
+
+
+def inside_and_around(question: Question, bins: dict[Key, Bins]) -> tuple[Question, Question]:
+    """Two questions that cut no bin: one that holds only where this one does, and one that holds wherever it does."""
+    return _changed(question, bins, Bins.whole), _changed(question, bins, Bins.touched)
+
+
+def _changed(question: Question, bins: dict[Key, Bins], change: Callable[[Bins, CodeSet], CodeSet]) -> Question:
+    """The question with every set of codes changed; questions know no `not`, so that larger sets hold more often."""
+    if isinstance(question, Joined):
+        return Joined(question.every, tuple(_changed(part, bins, change) for part in question.parts))
+    mine = bins.get(question.key)
+    return question if mine is None else OneColumn(question.key, change(mine, question.codes))

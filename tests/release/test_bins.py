@@ -1,0 +1,98 @@
+"""Bins of values: questions that cut one are answered with an interval that allows for every value inside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cantle
+from cantle.release import Release
+from cantle.release.asking import Asker
+from cantle.release.bins import Bins, bins_of, inside_and_around
+from cantle.report.ask import _errors
+from cantle.schema.code_sets import CodeSet, OneColumn
+from tests.effort import examples
+
+TOWNS = [f"t{number}" for number in range(12)]
+SCHEMA: dict[str, Any] = {
+    "fields": [
+        {"name": "gain", "type": "integer", "constraints": {"minimum": 0, "maximum": 9_999, "required": True}},
+        {"name": "town", "type": "string", "categories": TOWNS, "constraints": {"required": True}},
+    ]
+}
+
+
+def released(order: str = "declared") -> Release:
+    """Most records have the lowest value, in a bin of 1,250; bins of towns hold two."""
+    dice = np.random.default_rng(1)
+    gain = np.where(dice.random(8_000) < 0.9, 0, dice.integers(0, 10_000, 8_000))
+    frame = pl.DataFrame({"gain": gain, "town": dice.choice(TOWNS[:3], 8_000)})
+    return cantle.publish(frame, SCHEMA, epsilon=5, method="rps", bins=8, order=order, insecure_seed=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("order", ["declared", "random"])
+def test_an_interval_holds_the_truth_whatever_values_a_bin_has(order: str) -> None:
+    release = released(order)
+    assert set(bins_of(release.manifest)) == {"gain", "town"}
+    lowest, whole = release.count("gain == 0"), release.count("gain < 1250")
+    assert lowest.low <= 7_200 <= lowest.high
+    assert whole.high - whole.low < 1_000 < lowest.high - lowest.low
+    towns = release.table(["town"])
+    assert (towns["low"][:3] <= 8_000 / 3 + 200).all()
+    assert (towns["high"][:3] >= 8_000 / 3 - 200).all()
+
+
+def test_means_allow_for_the_width_of_a_bin() -> None:
+    estimate = released().mean("gain", "")
+    assert estimate.low <= 500 <= estimate.high
+
+
+def test_numbers_are_grouped_by_whole_bins() -> None:
+    release = released()
+    asker = Asker(release)
+    edges = asker.groups("gain").edges
+    assert (edges % 1_250 == 0).all()
+    assert len(edges) == 8
+
+
+def test_a_page_gives_no_interval_for_questions_that_may_cut_a_bin() -> None:
+    assert _errors(Asker(released())) == [None, None]
+
+
+def test_the_statement_says_that_values_inside_a_bin_are_a_guess() -> None:
+    assert "whole bins of columns gain, town" in released().statement
+
+
+@examples(50)
+@given(
+    st.integers(2, 5),
+    st.integers(3, 14),
+    st.booleans(),
+    st.sets(st.integers(0, 14)),
+    st.randoms(use_true_random=False),
+)
+def test_whole_and_touched_bins_are_those_of_brute_force(
+    width: int, grid: int, nullable: bool, some: set[int], random: Any
+) -> None:
+    size = grid + nullable
+    codes = CodeSet.of((code for code in some if code < size), size)
+    order = random.sample(range(grid), grid)
+    for place in (None, tuple(order)):
+        where = range(grid) if place is None else place
+        of_code = [where[code] // width if code < grid else -1 for code in range(size)]
+        inside = {code for code in range(size) if codes.overlap(code, code + 1)}
+        touched = {code for code in range(size) if any(of_code[code] == of_code[one] for one in inside)}
+        whole = {code for code in inside if all(of_code[code] != of_code[one] for one in set(range(size)) - inside)}
+        bins = Bins(width, grid, place)
+        assert bins.whole(codes) == CodeSet.of(whole, size)
+        assert bins.touched(codes) == CodeSet.of(touched, size)
+        asked = OneColumn("x", codes)
+        assert inside_and_around(asked, {"x": bins}) == (
+            OneColumn("x", CodeSet.of(whole, size)),
+            OneColumn("x", CodeSet.of(touched, size)),
+        )
