@@ -24,6 +24,8 @@ class Flaw:
 
     form: str
     broken: Callable[[Read], Read]
+    shown_by: int = 0
+    """A case of the form that shows it, where the search begins."""
 
 
 def types_by_all_values(read: Read) -> Read:
@@ -150,14 +152,14 @@ def types_by_the_sheet(read: Read) -> Read:
 
 FLAWS = {
     "types by the sheet": Flaw("Excel", types_by_the_sheet),
-    "types by all values": Flaw("pandas, from lists", types_by_all_values),
+    "types by all values": Flaw("pandas, from lists", types_by_all_values, 56),
     "refuses words": Flaw("pandas, from lists", refuses_words),
-    "keeps what another said": Flaw("sets, Python lists", keeps_what_another_said),
+    "keeps what another said": Flaw("sets, Python lists", keeps_what_another_said, 23),
     "reads in twos": Flaw("sets, Python lists", reads_in_twos),
     "samples by row": Flaw("graph, list of pairs", samples_by_row),
     "counts lines in the message": Flaw("sets, Python lists", counts_lines_in_the_message),
-    "decodes with a state": Flaw("sets, FIMI", decodes_with_a_state),
-    "takes the first line for names": Flaw("CSV", takes_the_first_line_for_names),
+    "decodes with a state": Flaw("sets, FIMI", decodes_with_a_state, 29),
+    "takes the first line for names": Flaw("CSV", takes_the_first_line_for_names, 152),
     "numbers persons by order": Flaw("persons, polars declared", numbers_persons_by_order),
     "numbers persons of sets by order": Flaw("sets, persons, polars", numbers_persons_by_order),
     "melts identifiers": Flaw("persons, polars declared", melts_identifiers),

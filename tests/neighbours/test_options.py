@@ -124,7 +124,8 @@ def _of_bytes(held: bytes) -> Iterator[str]:
 
 @cache
 def tried(name: str, engine: str) -> set[str]:
-    """The options that the first pairs of a form have."""
+    """The options that the first pairs of a form have, until those that are wanted are among them."""
+    wanted = {option for option, forms in OPTIONS.items() if (name, engine) in forms}
     forms: list[Form] = [*IN_PROCESS, *duckdb_forms(), *spark_forms(_Session())]
     form = next(one for one in forms if (one.name, one.engine) == (name, engine))
     found = set[str]()
@@ -132,6 +133,8 @@ def tried(name: str, engine: str) -> set[str]:
         for case in range(min(TRIED, form.cases)):
             pair = built(form, Random(f"{SEED} {form.name} {form.engine} {case}"), Path(place))
             found.update(options_of(pair))
+            if wanted <= found:
+                break
     return found
 
 
