@@ -23,10 +23,16 @@ def modules() -> dict[str, ast.Module]:
 
 
 @cache
+def walked(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a module; each tree is walked through once for all tests."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def imported(tree: ast.Module) -> set[str]:
     """The full names of all imported modules: at the top, inside functions, for types, or by import_module."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -10,7 +10,7 @@ import ast
 import sys
 from functools import cache
 
-from tests.architecture.sources import dotted, modules, others, ours
+from tests.architecture.sources import dotted, modules, others, ours, walked
 
 VALUES = "trusted.answers trusted.budget trusted.geometry trusted.mixing"
 QUESTIONS = "trusted.curator trusted.cut_candidates trusted.specialisations trusted.scores trusted.queries "
@@ -175,7 +175,7 @@ RANDOM_HOMES = "trusted.noise postprocess.counts postprocess.random_graph lab st
 
 def attributes(name: str) -> set[str]:
     """All dotted names in a module, such as `np.random.default_rng` and `os.urandom`."""
-    return {dotted(node) for node in ast.walk(modules()[name]) if isinstance(node, ast.Attribute)}
+    return {dotted(node) for node in walked(modules()[name]) if isinstance(node, ast.Attribute)}
 
 
 def randomness(name: str) -> set[str]:
@@ -185,7 +185,7 @@ def randomness(name: str) -> set[str]:
     found |= {
         one for one in attributes(name) if one.startswith(("np.random", "numpy.random")) or one.endswith(".urandom")
     }
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.ImportFrom) and node.module in ("numpy", "numpy.random", "os"):
             found |= {alias.name for alias in node.names} & {"random", "default_rng", "Generator", "urandom"}
     return found
@@ -220,7 +220,7 @@ def test_no_choice_depends_on_what_happens_to_be_imported() -> None:
     named = {
         name
         for name, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if (isinstance(node, ast.Attribute) and dotted(node) == "sys.modules")
         or (isinstance(node, ast.ImportFrom) and node.module == "sys" and any(a.name == "modules" for a in node.names))
     }

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tests.architecture.sources import ROOT, modules
+from tests.architecture.sources import ROOT, modules, walked
 
 DOCS = Path(__file__).parents[2] / "docs" / "privacy.md"
 
@@ -23,11 +23,12 @@ def docstrings() -> list[tuple[str, str]]:
     return [
         (name, ast.get_docstring(node) or "")
         for name, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, kinds)
     ]
 
 
+@cache
 def defined() -> list[tuple[int, str]]:
     """(number, module) of every claim that is made, which is a docstring line that starts with "Claim"."""
     found = []
@@ -69,7 +70,7 @@ def test_the_range_lemma_is_stated() -> None:
 
 def test_exact_numbers_are_named_so() -> None:
     """In the curator, names of what the engine's tally returns start with exact_."""
-    loops = [node for node in ast.walk(modules()["trusted.curator"]) if isinstance(node, ast.For)]
+    loops = [node for node in walked(modules()["trusted.curator"]) if isinstance(node, ast.For)]
     targets = [ast.unparse(loop.target) for loop in loops if ".tally(" in ast.unparse(loop.iter)]
     assert targets
     assert [target for target in targets if not target.strip("()").split(", ")[-1].startswith("exact_")] == []

@@ -174,6 +174,7 @@ def test_help_speaks_of_graphs(cantle: Cantle) -> None:  # noqa: F811
     assert "Example: cantle graph" in cantle("graph", "--help").out
 
 
+@pytest.mark.slow  # by default, tests/cli/test_cli_sets.py starts one
 def test_in_a_process_of_its_own(folder: Path) -> None:
     done = outside(*PUBLISH, "-o", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
