@@ -12,7 +12,7 @@ import pytest
 from cantle._publish import MethodName
 from cantle.cli.app import publish_command
 from cantle.errors import ParameterError
-from cantle.methods import METHODS
+from cantle.methods import METHODS, methods_for
 from cantle.methods.rps import RPS
 from cantle.methods.rps_settings import PRESETS, RpsSettings
 from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, rules_of, setting, share, shown_in, whole
@@ -212,3 +212,10 @@ def test_what_is_no_compound_setting_is_refused_in_the_same_words(name: str, val
 
 def test_the_type_of_a_method_s_name_lists_every_method() -> None:
     assert set(get_args(MethodName)) == {"auto", *METHODS}
+
+
+def test_methods_are_listed_by_their_names_and_kinds() -> None:
+    assert len(METHODS) == len({*METHODS})
+    for name, method in METHODS.items():
+        assert method.name == name
+        assert name in methods_for(method.kind)

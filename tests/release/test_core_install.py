@@ -1,4 +1,4 @@
-"""The core install reads and writes plain pandas frames: without pyarrow, which is an extra."""
+"""The core install reads and writes plain pandas frames without pyarrow, which is an extra, and loads what it needs."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ private = {
     "long": (pd.DataFrame({"id": [1, 1, 2] * 20, "item": ["x", "y", "x"] * 20}), {"kind": "sets", "items": ["x", "y"]}),
     "graph": (pd.DataFrame({"a": ["x", "y"] * 9, "b": [str(k) for k in range(18)]}), {"kind": "graph"}),
 }
+others = {"cantle.methods.baskets", "cantle.methods.degrees", "cantle.data.graphs", "cantle.trusted.engines.spark"}
 drawn_from("core install").__enter__()
 for name, (frame, schema) in private.items():
     for data in ("csv", "parquet"):
@@ -60,6 +61,8 @@ for name, (frame, schema) in private.items():
         release.verify()
         release.save(Path(sys.argv[1]) / f"{name}-{data}", data=data)
         cantle.Release.load(Path(sys.argv[1]) / f"{name}-{data}").verify()
+    if name == "table":
+        assert not others & set(sys.modules), others & set(sys.modules)
     print(name, type(release.records).__module__.partition(".")[0], "pyarrow" in sys.modules)
 """
 

@@ -11,7 +11,7 @@ from typing import cast
 from cantle.data.file_forms import Paths, files, is_pattern, require_files
 from cantle.data.sql_encoding import load_ibis, require_known_database
 from cantle.errors import ParameterError
-from cantle.trusted.engines import private_database, spark
+from cantle.trusted.engines import private_database
 from cantle.trusted.engines.base import Engine
 
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
@@ -42,6 +42,8 @@ class EngineChoice:
         if engine == "duckdb":
             private_database.load()
         elif engine == "spark":
+            from cantle.trusted.engines import spark
+
             spark.load()
         elif engine == "database":
             load_ibis()

@@ -22,14 +22,13 @@ from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
-from cantle.data.spark_files import read_path, require_readable
 from cantle.data.sql_encoding import code_table, load_ibis
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Layout
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted.bounding.persons import person_numbers, within_bound
-from cantle.trusted.engines import database, duckdb, spark
+from cantle.trusted.engines import database, duckdb
 from cantle.trusted.engines.base import Engine, TableEngine
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.private_database import MEMORY
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from cantle.data.spark_files import DataFrame, SparkSession
     from cantle.data.sql_encoding import Table
+    from cantle.trusted.engines import spark
 
 ENGINES = EVERY_ENGINE
 DUCKDB = (".duckdb", ".ddb", ".db")
@@ -68,6 +68,8 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
     """Refuses a list of nodes, files that do not exist or whose reader is not installed, and files that Spark cannot
     read."""
     if choice.engine == "spark":
+        from cantle.data.spark_files import require_readable
+
         require_readable(data, schema)
     elif choice.engine != "database" and are_paths(data):
         paths = files(cast("Paths", data))
@@ -230,6 +232,8 @@ def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
 
 
 def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+    from cantle.trusted.engines import spark
+
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
     frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, schema, _wanted(schema))
@@ -246,6 +250,8 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
 
 def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.OfPersons:
     """What workers do: turn batches into codes, and use a limited number of records per person if there are persons."""
+    from cantle.trusted.engines import spark
+
     if schema.person is None:
         return lambda batch: domain.encode_columns(polars_of(batch))
     person, missing = schema.person, schema.missing_values
@@ -254,6 +260,9 @@ def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.
 
 def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted: list[str]) -> DataFrame:
     """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
+    from cantle.data.spark_files import read_path
+    from cantle.trusted.engines import spark
+
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
         raise DataError("the spark engine reads a path, spark:TABLE or a Spark data frame; give one of these.")

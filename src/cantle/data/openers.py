@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, Protocol, TypeVar, cast
 
-from cantle.data import engines_for_tables, graphs, sets
-from cantle.data.engine_choice import EngineChoice, Opened
+from cantle.data.engine_choice import EVERY_ENGINE, EngineChoice, Opened
 from cantle.errors import ParameterError
 from cantle.schema import Schema
 
@@ -27,12 +28,28 @@ class Opener(Protocol[Kind, Method]):
         """An engine that holds the data, and the form of the input; `nodes` is the private list of a graph's nodes."""
 
 
-OPENERS: dict[str, Opener[Any, Any]] = {"table": engines_for_tables, "sets": sets, "graph": graphs}
+_MODULES = {"table": "engines_for_tables", "sets": "sets", "graph": "graphs"}
+
+
+class _Openers(Mapping[str, Opener[Any, Any]]):
+    """The modules by kind. Each is loaded when it is asked for: a release loads the one of its own kind."""
+
+    def __getitem__(self, kind: str) -> Opener[Any, Any]:
+        return cast(Opener[Any, Any], import_module(f"cantle.data.{_MODULES[kind]}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+OPENERS: Mapping[str, Opener[Any, Any]] = _Openers()
 
 
 def choose_engine(schema: Schema, engine: str, memory: str | int | None, table: str | None) -> EngineChoice:
     """The engine with this name; refused if it cannot hold this kind of data."""
     able = OPENERS[schema.kind].ENGINES
-    if engine in {name for opener in OPENERS.values() for name in opener.ENGINES} - {*able}:
+    if engine in {*EVERY_ENGINE} - {*able}:
         raise ParameterError(f"engine {engine} is for tables; data of kind {schema.kind} takes {' or '.join(able)}")
     return EngineChoice.of(engine, memory, table)

@@ -7,30 +7,46 @@ auto_sets.py chooses one.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import cast
 
 from cantle.errors import ParameterError
-from cantle.methods.auto_sets import auto_sets
 from cantle.methods.base import Method
-from cantle.methods.baskets import Baskets
-from cantle.methods.degrees import DegreeSequence
-from cantle.methods.diffgen import DiffGen
-from cantle.methods.diffpart import DiffPart
-from cantle.methods.mosaic import Mosaic
-from cantle.methods.rps import RPS
 from cantle.methods.settings import rules_of
 from cantle.schema import Schema
 from cantle.schema.sets import SetSchema
 
-METHODS: dict[str, type[Method]] = {one.name: one for one in (Mosaic, RPS, DiffGen, DiffPart, Baskets, DegreeSequence)}
+_CLASSES = {
+    "table": {"mosaic": "Mosaic", "rps": "RPS", "diffgen": "DiffGen"},
+    "sets": {"diffpart": "DiffPart", "baskets": "Baskets"},
+    "graph": {"degrees": "DegreeSequence"},
+}
+"""The class of each method, by the kind of data; the file has the name of the method."""
+
+
+class _Methods(Mapping[str, type[Method]]):
+    """The classes by name. A file is loaded when its class is asked for, so that a release loads one method only."""
+
+    def __getitem__(self, name: str) -> type[Method]:
+        (found,) = (named[name] for named in _CLASSES.values() if name in named)
+        return cast(type[Method], getattr(import_module(f"cantle.methods.{name}"), found))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for named in _CLASSES.values() for name in named)
+
+    def __len__(self) -> int:
+        return sum(map(len, _CLASSES.values()))
+
+
+METHODS: Mapping[str, type[Method]] = _Methods()
 
 AUTOMATIC = {"table": "mosaic", "graph": "degrees"}
 
 
 def methods_for(kind: str) -> list[str]:
     """The names of the methods for a kind of data."""
-    return [name for name, method in METHODS.items() if method.kind == kind]
+    return [*_CLASSES[kind]]
 
 
 def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[str, object]) -> Method:
@@ -43,6 +59,8 @@ def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[st
     if method not in ("auto", *able):
         raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
     if method == "auto" and isinstance(schema, SetSchema):
+        from cantle.methods.auto_sets import auto_sets
+
         return cast(Method, auto_sets(schema, preset, parameters))  # the name of a BySizes changes while it runs
     name = AUTOMATIC[schema.kind] if method == "auto" else method
     if method == "auto":

@@ -29,8 +29,8 @@ records as can be drawn, occurs in one of 44,000 releases.
 class Method(Protocol):
     """One run of an algorithm: it sees public values and noisy answers, never a record.
 
-    A new method is one file with such a class and one line in METHODS. Further attributes that a kind of data needs are
-    declared where the data is opened: cantle.data.engines_for_tables.AsksTable, cantle.data.sets.AsksSets.
+    A new method is one file with such a class, named in `methods/__init__.py`. Further attributes that a kind of data
+    needs are declared where the data is opened: cantle.data.engines_for_tables.AsksTable, cantle.data.sets.AsksSets.
     """
 
     name: ClassVar[str]

@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, log
+from typing import Any
 
 from cantle.errors import ParameterError
 from cantle.methods import make_method
-from cantle.planning import sets_and_graphs, tables
-from cantle.planning.outline import Plan
+from cantle.planning import tables
+from cantle.planning.outline import Outline, Plan
 from cantle.schema import Schema, as_schema
 from cantle.trusted.budget import NANO, Unit, nano_of
 
 MOST_RECORDS = 10**12
-_PLANNERS = {**tables.PLANNERS, **sets_and_graphs.PLANNERS}
 _LEAST, _MOST, _STEPS = 1e-4, 1e2, 60
 
 
@@ -60,8 +60,17 @@ def plan(
     public = as_schema(schema)
     chosen = make_method(public, method, preset, parameters)
     exact, unit = nano_of(epsilon) / NANO, Unit(*public.protects)
-    outline = _PLANNERS[chosen.name](chosen, exact, records, unit.max_records)
+    outline = _planner(chosen.name)(chosen, exact, records, unit.max_records)
     return Plan.of(exact, records, unit.describe(), outline)
+
+
+def _planner(method: str) -> Callable[[Any, float, int, int], Outline]:
+    """The function that plans a method; those for sets and graphs are loaded for these alone."""
+    if method in tables.PLANNERS:
+        return tables.PLANNERS[method]
+    from cantle.planning import sets_and_graphs
+
+    return sets_and_graphs.PLANNERS[method]
 
 
 @dataclass(frozen=True)
