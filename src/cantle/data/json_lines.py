@@ -34,11 +34,15 @@ def batches(pieces: Iterable[bytes], wanted: list[str]) -> Iterator[pl.DataFrame
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """All lines, without their ends."""
-    rest = b""
+    held: list[bytes] = []  # of a line that goes on; joined once, because a single line may be very long
     for piece in pieces:
-        *whole, rest = _LINE_END.split(rest + piece)
-        yield from whole
-    yield rest
+        end, *lines = _LINE_END.split(piece)
+        held.append(end)
+        if lines:
+            yield b"".join(held)
+            yield from lines[:-1]
+            held = [lines[-1]]
+    yield b"".join(held)
 
 
 def frame_of(lines: Iterable[bytes], wanted: list[str]) -> pl.DataFrame:

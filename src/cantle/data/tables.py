@@ -267,18 +267,19 @@ def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | 
     if dialect.header:
         names, first = _split_header(pieces, dialect)
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
-    quote, some, rest = (dialect.quote or "").encode(), False, b""
+    quote, some = (dialect.quote or "").encode(), False
+    held: list[bytes] = []  # of a line that goes on; joined once, because a single line may be very long
     for more in chain([first], pieces):
         if quote and quote in more:  # a quoted field may contain line ends
-            yield Lines(rest + more + b"".join(pieces), True, names, dialect)
+            yield Lines(b"".join((*held, more, *pieces)), True, names, dialect)
             return
         more = with_line_feeds(more)
         end = more.rfind(b"\n") + 1
         if end:
-            yield Lines(without_marks(b"".join((rest, memoryview(more)[:end]))), False, names, dialect)
-            some, rest = True, more[end:]
-        else:
-            rest += more
+            yield Lines(without_marks(b"".join((*held, memoryview(more)[:end]))), False, names, dialect)
+            some, held = True, []
+        held.append(more[end:])
+    rest = b"".join(held)
     if rest or not some:
         yield Lines(without_marks(rest), False, names, dialect)
 

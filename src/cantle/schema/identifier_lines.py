@@ -61,19 +61,19 @@ def check_file(path: Path) -> None:
 
 def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
     """The file in pieces of whole lines, unpacked (.gz, .xz, .bz2) and without byte order marks."""
-    path, rest = Path(source), b""
+    path, held = Path(source), list[bytes]()  # a single line may be very long, so its pieces are joined once
     check_file(path)
     try:
         with _open(path) as file:
             while piece := file.read(_PIECE):
-                rest += piece
-                end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+                end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
                 if end:
-                    yield without_marks(rest[:end])
-                    rest = rest[end:]
+                    yield without_marks(b"".join((*held, piece[:end])))
+                    held = []
+                held.append(piece[end:])
     except (OSError, EOFError, zlib.error, lzma.LZMAError):
         raise_alone(DataError(f"{path.name!r} cannot be read or is truncated; check it and its permissions."))
-    if rest:
+    if rest := b"".join(held):
         yield without_marks(rest)
 
 
