@@ -16,6 +16,7 @@ from cantle.methods.base import ChecksBudget, Method
 from cantle.release import check_free, check_writable
 from cantle.release.data_file import require_storable
 from cantle.schema import Schema, as_schema
+from cantle.schema.records import RecordSchema
 from cantle.trusted.budget import Unit, nano_of
 from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger
@@ -46,6 +47,19 @@ class Order:
     def unit(self) -> Unit:
         """Whom the promise protects, as the schema declares."""
         return Unit(*self.schema.protects)
+
+    @property
+    def accounted(self) -> str:
+        """The unit as a ledger compares it.
+
+        Rows and sets of items are different records, and two columns of persons may mean different persons. Epsilons of
+        such units do not add up.
+        """
+        words = self.unit.describe()
+        person = self.schema.person if isinstance(self.schema, RecordSchema) else None
+        if person is not None:
+            return f"{words}, by column {person!r}"
+        return f"{words} (one set of items)" if self.schema.kind == "sets" else words
 
     @property
     def guarantee(self) -> str:

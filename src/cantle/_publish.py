@@ -161,7 +161,7 @@ def _charge(order: Order) -> Ticket | None:
         return order.account.ledger.charge(
             dataset,
             epsilon_nano=order.epsilon_nano,
-            unit=order.unit.describe(),
+            unit=order.accounted,
             method=order.method.name,
             parameters=order.method.parameters(),
             guarantee=order.guarantee,

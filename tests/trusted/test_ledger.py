@@ -11,6 +11,7 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cantle
@@ -434,6 +435,22 @@ class Trap:
         if name == "__class__":
             return Trap
         raise AssertionError(f"the data was touched ({name})")
+
+
+def test_rows_sets_and_persons_of_other_columns_are_different_units(tmp_path: Path) -> None:
+    """The rows of a long table and its sets are both records, but no epsilon holds for both."""
+    rows = pl.DataFrame({"id": [1, 1, 2], "item": [1, 2, 1], "who": ["a", "a", "b"], "home": ["x", "x", "x"]})
+    items = {"minimum": 1, "maximum": 2}
+    table = {"fields": [{"name": "item", "type": "integer", "constraints": items}]}
+    sets = {"kind": "sets", "items": items}
+    persons = [{"unit": {"person": name, "max_records": 2}} for name in ("who", "home")]
+    for number, (first, second) in enumerate([(table, sets), (table | persons[0], table | persons[1])]):
+        account = {"ledger": created(tmp_path / f"{number}.db"), "dataset": "shop"}
+        cantle.publish(rows, first, epsilon=1, **account)  # type: ignore[arg-type]
+        with pytest.raises(LedgerError, match="epsilons of different units do not add up"):
+            cantle.publish(rows, second, epsilon=1, **account)  # type: ignore[arg-type]
+    cantle.publish(rows, sets | persons[1], epsilon=1, ledger=created(tmp_path / "3.db"), dataset="shop")
+    cantle.publish(rows, table | persons[1], epsilon=1, ledger=tmp_path / "3.db", dataset="shop")
 
 
 def test_the_data_is_not_touched_when_the_ledger_refuses(tmp_path: Path) -> None:
