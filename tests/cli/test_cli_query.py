@@ -60,3 +60,21 @@ def test_wrong_questions_point_at_the_place(asked: Cantle) -> None:
     assert asked("query", "out", "-o", "all.parquet").code == 2
     assert asked("query", "nothing", "age > 3").code == 1
     assert "Example: cantle query" in asked("query", "--help").out
+
+
+def test_labels_of_codes_are_shown_and_may_be_asked_for(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "t.csv").write_text("sex\n" + "1\n2\n2\n" * 100)
+    codes = [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}]
+    (tmp_path / "s.json").write_text(
+        json.dumps({"fields": [{"name": "sex", "title": "Sex at birth", "type": "integer", "categories": codes}]})
+    )
+    assert cantle("publish", "t.csv", "--schema", "s.json", "--epsilon", "5", "-o", "out").code == 0
+    assert "2 = female" in cantle("query", "out", "--by", "sex").out
+    assert cantle("query", "out", "sex == 'male'").out == cantle("query", "out", "sex == 1").out
+    rows = json.loads(cantle("query", "out", "--by", "sex", "--json").out)["rows"]
+    assert [row["sex"] for row in rows] == [1, 2, None]
+    shown = cantle("show", "out").out
+    assert "sex: Sex at birth\n  1 = male" in shown
+    package = json.loads((tmp_path / "out" / "datapackage.json").read_text())
+    assert package["resources"][0]["schema"]["fields"][0]["categories"] == codes
+    assert cantle("verify", "out").code == 0

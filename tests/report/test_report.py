@@ -121,8 +121,9 @@ def hostile() -> library.Release:
     fields = [
         {"name": EVIL, "type": "string", "categories": [EVIL, "b&amp;", "'\"><img src=x>"]},
         {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}},
+        {"name": "code", "title": f"Title {EVIL}", "type": "integer", "categories": [{"value": 7, "label": EVIL}, 8]},
     ]
-    data = pl.DataFrame({EVIL: [EVIL, "b&amp;"] * 200, "n": list(range(10)) * 40})
+    data = pl.DataFrame({EVIL: [EVIL, "b&amp;"] * 200, "n": list(range(10)) * 40, "code": [7, 8] * 200})
     return library.publish(data, {"title": EVIL, "fields": fields}, epsilon=2, insecure_seed=3)
 
 
@@ -134,6 +135,8 @@ def test_hostile_names_and_categories_stay_text() -> None:
     assert not page.all("img")
     asked = json.loads(page.scripts[0])
     assert asked["columns"][0]["name"] == EVIL  # as data
+    assert asked["columns"][2]["labels"] == [f"7 = {EVIL}", "8", "missing"]
+    assert "Title &lt;/script&gt;" in text
     assert "&lt;/script&gt;&lt;script&gt;alert" in text  # as text
 
 

@@ -63,7 +63,8 @@ def test_details_of_the_forms(tmp_path: Path) -> None:
         "size;1..9;;;\nid;;id;;\nincome;<=50K|>50K;;;target\nmass;0.5 - 9.25;;;\n"
     )
     by_name = {one.name: one.entry() for one in read_code_book(tmp_path / "book.csv")}
-    assert by_name["sex"] == {"name": "sex", "type": "integer", "categories": [1, 2]}
+    labelled = [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}]
+    assert by_name["sex"] == {"name": "sex", "type": "integer", "categories": labelled}
     assert by_name["zip"] == {"name": "zip", "type": "string", "categories": ["01", "02"]}
     assert by_name["born"]["format"] == "%d.%m.%Y"
     assert by_name["size"] == {"name": "size", "type": "integer", "constraints": {"minimum": 1, "maximum": 9}}
@@ -80,7 +81,34 @@ def test_details_of_the_forms(tmp_path: Path) -> None:
     assert noc["constraints"] == {"minimum": 0, "maximum": 19}
     assert noc["missingValues"] == income["missingValues"] == ["", "N"]
     assert income["constraints"] == {"minimum": -9000, "maximum": 10}
-    assert decile["categories"] == [9, 8]
+    assert decile["categories"] == [{"value": 9, "label": "x"}, {"value": 8, "label": "y"}]
+    assert decile["title"] == "d"
+
+
+SEX = {"name": "sex", "type": "integer", "title": "Sex", "categories": [{"value": 1, "label": "male"}, 2]}
+BOOKS = {
+    "rows.csv": "variable,label,value,value label\nsex,Sex,1,male\n,,2,\n",
+    "cells.csv": "name,label,values\nsex,Sex,1 = male | 2\n",
+    "schema.json": '{"fields": [{"name": "sex", "type": "integer", "title": "Sex", '
+    '"categories": [{"value": 1, "label": "male"}, {"value": 2}]}]}',
+    "ddi.xml": '<codeBook><dataDscr><var name="sex"><labl>Sex</labl><catgry><catValu>1</catValu><labl> male\n</labl>'
+    "</catgry><catgry><catValu>2</catValu></catgry></var></dataDscr></codeBook>",
+}
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_titles_of_columns_and_labels_of_values_are_kept(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(BOOKS[name])
+    assert [one.entry() for one in read_code_book(tmp_path / name)] == [SEX]
+
+
+def test_a_label_beside_single_values_is_theirs(tmp_path: Path) -> None:
+    (tmp_path / "book.csv").write_text("variable,value,label\nsex,1,male\nsex,2,female\n")
+    entry = read_code_book(tmp_path / "book.csv")[0].entry()
+    assert entry["categories"] == [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}]
+    field = Schema.from_dict({"fields": [entry]}).fields[0]  # type: ignore[attr-defined]
+    assert (field.categories, field.captions()) == ((1, 2), {"1": "1 = male", "2": "2 = female"})
+    assert field.to_dict()["categories"] == entry["categories"]
 
 
 def test_a_file_gives_the_columns_and_a_book_what_is_known_of_them(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811

@@ -146,6 +146,14 @@ def test_an_item_by_itself_is_answered_with_how_to_ask_for_it() -> None:
         parse("bread", sets)
 
 
+def test_a_label_stands_for_its_category() -> None:
+    listed = [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}, {"value": 3, "label": "female"}]
+    coded = vocabulary_of(Schema.from_dict({"fields": [{"name": "sex", "type": "integer", "categories": listed}]}))
+    assert parse("sex == 'male'", coded) == parse("sex == 1", coded)
+    with pytest.raises(ParameterError, match="no category of sex 'female'"):
+        parse("sex == 'female'", coded)
+
+
 def test_a_long_question_is_shown_around_the_place() -> None:
     with pytest.raises(ParameterError) as caught:
         parse("age > 3 or " * 200 + "agee > 3", VOCABULARY)

@@ -15,6 +15,7 @@ from cantle.errors import OutputError, ParameterError, raise_alone
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.release import Release
     from cantle.release.estimates import Estimate
 
 NOISE_ONLY_NOTE = "the error of the released records was not measured: the interval covers the noise in the counts they"
@@ -75,7 +76,7 @@ def query_command(
         _write(rows, target)
         print_result(as_json, answer | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
         return
-    print_result(as_json, answer, lambda: _show(rows, by, confidence) if by else print(one))
+    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if by else print(one))
 
 
 def _frame(one: Estimate) -> pl.DataFrame:
@@ -102,15 +103,20 @@ def _write(rows: pl.DataFrame, target: Path) -> None:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
 
 
-def _show(rows: pl.DataFrame, by: list[str], confidence: float) -> None:
+def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
     """Prints the rows of a table of estimates."""
     from cantle.release.estimates import in_words
+    from cantle.release.load import table_schema_of
     from cantle.release.words import printable
+
+    captions = table_schema_of(release.manifest).captions()
 
     columns = (*by, "value", f"{100 * confidence:g} % from", "to")
     lines = []
     for row in rows.iter_rows(named=True):
         width = row["high"] - row["low"]
-        words = ["null" if row[name] is None else printable(row[name]) for name in by]
+        words = [
+            "null" if row[name] is None else printable(captions[name].get(str(row[name]), row[name])) for name in by
+        ]
         lines.append((*words, *(in_words(row[name], width) for name in ("value", "low", "high"))))
     table("", columns, lines)

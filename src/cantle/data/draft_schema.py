@@ -170,6 +170,8 @@ def _flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
     """A value as YAML on one line, with plain keys; a blank (???) needs quotes there."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {_flow(one, name)}" for name, one in value.items()) + "}"
+    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        return "[" + ", ".join(map(_flow, value)) + "]"
     return str(value) if key in ("type", "role") and value != BLANK else _json(value)
 
 

@@ -170,16 +170,20 @@ def column_lines(release: Release, everything: bool = True) -> Iterator[str]:
     """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
     if release.manifest.parameters.get("values") == "set":
         return  # the values are sets of values, which have no codes
-    frame, domain = as_polars(release.records, release.manifest), table_schema_of(release.manifest).domain()
+    schema = table_schema_of(release.manifest)
+    frame, domain = as_polars(release.records, release.manifest), schema.domain()
+    fields = {field.name: field for field in schema.fields}
     columns = [*domain.attributes, *([domain.target] if domain.target else [])]
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
     shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
     for attribute in shown:
         if left > 1 and attribute is columns[-1]:
             yield f"… {left:,} columns are left out here; see them with --all"
-        codes = attribute.encode(frame[attribute.name])
-        yield attribute.name
-        yield from (f"  {line}" for line in _bars(*_shares(attribute, codes)))
+        field = fields[attribute.name]
+        labels, counts = _shares(attribute, attribute.encode(frame[attribute.name]))
+        captions = field.captions()
+        yield f"{attribute.name}: {field.title}" if field.title else attribute.name
+        yield from (f"  {line}" for line in _bars([captions.get(label, label) for label in labels], counts))
 
 
 def _shares(attribute: Attribute, codes: Codes) -> tuple[list[str], list[int]]:

@@ -83,8 +83,9 @@ def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
 
 
 def _facts(attribute: Attribute, bars: list[Bar], view: TableView, asker: Asker) -> list[tuple[str, str]]:
-    made = [("declared", declared(attribute))]
-    if attribute.scale.type in ("integer", "number"):
+    title = view.title(attribute.name)
+    made = [*([("title", title)] if title else []), ("declared", declared(attribute))]
+    if attribute.scale.type in ("integer", "number") and not view.is_nominal(attribute.name):
         mean = asker.mean(attribute.name, asker.parse(""), CONFIDENCE)
         if mean.value == mean.value:
             made.append(("mean", f"{plain(mean.value)} ({plain(mean.low)} to {plain(mean.high)})"))

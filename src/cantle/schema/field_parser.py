@@ -167,7 +167,22 @@ def _with_categories(
             "categories",
         )
     ordered = flag(where, "categoriesOrdered", entry.get("categoriesOrdered", False))
-    return replace(common, categories=categories, ordered=ordered, unknown=_unknown(where, entry, categories))
+    labels = ((value, _value_label(where, one)) for value, one in zip(categories, listed, strict=True))
+    return replace(
+        common,
+        categories=categories,
+        value_labels=tuple((value, label) for value, label in labels if label),
+        ordered=ordered,
+        unknown=_unknown(where, entry, categories),
+    )
+
+
+def _value_label(where: str, category: object) -> str:
+    """What a code means, as in {value: 1, label: male}; empty if the list does not say so."""
+    label = category.get("label") if isinstance(category, Mapping) else None
+    if label is not None and not isinstance(label, str | int):
+        fail(where, f"label {label!r} is not text", "put it in quotes", "categories")
+    return "" if label is None else str(label).strip()
 
 
 def _category(where: str, kind: str, value: object) -> str | int:

@@ -36,6 +36,7 @@ class Field:
     maximum: Bound | None = None
     step: int | Fraction | None = None
     categories: tuple[Label, ...] | None = None
+    value_labels: tuple[tuple[Label, str], ...] = ()
     ordered: bool = False
     unknown: Label | None = None
     true_values: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ class Field:
             "type": self.type,
             "role": self.role,
             "format": self.formats[0] if len(self.formats) == 1 else list(self.formats) or None,
-            "categories": None if self.categories is None else list(self.categories),
+            "categories": None if self.categories is None else self._listed(),
             "categoriesOrdered": self.ordered or None,
             "unknown": self.unknown,
             "step": plain(self.step),
@@ -80,6 +81,23 @@ class Field:
             "constraints": {key: value for key, value in constraints.items() if value is not None} or None,
         }
         return {**self.extra, **{key: value for key, value in made.items() if value is not None}}
+
+    def _listed(self) -> list[JSON]:
+        """The categories; if one has a label, all of them as Frictionless then writes them."""
+        labels, every = dict(self.value_labels), self.categories or ()
+        if not labels:
+            return list(every)
+        return [{"value": one, "label": labels[one]} if one in labels else {"value": one} for one in every]
+
+    def captions(self) -> dict[str, str]:
+        """For each category that has a label, what people read instead of it: `1 = male`."""
+        return {str(value): f"{value} = {label}" for value, label in self.value_labels}
+
+    @property
+    def title(self) -> str:
+        """What the column is called in full, if the schema says so."""
+        given = self.extra.get("title")
+        return given.strip() if isinstance(given, str) else ""
 
     def attribute(self, missing_values: tuple[str, ...] = ()) -> Attribute:
         """The column as a span of codes; a missing target drops its record, so a target has no null code.

@@ -27,7 +27,10 @@ _CHARACTER: Part = {"type": ["string", "null"], "maxLength": 1}
 _ANY: Part = {}
 _TREE: Part = {"type": ["string", "array", "object"], **_FILLED}
 _CATEGORY: Part = {
-    "anyOf": [{"type": ["string", "integer"], **_FILLED}, {"type": "object", "required": ["value"]}],
+    "anyOf": [
+        {"type": ["string", "integer"], **_FILLED},
+        {"type": "object", "required": ["value"], "properties": {"label": {"type": ["string", "integer", "null"]}}},
+    ],
 }
 _CATEGORIES: Part = {"type": "array", "minItems": 1, "uniqueItems": True, "items": _CATEGORY}
 _BOUNDS: Part = {
@@ -50,7 +53,10 @@ FIELD: dict[str, Part] = {
         {"enum": ["target", "identifier", None]},
     ),
     "constraints": _said("Bounds, and whether a value must be there.", {"type": ["object", "null"]}),
-    "categories": _said("Every value that could occur, from a code book and not from the data.", _CATEGORIES),
+    "categories": _said(
+        "Every value that could occur, from a code book and not from the data; with labels: {value: 1, label: male}.",
+        _CATEGORIES,
+    ),
     "categoriesOrdered": _said("Whether the order of the categories means something.", {"type": "boolean"}),
     "unknown": _said(
         "What an undeclared category becomes: null (default), drop (drops the record), or one of the categories.",
@@ -70,7 +76,7 @@ FIELD: dict[str, Part] = {
     "trim": _said("false: blanks around categories count.", {"type": "boolean"}),
     "ignoreCase": _said("true: capitals in categories mean the same as small letters.", {"type": "boolean"}),
     "replace": _said("Texts that stand for a value: {m: M, male: M}.", {"type": ["object", "null"]}),
-    "title": _ANY,
+    "title": _said("What the column is called in full.", _ANY),
     "description": _ANY,
     "example": _ANY,
     "examples": _ANY,

@@ -6,6 +6,7 @@ A missing value satisfies no comparison, not even `!=`; only `is null` finds it.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -138,14 +139,19 @@ def _compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
 class Categories:
     """Categories and truth values. They can be compared by size only if the list is ordered or holds integers."""
 
-    def __init__(self, attribute: Attribute, order: Sequence[Label] | None) -> None:
-        """`order` lists the categories from the smallest on, if they have an order."""
+    def __init__(
+        self, attribute: Attribute, order: Sequence[Label] | None, value_labels: Iterable[tuple[Label, str]] = ()
+    ) -> None:
+        """`order` lists the categories from the smallest on, if they have an order; labels may stand for them too."""
         assert isinstance(attribute.scale, Labels)
         self.name = self.key = attribute.name
         self._attribute, self._labels = attribute, attribute.scale
         self.size, self.values = attribute.size, attribute.grid
         rank = {label: number for number, label in enumerate(order or ())}
         self._ranks = None if order is None else [rank[label] for label in self._labels.labels]
+        named = [(label, str(value)) for value, label in value_labels]
+        often = Counter(label for label, _ in named)
+        self._value_of = {label: value for label, value in named if often[label] == 1}
 
     def codes(self, sign: str, value: Token) -> CodeSet:
         within = CodeSet.span(0, self.values, self.size)
@@ -175,6 +181,8 @@ class Categories:
         found = self._node(text)
         if found is not None:
             return CodeSet.span(*found, self.size)
+        if text in self._value_of:
+            return CodeSet.of([self._labels.texts[self._value_of[text]]], self.size)
         raise Misfit(unknown(f"category of {self.name}", text, self._texts(), "categories"))
 
     def _node(self, text: str) -> tuple[int, int] | None:
@@ -277,4 +285,4 @@ def vocabulary_of(schema: Schema) -> Vocabulary:
 def _column(attribute: Attribute, field: Field) -> Column:
     if isinstance(attribute.scale, Steps):
         return Points(attribute)
-    return Categories(attribute, field.categories if field.ordered else None)
+    return Categories(attribute, field.categories if field.ordered else None, field.value_labels)

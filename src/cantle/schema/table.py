@@ -72,6 +72,10 @@ class TableSchema(RecordSchema):
         named = ", ".join(one.name for one in self.fields[:_SHOWN]) + (", …" if len(self.fields) > _SHOWN else "")
         return f"TableSchema({len(self.fields)} columns: {named})"
 
+    def captions(self) -> dict[str, dict[str, str]]:
+        """For each column the categories that have a label, as people read them: `1 = male`."""
+        return {field.name: field.captions() for field in self.fields}
+
     @classmethod
     def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> TableSchema:
         """The schema in parsed JSON or YAML; raises a SchemaError that names field, rule and fix.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
 from cantle.schema.canonical_json import JSON
@@ -25,7 +25,9 @@ class BookColumn:
     minimum: JSON = None
     maximum: JSON = None
     step: JSON = None
+    title: str | None = None
     categories: list[str] | None = None
+    labels: dict[str, str] = field(default_factory=dict)
     ordered: bool = False
     required: bool = False
     role: str | None = None
@@ -39,6 +41,8 @@ class BookColumn:
             return {"name": self.name, "role": "identifier"}
         kind = self._kind()
         made: dict[str, JSON] = {"name": self.name, "type": kind or BLANK}
+        if self.title and self.title != self.name:
+            made["title"] = self.title
         constraints: dict[str, JSON] = {}
         if self.role:
             made["role"] = self.role
@@ -82,7 +86,12 @@ class BookColumn:
 
     def _categories(self, kind: str | None) -> list[JSON]:
         assert self.categories is not None
-        return [int(one) if kind == "integer" else one for one in dict.fromkeys(self.categories)]
+        every = dict.fromkeys(self.categories)
+        codes: dict[str, JSON] = {one: int(one) if kind == "integer" else one for one in every}
+        labels = {one: self.labels.get(one, "").strip() for one in every}
+        return [
+            {"value": codes[one], "label": labels[one]} if labels[one] not in ("", one) else codes[one] for one in every
+        ]
 
     def _decimals(self) -> JSON:
         """The step, from the number of decimals in the bounds; None if these are whole."""

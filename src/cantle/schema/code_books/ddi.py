@@ -21,6 +21,8 @@ class _Variable:
     column: BookColumn
     codes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    category: dict[str, str] | None = None
+    """Code and label of the category whose element is open."""
 
 
 class _Reader:
@@ -47,8 +49,8 @@ class _Reader:
             self._now.column.minimum = number_of(given.get("min", given.get("minExclusive")))
             self._now.column.maximum = number_of(given.get("max", given.get("maxExclusive")))
         elif self._now is not None and local == "catgry":
-            self._category_missing = given.get("missing", "N").upper() == "Y"
-        elif self._now is not None and local == "catValu":
+            self._category_missing, self._now.category = given.get("missing", "N").upper() == "Y", {}
+        elif self._now is not None and local in ("catValu", "labl"):
             self._text = []
 
     @staticmethod
@@ -62,10 +64,14 @@ class _Reader:
 
     def end(self, tag: str) -> None:
         local = tag.rpartition(":")[2]
-        if local == "catValu" and self._now is not None and self._text is not None:
-            code = "".join(self._text).strip()
-            (self._now.missing if self._category_missing else self._now.codes).append(code)
+        if local in ("catValu", "labl") and self._now is not None and self._text is not None:
+            self._say(self._now, local, " ".join("".join(self._text).split()))
             self._text = None
+        elif local == "catgry" and self._now is not None and self._now.category is not None:
+            code, label = (self._now.category.get(key, "") for key in ("catValu", "labl"))
+            if code and label:
+                self._now.column.labels[code] = label
+            self._now.category = None
         elif local == "var" and self._now is not None:
             column = self._now.column
             bounded = column.minimum is not None and column.maximum is not None
@@ -74,6 +80,15 @@ class _Reader:
             if column.name:
                 self.done.append(column)
             self._now = None
+
+    def _say(self, variable: _Variable, local: str, words: str) -> None:
+        """Keeps a code, or the label of a category or of the whole variable."""
+        if variable.category is not None:
+            variable.category.setdefault(local, words)
+        elif local == "labl":
+            variable.column.title = variable.column.title or words
+        if local == "catValu":
+            (variable.missing if self._category_missing else variable.codes).append(words)
 
     def characters(self, text: str) -> None:
         if self._text is not None:

@@ -47,7 +47,9 @@ def _frictionless_column(field: Document, is_key: bool) -> BookColumn:
         minimum=number_of(constraints.get("minimum")),
         maximum=number_of(constraints.get("maximum")),
         step=number_of(field.get("step")),
+        title=_words(field.get("title")),
         categories=_listed(listed),
+        labels=_labels(listed),
         ordered=field.get("categoriesOrdered") is True,
         required=constraints.get("required") is True,
         role=role if isinstance(role, str) else "identifier" if is_key else None,
@@ -60,6 +62,16 @@ def _listed(values: object) -> list[str] | None:
     if not isinstance(values, list) or not values:
         return None
     return [_text(one.get("value") if isinstance(one, Mapping) else one) for one in values]
+
+
+def _labels(values: object) -> dict[str, str]:
+    """The labels in a list such as [{value: 1, label: male}, 2]."""
+    given = [one for one in values if isinstance(one, Mapping)] if isinstance(values, list) else []
+    return {_text(one.get("value")): label for one in given if (label := _words(one.get("label")))}
+
+
+def _words(value: object) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
 
 
 def _text(value: object) -> str:
@@ -119,7 +131,10 @@ def _nist_column(name: str, given: Document) -> BookColumn:
     codes = [one for one in listed if one not in missing]
     low, high = (number_of(values.get(key, given.get(key))) for key in ("min", "max"))
     kind = given.get("dtype")
-    column = BookColumn(name=name, type=str(kind) if kind else None, missing=missing)
+    column = BookColumn(
+        name=name, type=str(kind) if kind else None, missing=missing, title=_words(given.get("description"))
+    )
+    column.labels = {code: label for code in codes if (label := _words(values.get(code)))}
     column.required = given.get("has_null") is False
     if isinstance(low, int | float) and isinstance(high, int | float):
         more = [number for number in map(number_of, codes) if isinstance(number, int | float)]

@@ -14,6 +14,8 @@ _HEADS = {
     "min": "min minimum lowest lower low",
     "max": "max maximum highest upper high",
     "values": "values categories codes levels allowed enum value code allowed_values",
+    "value_label": "value_label value_labels label_of_value code_label category_label meaning",
+    "title": "label title variable_label column_label description question",
     "required": "required mandatory not_null",
     "nullable": "nullable optional null",
     "step": "step precision resolution",
@@ -37,6 +39,9 @@ def table_columns(text: str, name: str) -> list[BookColumn]:
     keys = [_HEAD.get(re.sub(r"[\s\-]+", "_", head.strip().lower())) for head in rows[0]] if rows else []
     if "name" not in keys:
         return []
+    if {"value", "code"} & {head.strip().lower() for head in rows[0]} and "value_label" not in keys:
+        # in a table with one row per value, a column `label` holds the labels of values
+        keys = ["value_label" if key == "title" else key for key in keys]
     columns: dict[str, BookColumn] = {}
     last = ""
     for row in rows[1:]:
@@ -49,7 +54,7 @@ def table_columns(text: str, name: str) -> list[BookColumn]:
 
 def _add(column: BookColumn, cells: dict[str, str]) -> None:
     """Adds the cells of one row of the code book to its column."""
-    column.type = column.type or cells.get("type")
+    column.type, column.title = column.type or cells.get("type"), column.title or cells.get("title")
     column.ordered = column.ordered or (column.type or "").lower() == "ordinal"
     for key, given in (("minimum", "min"), ("maximum", "max"), ("step", "step")):
         if given in cells:
@@ -59,19 +64,25 @@ def _add(column: BookColumn, cells: dict[str, str]) -> None:
     column.role = role if role in ("target", "identifier") else column.role
     column.role = "identifier" if (column.type or "").lower() in ("id", "identifier") else column.role
     column.required |= truth_of(cells.get("required", "")) is True or truth_of(cells.get("nullable", "")) is False
-    column.missing = (*column.missing, *_split(cells.get("missing", "")))
+    column.missing = (*column.missing, *(code for code, _ in _split(cells.get("missing", ""))))
     values = cells.get("values", "")
     span = _RANGE.fullmatch(values)
     if span and column.minimum is None and column.maximum is None:
         column.minimum, column.maximum = (number_of(one) for one in span.groups())
     elif values:
-        column.categories = [*(column.categories or []), *_split(values)]
+        found = _split(values)
+        column.categories = [*(column.categories or []), *(code for code, _ in found)]
+        column.labels |= {code: label for code, label in found if label}
+        if len(found) == 1 and "value_label" in cells:
+            column.labels[found[0][0]] = cells["value_label"]
 
 
-def _split(values: str) -> list[str]:
-    """The values in a cell, separated by |, ; or commas; for `1 = male` only the code, 1."""
+def _split(values: str) -> list[tuple[str, str]]:
+    """The values in a cell, separated by |, ; or commas, with their labels: for `1 = male`, 1 and male."""
     mark = next((mark for mark in "|;," if mark in values), "|")
-    codes = (re.split(r"\s*=\s*", one.strip(), maxsplit=1) for one in values.split(mark))
-    return [
-        code[0] if code[0] and not code[0].endswith(("<", ">", "!")) else "=".join(code) for code in codes if any(code)
-    ]
+    found = []
+    for one in filter(None, (part.strip() for part in values.split(mark))):
+        code, _, label = (part.strip() for part in one.partition("="))
+        is_code = code and not code.endswith(("<", ">", "!"))  # in `<=50K` the sign is part of the value
+        found.append((code, label) if is_code else (one, ""))
+    return found
