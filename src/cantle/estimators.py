@@ -82,9 +82,10 @@ class Publisher:
         self.release_ = carry_out(order)
         return self
 
-    def sample(self, n: int, *, seed: int | None = None) -> NativeFrame:
-        """Draws n more synthetic records from the release. Sampling does not use any privacy budget."""
-        return self._fitted().sample(n, seed=seed)
+    def sample(self, n: int, *, seed: int | None = None, where: str | None = None) -> NativeFrame:
+        """Draws n more synthetic records from the release, all of which satisfy the question `where`, if one is given.
+        Sampling does not use any privacy budget."""
+        return self._fitted().sample(n, seed=seed, where=where)
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002
         """Every parameter by name, as it was given."""

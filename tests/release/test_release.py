@@ -276,6 +276,8 @@ def test_sample_is_repeatable_and_follows_the_counts() -> None:
     for given in ({"n": -1}, {"n": 3, "seed": -1}, {"n": 3, "seed": True}):
         with pytest.raises(ParameterError, match="whole number"):
             release.sample(**given)
+    with pytest.raises(ParameterError, match="no column 'aeg'"):
+        release.sample(3, where="aeg > 3")
 
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
@@ -286,6 +288,12 @@ def test_few_records_and_many_have_the_distribution_of_the_release(method: str) 
         for name, far in (("age", 20), ("ill", 0.5)):
             ours, theirs = (_numbers(frame[name]) for frame in (drawn, release.records))
             assert abs(ours.mean() - theirs.mean()) < 5 * far / min(len(drawn), 2000) ** 0.5, (n, name)
+    old = release.sample(300, seed=1, where="age >= 50")
+    assert old.equals(release.sample(300, seed=1, where="age >= 50"))
+    assert len(old) == 300
+    assert old["age"].min() >= 50
+    asked = release.records.filter(pl.col("age") >= 50)["age"]
+    assert abs(old["age"].mean() - asked.mean()) < 5 * 15 / 300**0.5
     same = release.sample(len(release.records), seed=1)
     assert same["ill"].value_counts(sort=True).equals(release.records["ill"].value_counts(sort=True))
 

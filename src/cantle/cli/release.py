@@ -81,6 +81,9 @@ def sample_command(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="A new CSV file (sets: FIMI lines). Default: print."),
     ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="QUESTION", help="Tables: only records such as \"age >= 65 and sex == 'F'\".")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Sampling uses no privacy budget.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -90,6 +93,8 @@ def sample_command(
     released sets or degrees are drawn again, with replacement.
 
     Example: cantle sample release -n 1000 -o more.csv
+
+    Example: cantle sample release -n 100 --where "age >= 65"
     """
     from cantle.errors import OutputError
     from cantle.release import Release
@@ -102,7 +107,7 @@ def sample_command(
     release = Release.load(release_folder(folder))
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
-    records = release.sample(n, seed=seed)
+    records = release.sample(n, seed=seed, where=where)
     text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
     facts = {"records": drawn, "private": release.private, "guarantee": release.manifest.guarantee}
     if target is None:

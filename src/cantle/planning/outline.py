@@ -95,6 +95,8 @@ class Plan:
     >>> one, two = (cantle.plan(schema, epsilon=epsilon, records=10_000) for epsilon in (1, 2))
     >>> two.one_way < one.one_way < 0.01
     True
+    >>> str(one).splitlines()[0]
+    'epsilon 1 for one record, 10,000 records, method mosaic; errors to expect, on average:'
     """
 
     epsilon: float
@@ -104,6 +106,13 @@ class Plan:
     one_way: float
     groups: dict[str, float] = field(default_factory=dict)
     smallest: float = 0.0
+
+    def __str__(self) -> str:
+        head = f"epsilon {self.epsilon:g} for {self.unit}, {self.records:,} {self.noun}, method {self.outline.method}"
+        errors = (f"  {name}: {error}" for name, error in self.errors())
+        return "\n".join(
+            [f"{head}; errors to expect, on average:", *errors, *self.outline.too_fine, *self.outline.remarks]
+        )
 
     def errors(self) -> list[tuple[str, str]]:
         """The expected errors for people, as (what is counted, average error)."""

@@ -316,11 +316,14 @@ class Release:
 
         return generalise(self, data, target=target)
 
-    def sample(self, n: int, *, seed: int | None = None) -> NativeFrame:
-        """More synthetic records, drawn from the release alone, in the same kind of frame; this costs no budget."""
+    def sample(self, n: int, *, seed: int | None = None, where: str | None = None) -> NativeFrame:
+        """More synthetic records, drawn from the release alone, in the same kind of frame; this costs no budget.
+
+        `where` is a question about a table, such as "age >= 65": all n records satisfy it.
+        """
         from cantle.release.load import sample
 
-        return sample(self, n, seed)
+        return sample(self, n, seed, where)
 
 
 FILES = {

@@ -86,6 +86,11 @@ class Asker:
             return lambda _: self._frame["degree"].to_numpy()
         return lambda key: self.attributes[str(key)].encode(self._frame[str(key)])
 
+    def chosen(self, question: Question, frame: pl.DataFrame) -> Bools:
+        """For each record of another frame with the columns of this table whether the question holds."""
+        holding = holds(question, lambda key: self.attributes[str(key)].encode(frame[str(key)]))
+        return np.broadcast_to(holding, len(frame))
+
     @cached_property
     def attributes(self) -> dict[str, Attribute]:
         """The columns of a table by name."""

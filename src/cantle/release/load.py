@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 
 Kind = TypeVar("Kind", bound=Schema)
+Sampler = Callable[[Release, int, Dice], "pl.DataFrame"]
+"""How a method draws records from its release."""
 
 
 def load(folder: Path) -> Release:
@@ -171,9 +173,13 @@ def generalise(release: Release, data: object, *, target: bool) -> NativeFrame:
     return give_back(from_cells.generalise(domain, grid, raw.frame), raw.kind)
 
 
-def sample(release: Release, n: int, seed: int | None) -> NativeFrame:
+_MOST_TRIED = 10_000_000
+"""Records that are drawn at most to find those that a question asks for."""
+
+
+def sample(release: Release, n: int, seed: int | None, where: str | None = None) -> NativeFrame:
     """n records, drawn from the released counts and tables; for methods without such a model, from the released
-    records.
+    records. With `where`, a question about a table, only records for which it holds.
 
     The frame has the kind of the release: that of the data if it was just made, polars if it was loaded.
     """
@@ -182,9 +188,37 @@ def sample(release: Release, n: int, seed: int | None) -> NativeFrame:
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
     generator = public_dice(fresh_seed() if seed is None else seed, compiled=_fast.worth_loading(n))
-    drawn = SAMPLERS.get(release.manifest.method, _redraw)(release, n, generator)
+    draw = SAMPLERS.get(release.manifest.method, _redraw)
+    drawn = draw(release, n, generator) if not where else _drawn_where(release, where, n, draw, generator)
     kind = kind_of_frame(release.drawn)
     return drawn if kind == "polars" else KINDS[release.manifest.kind].in_frame(drawn, kind, release.manifest)
+
+
+def _drawn_where(release: Release, where: str, n: int, draw: Sampler, generator: Dice) -> pl.DataFrame:
+    """Draws records until n of them satisfy a question; as many at a time as the released records suggest."""
+    import polars as pl
+
+    from cantle.release.asking import Asker
+
+    if release.manifest.kind != "table":
+        raise ParameterError("only records of a table can be chosen by a question; leave `where` out")
+    asker = Asker(release)
+    question = asker.parse(where)
+    share = float(asker.inside(question).mean()) if asker.records else 0.0
+    if not share:
+        raise ParameterError("no released record satisfies the question; ask for a larger group")
+    found, tried, missing = [draw(release, 0, generator)], 0, n
+    while missing > 0 and tried < _MOST_TRIED:
+        many = min(_MOST_TRIED - tried, int(1.1 * missing / share) + 100)
+        batch = draw(release, many, generator)
+        places = np.flatnonzero(asker.chosen(question, batch))
+        kept = generator.permutation(places)[:missing]  # whatever the order of a batch, any of its records may be kept
+        found.append(batch[kept])
+        tried, missing = tried + many, missing - len(kept)
+    if missing > 0:
+        got = f"{n - missing:,} of {tried:,} drawn records satisfy the question"
+        raise ParameterError(f"{got}; ask for fewer records, or for a larger group")
+    return pl.concat(found)
 
 
 def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:
@@ -236,7 +270,7 @@ def _redraw(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     return KINDS[manifest.kind].redraw(frame, n, generator, manifest)
 
 
-SAMPLERS: dict[str, Callable[[Release, int, Dice], pl.DataFrame]] = {
+SAMPLERS: dict[str, Sampler] = {
     "mosaic": _from_noisy_tables,
     "rps": _from_tree,
     "diffgen": _from_cells,
