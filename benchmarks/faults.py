@@ -76,6 +76,14 @@ def ends(workers: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
     return [(worker.returncode, *texts) for worker, texts in zip(workers, outputs, strict=True)]
 
 
+def publish_here(folder: Path, where: str, nano: int, name: str) -> None:
+    """Publishes in this process, without a disturbance."""
+    import cantle
+
+    charged = {"epsilon": f"{nano / 10**9:.9f}", "ledger": where, "dataset": NAME}
+    cantle.publish(folder / "people.csv", folder / "schema.json", method="rps", **charged).save(folder / name)
+
+
 # ------------------------------------------------------------------------------------------------- faults
 
 
@@ -113,16 +121,27 @@ def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str])
     return wrong
 
 
-def kills(times: int, folder: Path) -> list[str]:
-    """Kills runs with kill -9 at random moments, from the start of `publish` to shortly after the end of `save`."""
+def kills(times: int, folder: Path, lasts: float = 0.0) -> list[str]:
+    """Kills runs with kill -9 at random moments, from the start of `publish` to shortly after the end of `save`.
+
+    How many seconds a run lasts is measured before every 20th run, unless it is given.
+    """
+    from cantle.trusted.ledger import Ledger
+
     write_people(folder)
+    measured = not lasts
     where, runs, reached, dice = str(folder / "ledger.db"), {}, Counter[str](), random.Random(2)
+
+    def new_run() -> tuple[int, str]:
+        """The price and the folder of one more run."""
+        nano, name = 10_000_000 + len(runs), f"out{len(runs)}"
+        runs[nano] = name
+        return nano, name
 
     def run(moment: float | None = None) -> float:
         """Makes a run that is killed at a moment, or not killed; returns how long it took."""
-        nano = 10_000_000 + len(runs)
-        runs[nano] = f"out{len(runs)}"
-        worker = start("publish", where, f"{nano / 10**9:.9f}", runs[nano], cwd=folder)
+        nano, name = new_run()
+        worker = start("publish", where, f"{nano / 10**9:.9f}", name, cwd=folder)
         let_go([worker])
         began = time.monotonic()
         if moment is None:
@@ -135,11 +154,11 @@ def kills(times: int, folder: Path) -> list[str]:
         ends([worker])
         return took
 
-    lasts = 0.0
     for i in range(times):
-        lasts = run() if i % 20 == 0 else lasts  # how long a run takes at present
+        lasts = run() if measured and i % 20 == 0 else lasts  # how long a run takes at present
         run(dice.uniform(0, 1.1 * lasts))
-    run()  # everything must still work
+    Ledger(where).create()  # unless there is one already
+    publish_here(folder, where, *new_run())  # everything must still work
     wrong = judge(folder, where, runs, reached) + _works(where)
     print(f"kills: {times} in runs of about {1000 * lasts:.0f} ms, {len(wrong)} discrepancies")
     _print_states(reached)
@@ -247,20 +266,22 @@ def _over(account: Any) -> int:
     return max(0, account.spent_nano - account.cap_nano)
 
 
-def full(sizes: int, folder: Path) -> list[str]:
+def full(sizes: int, folder: Path, *, mounts: bool) -> list[str]:
     """Publishes on disks from far too small to large enough; no charge may be lost, and no release half visible."""
     wrong, reached = [], Counter[str]()
-    mounts = subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0 if _can_mount() else False
     for i in range(sizes):
         place = folder / f"disk{i}"
         place.mkdir()
         size = 4096 * (1 + i * 60 // sizes) if mounts else 2048 * (1 + i * 30 // sizes)
-        command = [sys.executable, __file__, "--disk", str(place), str(size), str(int(mounts))]
-        done = subprocess.run(["unshare", "-m", *command] if mounts else command, capture_output=True, text=True)
-        if done.returncode:
-            wrong.append(f"disk of {size}: {done.stderr.strip().splitlines()[-1]}")
-            continue
-        found = json.loads(done.stdout.splitlines()[-1])
+        if mounts:
+            command = ["unshare", "-m", sys.executable, __file__, "--disk", str(place), str(size)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                wrong.append(f"disk of {size}: {done.stderr.strip().splitlines()[-1]}")
+                continue
+            found = json.loads(done.stdout.splitlines()[-1])
+        else:
+            found = on_a_disk(place, size, mount=False)
         reached[found["said"]] += 1
         wrong += [f"disk of {size}: {one}" for one in found["wrong"]]
     print(f"full: {sizes} {'disks' if mounts else 'limits of file size'}, {len(wrong)} discrepancies")
@@ -268,11 +289,14 @@ def full(sizes: int, folder: Path) -> list[str]:
     return wrong
 
 
-def _can_mount() -> bool:
-    return sys.platform == "linux" and os.geteuid() == 0 and shutil.which("unshare") is not None
+def can_mount() -> bool:
+    """Whether this process may mount a small disk that it alone sees."""
+    if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("unshare") is None:
+        return False
+    return subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
 
 
-def on_a_disk(place: Path, size: int, mount: bool) -> None:
+def on_a_disk(place: Path, size: int, *, mount: bool) -> dict[str, Any]:
     """One run on a disk of `size` bytes, or with files of at most that size; it is judged before the disk is gone."""
     if mount:
         write_people(place.parent, 300)
@@ -288,15 +312,14 @@ def on_a_disk(place: Path, size: int, mount: bool) -> None:
     opened, there = (place / "out.opened").exists(), (place / "out").exists()
     if mount:
         subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)  # room to judge what is there
-    os.chdir(place)
     try:
-        wrong += judge(place, "ledger.db", {10_000_000: "out"}, Counter())
+        wrong += judge(place, str(place / "ledger.db"), {10_000_000: "out"}, Counter())
     except Exception as error:  # noqa: BLE001 - on a small disk there may be no ledger at all
         if opened or there:
             wrong.append(f"the data was opened and the ledger is lost: {error}")
     left = [path.name for path in place.iterdir() if path.name.startswith(".out")]
     wrong += [f"{name} was left behind" for name in left]
-    print(json.dumps({"said": _shortened(text), "wrong": wrong}))
+    return {"said": _shortened(text), "wrong": wrong}
 
 
 def _shortened(text: str) -> str:
@@ -365,7 +388,7 @@ def alone(one: Any) -> list[str]:
 
 def main() -> None:
     if sys.argv[1:2] == ["--disk"]:
-        on_a_disk(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1")
+        print(json.dumps(on_a_disk(Path(sys.argv[2]), int(sys.argv[3]), mount=True)))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("faults", nargs="*", help="default: all")
@@ -380,7 +403,7 @@ def main() -> None:
         "publishers": lambda: both(
             "publishers", lambda where, folder: publishers(20 // n, 7 // n + n // 10, where, folder)
         ),
-        "full": lambda: alone(lambda folder: full(40 // n, folder)),
+        "full": lambda: alone(lambda folder: full(40 // n, folder, mounts=can_mount())),
         "edits": lambda: alone(lambda folder: edits(1000 // n, folder)),
     }
     wrong = [problem for name in given.faults or known for problem in known[name]()]
