@@ -13,6 +13,8 @@ import argparse
 import hashlib
 import json
 import tempfile
+from collections.abc import Callable, Iterable, Set
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +76,9 @@ def table_file(folder: Path, ending: str) -> Path:
     return path
 
 
-def hashes_of(release: cantle.Release, folder: Path, data: str | None = None) -> dict[str, str]:
+def hashes_of(release: cantle.Release, form: str | None, folder: Path) -> dict[str, str]:
     """The hashes of a release once it is saved: of its data file, its other tables and its release.json."""
-    saved = release.save(folder, data=data)
+    saved = release.save(folder, data=form)
     tables, hashes = hashlib.sha256(), {}
     for path in sorted(saved.iterdir()):
         name = path.name.removeprefix("NOT-PRIVATE.")
@@ -104,54 +106,77 @@ def hash_of_manifest(path: Path) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def all_hashes(folder: Path) -> dict[str, dict[str, str]]:
-    """The hashes of all releases, by name; tables are counted in memory."""
-    hashes = table_hashes(folder, TABLES)
+def all_hashes(folder: Path, wanted: Set[str] | None = None) -> dict[str, dict[str, str]]:
+    """The hashes of all releases, or of those that are wanted, by name; tables are counted in memory."""
+    calls = {name: table_call(folder, given) for name, given in TABLES.items()} | other_calls(folder)
+    return {name: hashes_of(*calls[name](), folder / name) for name in calls if wanted is None or name in wanted}
 
-    def add(name: str, data: Any, schema: dict[str, Any], form: str | None = None, **given: Any) -> None:
-        release = cantle.publish(data, schema, epsilon=given.pop("epsilon", 2), insecure_seed=SEED, **given)
-        hashes[name] = hashes_of(release, folder / name, form)
 
-    table = table_file(folder, "parquet")
+Call = Callable[[], tuple[cantle.Release, str | None]]
+"""Makes a release, and names the form of its data file."""
+
+
+def call(data: Any, schema: dict[str, Any], form: str | None = None, **given: Any) -> Call:
+    """A call of `publish`; the data is made when it is carried out."""
+
+    def publish() -> tuple[cantle.Release, str | None]:
+        made = data() if callable(data) else data
+        return cantle.publish(made, schema, insecure_seed=SEED, **({"epsilon": 2} | given)), form
+
+    return publish
+
+
+def table_call(folder: Path, given: dict[str, Any], **where: Any) -> Call:
+    """A release of the table of people, read from a CSV file and counted by the engine that is named."""
+    return call(partial(table_file, folder, "csv"), SCHEMA, **given, **where)
+
+
+def other_calls(folder: Path) -> dict[str, Call]:
+    """Other sources of tables, sets and graphs."""
+    made: dict[str, Call] = {}
+    table, numbers = partial(table_file, folder, "parquet"), partial(baskets, NUMBERS)
     for method in ("rps", "diffgen", "mosaic"):
-        add(f"{method}, parquet", table, SCHEMA, "parquet", method=method)
-        add(f"{method}, persons", people().with_columns(id=pl.Series(range(400)) // 3), PERSONS, method=method)
-        add(f"{method}, small epsilon", people(), SCHEMA, method=method, epsilon="0.05")
-        add(f"{method}, own error", people(2_000), SCHEMA, method=method, epsilon=4)
-    add("diffpart, own error", baskets(NUMBERS), NUMBERS, method="diffpart", epsilon=40)
-    add("baskets, own error", baskets(NUMBERS), NUMBERS, method="baskets", epsilon=40)
-    add("rps, pandas", people().to_pandas(), SCHEMA, method="rps")
+        made[f"{method}, parquet"] = call(table, SCHEMA, "parquet", method=method)
+        made[f"{method}, persons"] = call(persons, PERSONS, method=method)
+        made[f"{method}, small epsilon"] = call(people, SCHEMA, method=method, epsilon="0.05")
+        made[f"{method}, own error"] = call(partial(people, 2_000), SCHEMA, method=method, epsilon=4)
+    for method in ("diffpart", "baskets"):
+        made[f"{method}, own error"] = call(numbers, NUMBERS, method=method, epsilon=40)
+        made[f"{method}, words"] = call(partial(baskets, WORDS), WORDS, method=method)
+    made["rps, pandas"] = call(lambda: people().to_pandas(), SCHEMA, method="rps")
     no_target = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
-    add("mosaic, no target", people(), no_target)
-    add("mosaic, more records", people(6_000), SCHEMA)
+    made["mosaic, no target"] = call(people, no_target)
+    made["mosaic, more records"] = call(partial(people, 6_000), SCHEMA)
     for method in ("rps", "mosaic"):
-        add(f"{method}, one column", people().select("age"), {"fields": [SCHEMA["fields"][1]]}, method=method)
+        one_field = {"fields": [SCHEMA["fields"][1]]}
+        made[f"{method}, one column"] = call(lambda: people().select("age"), one_field, method=method)
     for form in ("fimi", "long.csv", "list.parquet"):
-        sets = as_source(baskets(NUMBERS), form, folder)
-        for name, given in (
-            SETS.items() if form == "fimi" else [("diffpart", SETS["diffpart"]), ("baskets", SETS["baskets"])]
-        ):
-            add(f"{name}, {form}", sets, NUMBERS, **given)
-    for name in ("diffpart", "baskets"):
-        add(f"{name}, words", baskets(WORDS), WORDS, method=name)
-    add("baskets, pairs off", baskets(WORDS), WORDS, epsilon=100, pairs="off")
-    add("baskets, by sizes", [[1 + item % 15 for item in one] for one in baskets(NUMBERS)], FIFTEEN, epsilon=10)
-    add("diffpart, few items", [[1 + item % 6 for item in one] for one in baskets(NUMBERS)], FEW)
+        for name in SETS if form == "fimi" else ("diffpart", "baskets"):
+            made[f"{name}, {form}"] = call(partial(as_source, baskets(NUMBERS), form, folder), NUMBERS, **SETS[name])
+    made["baskets, pairs off"] = call(partial(baskets, WORDS), WORDS, epsilon=100, pairs="off")
+    made["baskets, by sizes"] = call(partial(few_items, 15), FIFTEEN, epsilon=10)
+    made["diffpart, few items"] = call(partial(few_items, 6), FEW)
     for name, (schema, given) in GRAPHS.items():
-        add(name, edge_file(folder), schema, **given)
-    add("degrees, parquet", edges(), GRAPH, "parquet")
-    add("degrees, listed nodes", edges(), GRAPH, nodes=list(range(320)))
-    add("degrees, degrees", [len(one) for one in baskets(NUMBERS)], DEGREES)
-    return hashes
+        made[name] = call(partial(edge_file, folder), schema, **given)
+    made["degrees, parquet"] = call(edges, GRAPH, "parquet")
+    made["degrees, listed nodes"] = call(edges, GRAPH, nodes=list(range(320)))
+    made["degrees, degrees"] = call(lambda: [len(one) for one in baskets(NUMBERS)], DEGREES)
+    return made
 
 
-def table_hashes(folder: Path, calls: dict[str, dict[str, Any]], **where: Any) -> dict[str, dict[str, str]]:
-    """The hashes of releases of the table of people, read from a CSV file and counted by the engine that is named."""
-    table, hashes = table_file(folder, "csv"), {}
-    for name, given in calls.items():
-        release = cantle.publish(table, SCHEMA, epsilon=2, insecure_seed=SEED, **given, **where)
-        hashes[name] = hashes_of(release, folder / f"{name}, {where}")
-    return hashes
+def persons() -> pl.DataFrame:
+    """The people, three records each."""
+    return people().with_columns(id=pl.Series(range(400)) // 3)
+
+
+def few_items(number: int) -> list[list[int]]:
+    """Baskets of so many different items."""
+    return [[1 + item % number for item in one] for one in baskets(NUMBERS)]
+
+
+def table_hashes(folder: Path, wanted: Iterable[str], **where: Any) -> dict[str, dict[str, str]]:
+    """The hashes of releases of the table of people, counted by the engine that is named."""
+    return {name: hashes_of(*table_call(folder, TABLES[name], **where)(), folder / name) for name in wanted}
 
 
 def main() -> None:
