@@ -115,7 +115,7 @@ def joint(draw: st.DrawFn, classes: int) -> tuple[JointSplits, list[Record]]:
 
 @pytest.mark.parametrize("classes", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["majority", "weighted", "gini"])
-@examples(24)
+@examples(10)
 @given(data=st.data())
 def test_joint_scores_are_those_of_a_recount(kind: str, classes: int, data) -> None:
     asked, records = data.draw(joint(classes))
@@ -135,7 +135,7 @@ def test_joint_scores_are_those_of_a_recount(kind: str, classes: int, data) -> N
 
 
 @pytest.mark.parametrize("quality", [Max(), InfoGain(), Gini()], ids=repr)
-@examples(24)
+@examples(10)
 @given(data=st.data())
 def test_split_points_are_scored_on_their_span_alone(quality: Any, data) -> None:
     classes = data.draw(st.integers(1, 3))
@@ -158,7 +158,7 @@ def test_split_points_are_scored_on_their_span_alone(quality: Any, data) -> None
 
 
 @pytest.mark.parametrize("quality", [Max(), InfoGain(), Gini()], ids=repr)
-@examples(24)
+@examples(10)
 @given(data=st.data())
 def test_values_are_scored_on_their_own_records(quality: Any, data) -> None:
     classes = data.draw(st.integers(1, 3))

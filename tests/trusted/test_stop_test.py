@@ -61,7 +61,7 @@ def test_the_bound_stays_above_the_truth_where_the_series_is_cut() -> None:
         assert lifetime_bound(nano, 1) >= truth
 
 
-@examples(24)
+@examples(10)
 @given(st.integers(1, 10**10), st.integers(1, 50), st.integers(1, 3))
 def test_the_bound_is_never_below_the_first_terms(epsilon_nano: int, delta: int, records: int) -> None:
     rate = epsilon_nano / NANO / records
@@ -136,7 +136,7 @@ def test_the_price_of_tests_grows_to_the_lifetime_and_stays() -> None:
     assert life < 30 * 10**8
 
 
-@examples(16)
+@examples(10)
 @given(st.integers(3, 4 * NANO), st.sampled_from([2, 3, 4, 16]), st.sampled_from([1, 2]))
 def test_within_buys_the_strongest_tests_that_fit(budget: int, fanout: int, records: int) -> None:
     """One nano-unit more for a single test, with the decay that goes with it, would not fit."""

@@ -122,15 +122,21 @@ def published(data: Any, call: dict[str, Any], folder: Path, **place: Any) -> di
     return saved(cantle.publish(data, SCHEMA, insecure_seed=9, **({"epsilon": 2} | call), **place), folder)
 
 
-SHORT = {"rps", "mosaic"}
-"""Calls that every place but Spark answers by default; DuckDB answers more on a file, where they take least."""
-MORE = {"diffgen", "rps, own error", "rps, paper", "rps, stop tests", "diffgen, own error", "mosaic, own error"}
+SHORT = {
+    "duckdb, Parquet": {"rps", "mosaic", "rps, paper", "rps, stop tests", "diffgen, own error"},
+    "duckdb, many files": {"rps"},
+    "duckdb, frame": {"mosaic"},
+    "duckdb, database": {"rps"},
+    "database, DuckDB": {"rps", "mosaic"},
+    "database, PostgreSQL": {"rps", "mosaic"},
+}
+"""Calls by default: every place but Spark answers one, every engine those of RPS and mosaic."""
 
 
 def cases() -> Iterator[Any]:
     """Every call in every place; the long run (`-m slow`) has those that are not tried by default."""
     for name in PLACES:
-        short = SHORT | MORE if name == "duckdb, Parquet" else set() if name.startswith("spark") else SHORT
+        short = SHORT.get(name, set())
         for call in CALLS:
             yield pytest.param(name, call, marks=[] if call in short else pytest.mark.slow)
 
@@ -156,7 +162,7 @@ def test_the_same_seed_gives_the_same_bytes(
     assert published(data, CALLS[call], tmp_path / "other", **place) == in_memory(call, seed=9)
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", slow(list(CALLS), *(CALLS.keys() - {"rps", "diffgen, own error"})))
 def test_another_seed_gives_other_bytes(call: str) -> None:
     """Else the test above would show nothing."""
     assert in_memory(call, seed=9) != in_memory(call, seed=10)

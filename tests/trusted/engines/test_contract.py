@@ -76,7 +76,7 @@ def keys(draw: st.DrawFn, table: Table, nodes: Frontier) -> list[Key]:
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES if name != "naive"])
-@examples(32)
+@examples(12)
 @given(data=st.data())
 def test_every_engine_counts_like_the_naive_one(name: str, data) -> None:
     table = data.draw(tables(max_records=15))

@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 import pickle
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarni
 CANARY = "CanaryQx7"
 
 
-@pytest.fixture(params=["DuckDB", "PostgreSQL"])
+@pytest.fixture(scope="module", params=["DuckDB", "PostgreSQL"])
 def backend(request: pytest.FixtureRequest) -> Any:
-    """A connection by ibis."""
+    """A connection by ibis, for all tests."""
     made = ibis.duckdb.connect() if request.param == "DuckDB" else ibis.connect(request.getfixturevalue("server"))
     yield made
     made.disconnect()
@@ -67,9 +68,14 @@ def opened(backend: Any, table: Table, **options: Any) -> DatabaseEngine:
     return DatabaseEngine(backend.table("codes"), sizes=table.sizes, class_count=table.classes, **options)
 
 
-@pytest.mark.parametrize("chunk_cells", [1, 1 << 18])
-def test_it_counts_like_the_naive_engine(backend: Any, chunk_cells: int) -> None:
-    @examples(6)
+@pytest.mark.parametrize(("chunk_cells", "lines"), [(1, module.LINES), (1 << 18, module.LINES), (1 << 18, 1)])
+def test_it_counts_like_the_naive_engine(
+    backend: Any, chunk_cells: int, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether rules are sent in one statement or in several."""
+    monkeypatch.setattr(module, "LINES", lines)
+
+    @examples(3)
     @given(data=st.data())
     def check(data: Any) -> None:
         table = data.draw(tables(max_records=15))
@@ -81,7 +87,7 @@ def test_it_counts_like_the_naive_engine(backend: Any, chunk_cells: int) -> None
 
 
 def test_grids_are_counted_like_in_memory(backend: Any) -> None:
-    @examples(6)
+    @examples(3)
     @given(data=st.data())
     def check(data: Any) -> None:
         table = data.draw(tables(max_records=15))
@@ -103,11 +109,6 @@ def test_two_engines_share_a_connection(backend: Any) -> None:
     assert [size.tolist() for size in sizes] == [[2, 1], [0, 1]]
     for engine in engines:
         engine.close()
-
-
-def test_rules_are_sent_in_several_statements(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LINES", 1)
-    test_it_counts_like_the_naive_engine(backend, 1 << 18)
 
 
 # ---- the encoder ----------------------------------------------------------------------------------------------
@@ -152,13 +153,14 @@ COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
     "date": ("DATE", pl.Date, DAYS, [DATES, HOURS]),
     "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, HOURS]),
 }  # fmt: skip
-PAIRS = [
-    pytest.param(kind, i, marks=[] if i == place % len(fields) else [pytest.mark.slow])
+VARIANTS: list[dict[str, Any]] = [{}, {"constraints": {"required": True}}, {"missingValues": ["?", "-999", "30000"]}]
+CASES = [
+    pytest.param(kind, i, j, marks=[] if (i, j) == (place % len(fields), (place + 2) % 3) else [pytest.mark.slow])
     for place, (kind, (_, _, _, fields)) in enumerate(COLUMNS.items())
     for i in range(len(fields))
+    for j in range(len(VARIANTS))
 ]
-"""By default each type of column is tried in one field, another one each time."""
-VARIANTS: list[dict[str, Any]] = [{}, {"constraints": {"required": True}}, {"missingValues": ["?", "-999", "30000"]}]
+"""By default each type of column is tried in one field and one variant, another one each time."""
 
 
 def written(value: Any) -> str:
@@ -172,37 +174,35 @@ def written(value: Any) -> str:
     return str(value)
 
 
-@pytest.mark.parametrize(("kind", "which"), PAIRS)
-def test_codes_are_those_of_the_encoder(backend: Any, kind: str, which: int) -> None:
-    """Every value on its own, in every type that is supported, null or dropped where the schema says so."""
+@pytest.mark.parametrize(("kind", "which", "variant"), CASES)
+def test_codes_are_those_of_the_encoder(backend: Any, kind: str, which: int, variant: int) -> None:
+    """Every value on its own, in every type that is supported, null or dropped where the schema says so.
+
+    The column y holds the same values as x, and has few bins.
+    """
     name, dtype, values, fields = COLUMNS[kind]
     run(backend, "DROP TABLE IF EXISTS given")
-    run(backend, f"CREATE TABLE given (n INTEGER, x {name})")
-    run(backend, "INSERT INTO given VALUES " + ", ".join(f"({i}, {written(v)})" for i, v in enumerate(values)))
-    frame = pl.DataFrame({"n": range(len(values)), "x": pl.Series(values, dtype=dtype)})
+    run(backend, f"CREATE TABLE given (n INTEGER, x {name}, y {name})")
+    rows = (f"({i}, {written(v)}, {written(v)})" for i, v in enumerate(values))
+    run(backend, "INSERT INTO given VALUES " + ", ".join(rows))
+    column = pl.Series(values, dtype=dtype)
+    frame = pl.DataFrame({"n": range(len(values)), "x": column, "y": column})
     number = {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
-    for variant in VARIANTS:
-        field = fields[which] | {"name": "x"}
-        field["constraints"] = field.get("constraints", {}) | variant.get("constraints", {})
-        unknown = [None, "drop", field["categories"][-1]] if "categories" in field and not variant else [None]
-        for policy in unknown:
-            document = {"fields": [number, field | ({"unknown": policy} if policy else {})]}
-            if "missingValues" in variant:
-                document["missingValues"] = variant["missingValues"]
-            fine = Schema.from_dict(document).domain()
-            for domain in (fine, _coarse(fine)):
-                made = backend.compile(code_table(backend.table("given"), domain).order_by("c0").select("c0", "c1"))
-                found = [tuple(row) for row in run(backend, str(made))]
-                columns, _ = domain.encode_columns(frame)
-                assert found == list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _coarse(domain: Any) -> Any:
-    """The domain with a few bins for x, so that bins are tried as well."""
-    from dataclasses import replace
-
-    n, x = domain.attributes
-    return replace(domain, attributes=(n, x.coarsen(3)))
+    field, keys = dict(fields[which]), VARIANTS[variant]
+    field["constraints"] = field.get("constraints", {}) | keys.get("constraints", {})
+    unknown = [None, "drop", field["categories"][-1]] if "categories" in field and not keys else [None]
+    for policy in unknown:
+        field = field | ({"unknown": policy} if policy else {})
+        document = {"fields": [number, field | {"name": "x"}, field | {"name": "y"}]}
+        if "missingValues" in keys:
+            document["missingValues"] = keys["missingValues"]
+        fine = Schema.from_dict(document).domain()
+        n, x, y = fine.attributes
+        domain = replace(fine, attributes=(n, x, y.coarsen(3)))
+        codes = code_table(backend.table("given"), domain).order_by("c0").select("c0", "c1", "c2")
+        found = [tuple(row) for row in run(backend, str(backend.compile(codes)))]
+        columns, _ = domain.encode_columns(frame)
+        assert found == list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def test_targets_are_encoded_and_missing_ones_drop_the_record(backend: Any) -> None:

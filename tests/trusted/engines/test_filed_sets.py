@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
@@ -24,13 +25,14 @@ from cantle.trusted.engines.filed_sets import FiledSetEngine, SetFiles, _packs, 
 from cantle.trusted.engines.sets import SetEngine  # noqa: E402
 from cantle.trusted.geometry.item_partitions import ItemTree  # noqa: E402
 from cantle.trusted.set_queries import HeadPatterns, ItemSupports, SetSizes  # noqa: E402
-from tests.effort import one_in
+from tests.effort import examples, one_in
 
 SCHEMA: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 40}}
 Rows = list[tuple[int, int]]
 ROOT = np.zeros(1, np.int64)
 
 
+@cache
 def rows() -> Rows:
     """Rows (id, item) in no order, some twice, some of unknown items."""
     dice = np.random.default_rng(5)
@@ -133,7 +135,7 @@ def test_ids_of_a_person_that_do_not_arrive_sorted_are_noticed() -> None:
             list(_packs_of_persons([mixed], 1))
 
 
-@settings(max_examples=25)
+@examples(12)
 @given(st.lists(st.sets(st.integers(0, 8), min_size=1), max_size=15), st.integers(1, 9))
 def test_it_counts_like_the_engine_in_memory(records: list[set[int]], batch: int) -> None:
     tree = ItemTree.of(9, 3, even=True)

@@ -100,13 +100,13 @@ def spark(request: pytest.FixtureRequest) -> Open:
 
 
 ENGINES: dict[str, tuple[Callable[[pytest.FixtureRequest], Open], list[str], int]] = {
-    "memory, rows": (plain_rows, MOVES, 30),
-    "memory, compiled rows": (compiled_rows, MOVES, 30),
-    "memory, columns": (columns, [*GRID_MOVES, "coin", "seal"], 30),
-    "memory, compiled columns": (compiled_columns, [*GRID_MOVES, "coin", "seal"], 30),
-    "duckdb": (duckdb, MOVES + GRID_MOVES, 15),
-    "database, DuckDB": (ibis_duckdb, MOVES + GRID_MOVES, 15),
-    "database, PostgreSQL": (postgres, MOVES + GRID_MOVES, 15),
+    "memory, rows": (plain_rows, MOVES, 12),
+    "memory, compiled rows": (compiled_rows, MOVES, 12),
+    "memory, columns": (columns, [*GRID_MOVES, "coin", "seal"], 12),
+    "memory, compiled columns": (compiled_columns, [*GRID_MOVES, "coin", "seal"], 12),
+    "duckdb": (duckdb, MOVES + GRID_MOVES, 6),
+    "database, DuckDB": (ibis_duckdb, MOVES + GRID_MOVES, 6),
+    "database, PostgreSQL": (postgres, MOVES + GRID_MOVES, 6),
     "spark": (spark, MOVES + GRID_MOVES, 2),
 }
 """How each engine is opened, the moves it knows (rows know no grids, columns no splits), and games to play."""

@@ -108,7 +108,7 @@ def kept_of(draw: st.DrawFn, parts: Partitions, occupied: list[dict[int, int]]) 
     return Kept(rows, masks)
 
 
-@examples(60)
+@examples(24)
 @given(data(), st.data())
 def test_the_engine_counts_and_splits_as_the_definition_says(case: tuple[Sets, ItemTree, int], more: Any) -> None:
     records, tree, most = case

@@ -51,7 +51,7 @@ PAIRS = (
     CrossTable((3, 1), (np.arange(3, dtype=np.uint8), np.array([0, 0, 1, 1, 2], dtype=np.uint8))),
     CrossTable((0, 2), (np.arange(2, dtype=np.uint8), np.array([0, 0, 0, 0, 1, 1, 2, 2, 2], dtype=np.uint8))),
 )
-WORKLOAD = TableWorkload(WITHIN, random_questions(120, 1, 1), random_questions(130, 3, 2), PAIRS)
+WORKLOAD = TableWorkload(WITHIN, random_questions(40, 1, 1), random_questions(50, 3, 2), PAIRS)
 
 
 def by_hand(workload: TableWorkload, table: Table) -> list[int]:
