@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.ledger import Ledger
 from cantle.trusted.noise import Lanes, Rate, Seeded
 from cantle.trusted.segments import MOST_SPURIOUS
-from tests.effort import examples
+from tests.effort import examples, one_in, slow
 
 
 def schema(size: int) -> SetSchema:
@@ -40,6 +42,7 @@ def ran(
     return plan, run(plan, store, epsilon_nano=epsilon_nano, unit=Unit(unit), noise=Seeded(seed))
 
 
+@cache
 def baskets(size: int, number: int, *, seed: int = 1) -> list[list[int]]:
     """Sets that have more of the first items, of one to six items."""
     dice = np.random.default_rng(seed)
@@ -147,8 +150,10 @@ def test_the_number_of_operations_is_that_of_the_longest_chain(size: int, fanout
         parts = Kept(*(np.array([pair[k] for pair in pairs]) for k in (0, 1))).children(inner, 0)
 
 
-@pytest.mark.parametrize("given", [{}, {"m": 2, "fanout": 3}, {"preset": "paper", "fanout": 3}, {"leaf_share": "9/10"}])
-@pytest.mark.parametrize("unit", [1, 3])
+GIVEN: list[dict[str, Any]] = [{}, {"m": 2, "fanout": 3}, {"preset": "paper", "fanout": 3}, {"leaf_share": "9/10"}]
+
+
+@pytest.mark.parametrize(("given", "unit"), one_in(2, starmap(pytest.param, product(GIVEN, (3, 1)))))
 def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: int) -> None:
     """Every path that ends in a leaf pays exactly epsilon; a path that was cut off never touches the leaves' share."""
     nano = 6 * NANO + 7
@@ -262,7 +267,7 @@ def test_the_largest_go_on_as_long_as_what_empty_ones_may_cost_fits() -> None:
     assert _affordable(value, tested, cost, 2).tolist() == []
 
 
-@pytest.mark.parametrize("size", [40, 68, 100])
+@pytest.mark.parametrize("size", slow([40, 68, 100], 40, 100))
 def test_what_a_refusal_names_runs_on_records_that_fill_the_cap(size: int) -> None:
     """Dense sets, of which very many partitions pass: no question lists many more cells than the cap."""
     most, records = 500, baskets(size, 3000)
@@ -295,7 +300,7 @@ MUCH = MOST // 10
     ],
     ids=str,
 )
-@pytest.mark.parametrize("size", [1, 2, 7, 13])
+@pytest.mark.parametrize("size", slow([1, 7, 10, 2, 13], 2, 13))
 def test_with_much_budget_the_data_come_back(size: int, given: dict[str, Any]) -> None:
     records = baskets(size, 80)
     plan, _ = ran(records, size, epsilon_nano=MUCH, **given)
@@ -317,7 +322,7 @@ def test_with_much_budget_and_a_cut_every_record_has_a_part_of_itself(m: int) ->
     assert all(released[items] >= n for items, n in short.items())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", one_in(4, range(4)))
 def test_refilled_records_are_sets_of_the_universe(seed: int) -> None:
     """Records for pruned mass: no item twice, none that is unknown, no empty set, as many as are said."""
     plan, _ = ran(baskets(90, 3000, seed=seed), 90, seed=seed, fanout=5, epsilon_nano=3 * NANO)

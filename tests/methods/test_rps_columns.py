@@ -44,7 +44,7 @@ def test_payments_of_23_columns_at_a_small_epsilon_are_sane() -> None:
     fields = [whole(name, 4 if name.startswith("kind") else 999_999) for name in columns]
     frame = pl.DataFrame(columns)
     ratios = []
-    for seed in (1, 2, 3):
+    for seed in (1, 2):
         released = cantle.publish(frame, {"fields": fields}, epsilon=0.1, method="rps", insecure_seed=seed).records
         ratios += [released[name].mean() / frame[name].mean() for name in columns if name.startswith("pay")]
     assert 0.9 < np.median(ratios) < 1.2
