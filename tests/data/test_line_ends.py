@@ -56,7 +56,7 @@ def test_a_carriage_return_in_quotes_is_a_character(tmp_path: Path, stray: str) 
 TEXTS = st.text(st.sampled_from("xy\r\n\"', é" + MARK), max_size=5)
 
 
-@examples(60)
+@examples(20)
 @given(
     records=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6),
     ends=st.lists(st.sampled_from(ENDS), min_size=6, max_size=6),
@@ -78,7 +78,7 @@ LINES = st.lists(
 )
 
 
-@examples(40)
+@examples(14)
 @given(LINES, st.integers(0, 6), st.sampled_from(ENDS), st.sampled_from(["", '"']))
 def test_a_record_means_the_same_wherever_it_stands(
     tmp_path_factory: Any, lines: list[str], place: int, end: str, quote: str

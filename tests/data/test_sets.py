@@ -6,6 +6,7 @@ import pickle
 import random
 import re
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,7 @@ def expected(lines: list[bytes], items: list[str]) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("block", [1, 5, 64])
+@examples(12)
 @given(LINES)
 def test_lines_are_read_one_by_one(tmp_path_factory: Any, block: int, lines: list[bytes]) -> None:
     folder = tmp_path_factory.mktemp("fimi")
@@ -161,7 +163,8 @@ def test_a_very_long_line(tmp_path: Path) -> None:
 
 def test_many_lines_over_many_blocks(tmp_path: Path) -> None:
     dice = np.random.default_rng(3)
-    data = [dice.integers(0, 1013, size).tolist() for size in dice.integers(1, 9, 60_000)]
+    drawn, ends = dice.integers(0, 1013, 270_000).tolist(), np.cumsum(dice.integers(1, 9, 60_000)).tolist()
+    data = [drawn[first:last] for first, last in pairwise([0, *ends]) if last <= len(drawn)]
     content = "\n".join(" ".join(map(str, one)) for one in data).encode()
     want = [tuple(sorted(set(one) - {0})) for one in data]
     assert len(content) > 1 << 20  # more than one block
@@ -279,6 +282,7 @@ def test_ids_of_any_type(kind: Any) -> None:
     assert read(pl.DataFrame({"id": ids, "item": [3, 2, 1, 3]})) == [(1, 3), (2, 3)]
 
 
+@examples(12)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "10", "9", ""]), st.integers(0, 20))), st.randoms())
 def test_the_order_of_rows_does_not_matter(rows: list[Any], dice: random.Random) -> None:
     made, again = schema(form="long"), list(rows)
@@ -400,7 +404,7 @@ HOSTILE = st.lists(st.binary(max_size=20) | st.sampled_from([b"1", b" ", b"\n", 
 )
 
 
-@examples(24)
+@examples(12)
 @given(HOSTILE, st.sampled_from(["x.dat", "x.txt", "x.csv", "x.tsv", "x.parquet"]), st.booleans())
 def test_no_bytes_do_worse_than_an_error_of_ours(tmp_path_factory: Any, content: bytes, name: str, head: bool) -> None:
     path = tmp_path_factory.mktemp("hostile") / name
@@ -423,6 +427,7 @@ def outcome(path: Path, made: SetSchema) -> Baskets | CantleError:
         return caught
 
 
+@examples(12)
 @given(st.lists(st.lists(st.integers(0, 19), max_size=4)), st.lists(st.lists(st.integers(0, 19), max_size=4)))
 def test_records_do_not_see_each_other(one: list[Any], two: list[Any]) -> None:
     assert read(one + two) == read(one) + read(two)
@@ -466,6 +471,7 @@ UNIVERSES = [Universe(range(-2, 9)), Universe((5, 3, 10**15)), Universe(("a", "Ã
 
 
 @pytest.mark.parametrize("universe", UNIVERSES, ids=str)
+@examples(10)
 @given(st.data())
 def test_released_lines_are_read_back(tmp_path_factory: Any, universe: Universe, data: Any) -> None:
     folder = tmp_path_factory.mktemp("release")

@@ -24,7 +24,7 @@ from cantle.postprocess.records import give_back
 from cantle.schema import Schema
 from cantle.schema.table import Dialect
 from cantle.schema.values import by_kind, label_text
-from tests.effort import examples
+from tests.effort import examples, slow
 
 FIELDS = [
     {"name": "a", "type": "string", "categories": ["x"]},
@@ -97,7 +97,7 @@ def test_one_column_keeps_blank_lines_as_missing(tmp_path: Path) -> None:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('",\n\r ;'), max_size=6)
 
 
-@examples(32)
+@examples(12)
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS), max_size=6))
 def test_what_the_csv_module_writes_is_read_back(tmp_path_factory: Any, records: list[Any]) -> None:
     text = io.StringIO()
@@ -109,7 +109,7 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path_factory: Any, records:
 LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=5)
 
 
-@examples(32)
+@examples(12)
 @given(LINES)
 def test_no_bytes_break_the_reading(tmp_path_factory: Any, lines: list[bytes]) -> None:
     folder = tmp_path_factory.mktemp("csv")
@@ -117,7 +117,7 @@ def test_no_bytes_break_the_reading(tmp_path_factory: Any, lines: list[bytes]) -
     rows(folder, b'",\n'.join(lines), header=False, skipInitialSpace=True)
 
 
-@examples(32)
+@examples(12)
 @given(LINES, LINES)
 def test_lines_do_not_see_each_other(tmp_path_factory: Any, one: list[bytes], two: list[bytes]) -> None:
     def read(lines: list[bytes]) -> list[Any]:
@@ -138,12 +138,13 @@ def test_a_large_file_with_line_ends_inside_quotes(tmp_path: Path) -> None:
     assert stray == [*got, ("9", '5" pipe', '"open')]
 
 
-def test_two_thousand_columns(tmp_path: Path) -> None:
-    names = [f"n{i}" for i in range(2000)]
+@pytest.mark.parametrize("many", slow([300, 2000], 2000))
+def test_many_columns(many: int, tmp_path: Path) -> None:
+    names = [f"n{i}" for i in range(many)]
     wide = Schema.from_dict({"fields": [{"name": n, "type": "boolean"} for n in names]})
-    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 2000) + "\n")
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * many) + "\n")
     codes, _ = wide.domain().encode(read_columns(tmp_path / "t.csv", wide).frame)
-    assert codes.shape == (1, 2000)
+    assert codes.shape == (1, many)
     assert (codes == 1).all()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -24,6 +25,7 @@ from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, bits_of
 from cantle.trusted.noise import Seeded
+from tests.effort import slow
 
 
 def level(masses: list[list[float]], shown: list[float]) -> _Level:
@@ -105,9 +107,10 @@ def test_what_was_counted_already(room: int, monkeypatch: pytest.MonkeyPatch) ->
     assert counted.among(row, mask).tolist() == wanted
 
 
+@cache
 def grown_partitions(fanout: int) -> tuple[DiffPart, KeptPartitions]:
     dice = np.random.default_rng(fanout)
-    records = [np.unique(dice.zipf(1.3, dice.integers(1, 7)) % 150) for _ in range(20_000)]
+    records = [np.unique(dice.zipf(1.3, dice.integers(1, 7)) % 150) for _ in range(8_000)]
     plan = DiffPart(SetSchema(universe=Universe(range(150))), fanout=fanout)
     starts = np.cumsum([0, *map(len, records)])
     store = SetEngine(starts, np.concatenate(records).astype(np.int32), tree=plan.tree, most=plan.most)
@@ -115,7 +118,7 @@ def grown_partitions(fanout: int) -> tuple[DiffPart, KeptPartitions]:
     return plan, plan.kept_partitions
 
 
-@pytest.mark.parametrize("fanout", [4, 12, 40])
+@pytest.mark.parametrize("fanout", slow([4, 12, 40], 40))
 def test_tables_change_nothing_of_what_is_drawn(fanout: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, _ = grown_partitions(fanout)
     fast = plan.results(public_dice(2))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.postprocess.sets_walsh import fill_in, spread, transform
+from tests.effort import examples
 
 
 def by_definition(cells: np.ndarray, order: int) -> list[list[float]]:
@@ -66,6 +67,7 @@ def test_tables_are_filled_in_without_negative_cells(bits: int, rate: float) -> 
     assert cells[0] == 0
 
 
+@examples(12)
 @given(TABLES.filter(lambda table: len(table) > 1))
 def test_without_noise_a_table_stays_as_it_is(table: list[int]) -> None:
     exact = np.abs(np.array(table, dtype=float))
