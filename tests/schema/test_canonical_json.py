@@ -18,11 +18,14 @@ SCALARS = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text()
 )
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+ASCII = st.text(st.characters(max_codepoint=127))
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=8
+)
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(max_codepoint=127)), inner),
-    max_leaves=20,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ASCII, inner, max_size=4),
+    max_leaves=8,
 )
 
 
@@ -36,7 +39,7 @@ def test_plain_values_take_the_short_way(value: object) -> None:
     assert canonical_json._is_plain(value)
 
 
-@given(st.dictionaries(st.text(st.characters(max_codepoint=127)), VALUES))
+@given(st.dictionaries(ASCII, VALUES, max_size=4))
 def test_a_mapping_is_joined_of_its_parts(value: dict[str, object]) -> None:
     assert canonical_json.join({name: canonical_json.dumps(one) for name, one in value.items()}) == rfc8785.dumps(value)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from cantle.errors import DataError
 from cantle.schema import identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
+from tests.effort import examples
 
 Value = int | bytes
 
@@ -82,12 +83,14 @@ MARKS = st.sampled_from([" ", "\t", ",", ", ", " ;", ",,", "  ", "", " , ,"])
 LINES = st.lists(st.one_of(TOKENS, MARKS), max_size=7).map("".join)
 
 
+@examples(15)
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_all_lines_at_once_are_read_like_one_line_after_another(lines: list[str], end: str) -> None:
     want = [record for record in map(slowly, lines) if record]
     assert records(end.join(lines).encode()) == want
 
 
+@examples(15)
 @given(st.lists(LINES, max_size=12), st.integers(0, 11), LINES)
 def test_a_line_leaves_the_other_records_alone(lines: list[str], place: int, more: str) -> None:
     place = min(place, len(lines))

@@ -174,7 +174,7 @@ def test_neither_depth_nor_length_can_exhaust_the_parser() -> None:
 WORDS = ["age", "town", "'Ash'", "(", ")", "and", "or", "not", "in", "is", "null", "between", "3", "==", "<", ",", "`"]
 
 
-@examples(120)
+@examples(50)
 @given(st.one_of(st.text(max_size=40), st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)))
 def test_any_text_is_a_question_or_is_refused(text: str) -> None:
     try:
@@ -187,7 +187,7 @@ def test_any_text_is_a_question_or_is_refused(text: str) -> None:
 codes = st.lists(st.integers(0, 9), max_size=8)
 
 
-@examples(80)
+@examples(40)
 @given(codes, codes)
 def test_sets_of_codes_are_sets(one: list[int], two: list[int]) -> None:
     def members(codes: CodeSet) -> set[int]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.schema.taxonomy import MAX_DEPTH, Taxonomy
+from tests.effort import examples
 
 JOB = {"Any": [{"Professional": ["Engineer", "Lawyer"]}, {"Artist": ["Dancer", "Writer"]}]}
 
@@ -58,6 +59,7 @@ balanced = st.builds(Taxonomy.balanced, st.integers(1, 60).map(range), st.intege
 taxonomies = st.one_of(nested_trees().map(Taxonomy.from_nested), balanced)
 
 
+@examples(12)
 @given(taxonomies)
 def test_it_knows_its_nodes(taxonomy: Taxonomy) -> None:
     ends = range(-1, len(taxonomy.leaves) + 2)
@@ -67,6 +69,7 @@ def test_it_knows_its_nodes(taxonomy: Taxonomy) -> None:
 # ------------------------------------------------------------------------------------------------- laws
 
 
+@examples(12)
 @given(nested_trees())
 def test_what_is_written_comes_back(nested: Any) -> None:
     taxonomy = Taxonomy.from_nested(nested)
@@ -75,6 +78,7 @@ def test_what_is_written_comes_back(nested: Any) -> None:
     assert spans == {group for group in written_groups(nested) if len(group) > 1}
 
 
+@examples(12)
 @given(taxonomies)
 def test_nested_form_round_trips_through_json(taxonomy: Taxonomy) -> None:
     again = Taxonomy.from_nested(json.loads(json.dumps(taxonomy.to_nested())))
@@ -84,6 +88,7 @@ def test_nested_form_round_trips_through_json(taxonomy: Taxonomy) -> None:
     assert pickle.loads(pickle.dumps(taxonomy)) == taxonomy
 
 
+@examples(12)
 @given(taxonomies)
 def test_children_partition_their_node(taxonomy: Taxonomy) -> None:
     nodes = all_nodes(taxonomy)
@@ -97,6 +102,7 @@ def test_children_partition_their_node(taxonomy: Taxonomy) -> None:
             assert all(start < end for start, end in parts)
 
 
+@examples(12)
 @given(taxonomies)
 def test_counts_agree_with_a_walk(taxonomy: Taxonomy) -> None:
     nodes = all_nodes(taxonomy)
@@ -108,6 +114,7 @@ def test_counts_agree_with_a_walk(taxonomy: Taxonomy) -> None:
         assert taxonomy.height(*span) == (1 + max(below) if below else 0)
 
 
+@examples(12)
 @given(taxonomies)
 def test_path_leads_from_the_root_to_the_leaf(taxonomy: Taxonomy) -> None:
     for code in range(len(taxonomy.leaves)):
@@ -117,6 +124,7 @@ def test_path_leads_from_the_root_to_the_leaf(taxonomy: Taxonomy) -> None:
         assert all(inner in taxonomy.children(*outer) for outer, inner in zip(path, path[1:], strict=False))
 
 
+@examples(12)
 @given(taxonomies)
 def test_spans_that_are_no_node_are_refused(taxonomy: Taxonomy) -> None:
     nodes, n = set(all_nodes(taxonomy)), len(taxonomy.leaves)

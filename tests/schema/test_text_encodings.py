@@ -29,12 +29,12 @@ def decoded(name: str, data: bytes) -> tuple[str, Any]:
     return decoder.decode(data), decoder.getstate()
 
 
-@pytest.mark.parametrize("name", sorted(SINGLE_BYTE))
-def test_a_single_byte_page_maps_every_byte_by_itself(name: str) -> None:
+def test_a_single_byte_page_maps_every_byte_by_itself() -> None:
     every = bytes(range(256))
-    alone = [decoded(name, bytes([byte])) for byte in every]
-    assert all(len(text) == 1 and state == (b"", 0) for text, state in alone)
-    assert decoded(name, every + every[::-1])[0] == "".join(text for text, _ in alone + alone[::-1])
+    for name in sorted(SINGLE_BYTE):
+        alone = [decoded(name, bytes([byte])) for byte in every]
+        assert all(len(text) == 1 and state == (b"", 0) for text, state in alone), name
+        assert decoded(name, every + every[::-1])[0] == "".join(text for text, _ in alone + alone[::-1]), name
 
 
 @pytest.mark.parametrize("name", sorted(DOUBLE_BYTE))
@@ -50,16 +50,16 @@ def test_a_double_byte_page_waits_for_one_byte_and_gives_back_what_ends_a_field(
                 assert (text[-1:], waits) == (chr(byte), b"")
 
 
-@pytest.mark.parametrize("name", sorted({*aliases.values(), *SHIFTING}))
-def test_all_other_encodings_are_refused(name: str) -> None:
-    if is_allowed(name_of(name) or ""):
-        Dialect(encoding=name)
-        return
-    for keys in ({"fields": FIELDS}, {"kind": "sets", "items": ["x"]}):
-        with pytest.raises(SchemaError, match="is not (allowed|known)"):
-            Schema.from_dict({**keys, "dialect": {"encoding": name}})
-    with pytest.raises(SchemaError, match="is not (allowed|known)"):
-        Dialect(encoding=name)
+def test_all_other_encodings_are_refused() -> None:
+    for name in sorted({*aliases.values(), *SHIFTING}):
+        if is_allowed(name_of(name) or ""):
+            Dialect(encoding=name)
+            continue
+        for keys in ({"fields": FIELDS}, {"kind": "sets", "items": ["x"]}):
+            with pytest.raises(SchemaError, match=f"{name}.* is not (allowed|known)"):
+                Schema.from_dict({**keys, "dialect": {"encoding": name}})
+        with pytest.raises(SchemaError, match=f"{name}.* is not (allowed|known)"):
+            Dialect(encoding=name)
 
 
 def test_what_is_refused_and_allowed() -> None:
@@ -92,7 +92,7 @@ def test_a_quote_that_can_be_swallowed_is_refused() -> None:
     Dialect(encoding="latin-1", quote_char="|")
 
 
-@examples(60)
+@examples(20)
 @given(
     lines=st.lists(st.binary(max_size=8), max_size=4),
     more=st.binary(max_size=8),

@@ -39,9 +39,10 @@ def test_laplace(rate: Rate) -> None:
 @pytest.mark.parametrize("rate", [1e-9, 1e-6])
 def test_laplace_of_tiny_rate_is_nearly_continuous(rate: float) -> None:
     """Scaled by the rate the law is the continuous Laplace law up to a relative error of the rate."""
-    draws = Seeded(SEED).laplace(ALL, np.zeros(DRAWS, dtype=np.int64), Rate(round(rate * 1e9), 10**9))
-    assert scipy.stats.kstest(draws * rate, scipy.stats.laplace.cdf).pvalue > SEEDED_P
-    assert scipy.stats.kstest(draws * rate * 1.03, scipy.stats.laplace.cdf).pvalue < SEEDED_P
+    many = 2 * DRAWS
+    draws = Seeded(SEED).laplace(Lanes(1, np.arange(many)), np.zeros(many, np.int64), Rate(round(rate * 1e9), 10**9))
+    assert scipy.stats.kstest(draws * rate, scipy.stats.laplace.cdf, method="asymp").pvalue > SEEDED_P
+    assert scipy.stats.kstest(draws * rate * 1.03, scipy.stats.laplace.cdf, method="asymp").pvalue < SEEDED_P
 
 
 def test_laplace_of_many_rates_at_once() -> None:
@@ -77,7 +78,7 @@ def test_exponential_mechanism(rate: Rate) -> None:
 
 def test_exponential_mechanism_over_many_candidates() -> None:
     """5,000 candidates, merged into 50 cells of equal size."""
-    size, times = 5000, 2000
+    size, times = 5000, 600
     scores = np.random.default_rng(0).integers(0, 12, size)
     starts = np.arange(0, size * times + 1, size)
     ones = np.ones(size * times, dtype=np.int64)
@@ -113,7 +114,7 @@ def test_coin(sides: int) -> None:
 def test_coin_with_most_words_rejected() -> None:
     """2**63 + 1 sides cannot be asked for; 2**62 + 1 rejects almost a quarter of the words."""
     draws = Seeded(SEED).coin(ALL, 2**62 + 1)
-    assert scipy.stats.kstest(draws / (2**62 + 1), scipy.stats.uniform.cdf).pvalue > SEEDED_P
+    assert scipy.stats.kstest(draws / (2**62 + 1), scipy.stats.uniform.cdf, method="asymp").pvalue > SEEDED_P
 
 
 @pytest.mark.parametrize(("total", "rate", "at_least"), [(7, Rate(1, 2), 1), (7, Rate(1, 1), 5), (40, Rate(1, 2), 9)])
@@ -142,7 +143,7 @@ def test_sparse_small(total: int, rate: Rate, at_least: int) -> None:
 def test_sparse_numbers_are_binomial() -> None:
     """2**40 cells of which 12.7 are expected to be released, by many segments; and 5,000 by few."""
     a = np.exp(-0.5)
-    segments = 50_000
+    segments = 15_000
     none = np.zeros(0, dtype=np.int64)
     for at_least, total, mean_cells in [(49, 2**40, segments), (25, 2**31, 60)]:
         p = a**at_least / (1 + a)
@@ -161,7 +162,7 @@ def test_sparse_numbers_are_binomial() -> None:
             assert (
                 fit.fit(numbers, {k: float(scipy.stats.poisson.pmf(k, total * p * 1.02)) for k in range(80)}) < SEEDED_P
             )
-        assert scipy.stats.kstest(cells / total, scipy.stats.uniform.cdf).pvalue > SEEDED_P
+        assert scipy.stats.kstest(cells / total, scipy.stats.uniform.cdf, method="asymp").pvalue > SEEDED_P
         assert fit.fit(values, fit.geometric_law(0.5, at_least)) > SEEDED_P
         assert fit.fit(values, fit.geometric_law(0.51, at_least)) < SEEDED_P
 

@@ -12,7 +12,8 @@ from cantle.trusted.noise import Lanes, Rate, Seeded
 from tests.statistical import fit
 from tests.statistical.constants import SEED, SEEDED_P, UNSEEDED_P
 
-SCORES = [5, 0, 3, 5, 4]
+SCORES = [5, 4, 4, 4, 0]
+"""At rate 2 permute-and-flip and the exponential mechanism differ much on these."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def dp() -> Any:
     ("num", "den"), [(1, 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in [(1, 20), (2, 1)])]
 )
 def test_laplace(dp: Any, num: int, den: int) -> None:
-    size = 60_000
+    size = 20_000
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     theirs = (space >> dp.m.then_laplace(scale=den / num))([0] * size)
     zeros = np.zeros(size, dtype=np.int64)
@@ -39,12 +40,12 @@ def test_laplace(dp: Any, num: int, den: int) -> None:
 
 
 def test_noisy_max_is_permute_and_flip(dp: Any) -> None:
-    size = 10_000
+    size = 5_000  # so that the exponential mechanism passes for it once in 10**9 runs at most
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
-    pick = space >> dp.m.then_noisy_max(dp.max_divergence(), scale=2.0)
+    pick = space >> dp.m.then_noisy_max(dp.max_divergence(), scale=0.5)
     theirs = [pick(SCORES) for _ in range(size)]
     lanes, starts = Lanes(1, np.arange(size)), np.arange(0, 5 * size + 1, 5)
     scores = np.tile(SCORES, size)
-    assert fit.same(Seeded(SEED).select(lanes, scores, starts, Rate(1, 2)), theirs) > UNSEEDED_P
+    assert fit.same(Seeded(SEED).select(lanes, scores, starts, Rate(2, 1)), theirs) > UNSEEDED_P
     ones = np.ones_like(scores)
-    assert fit.same(Seeded(SEED).select(lanes, scores, starts, Rate(1, 2), ones), theirs) < SEEDED_P
+    assert fit.same(Seeded(SEED).select(lanes, scores, starts, Rate(2, 1), ones), theirs) < SEEDED_P
