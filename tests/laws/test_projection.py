@@ -1,7 +1,8 @@
 """The projection is the scan it is defined by, its order is public, and one node changes no more than is claimed.
 
-All graphs of up to five nodes, all removals of a node, theta from 1 to 4, through the real order and projection. The
-identifiers of nodes stay with them, so the edges that two neighbours share come in the same order.
+All graphs of up to four nodes (with `-m slow` of five), all removals of a node, all bounds that a degree can reach,
+through the real order and projection. The identifiers of nodes stay with them, so the edges that two neighbours share
+come in the same order.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from cantle.trusted.bounding import projection
 from cantle.trusted.bounding.graph_arrays import Graph
 from cantle.trusted.bounding.node_ids import number_keys
 from cantle.trusted.bounding.projection import Projector, kept_edges, order, project
-from tests.effort import one_in
+from tests.effort import examples, one_in
 
-MOST, THETAS = 5, (1, 2, 3, 4)
+FEW, MANY = 4, 5
 Labels = tuple[int, ...]
 Edges = tuple[tuple[int, int], ...]
 
@@ -63,10 +64,10 @@ def all_graphs(labels: Labels) -> list[Edges]:
 
 
 @cache
-def neighbours(theta: int) -> list[tuple[dict[int, int], dict[int, int], int, int, int, bool]]:
+def neighbours(theta: int, most: int) -> list[tuple[dict[int, int], dict[int, int], int, int, int, bool]]:
     """(degrees with v, without v, v, edges kept with v, without v, whether some node lost its last edge with v)."""
     found = []
-    for size in range(1, MOST + 1):
+    for size in range(1, most + 1):
         labels = tuple(range(size))
         for edges in all_graphs(labels):
             for v in labels:
@@ -100,41 +101,49 @@ def isolated(fewer: dict[int, int], v: int) -> dict[int, int]:
 
 # ------------------------------------------------------------------------------------------------- the lemma
 
+every_bound = pytest.mark.parametrize(
+    ("theta", "most"),
+    [
+        *((theta, FEW) for theta in range(1, FEW)),
+        *(pytest.param(theta, MANY, marks=pytest.mark.slow) for theta in range(1, MANY)),
+    ],
+)
 
-@pytest.mark.parametrize("theta", THETAS)
-def test_the_others_move_no_further_than_the_node_has_kept_edges(theta: int) -> None:
+
+@every_bound
+def test_the_others_move_no_further_than_the_node_has_kept_edges(theta: int, most: int) -> None:
     worst = 0
-    for more, fewer, v, *_ in neighbours(theta):
+    for more, fewer, v, *_ in neighbours(theta, most):
         change = sum(abs(more[u] - d) for u, d in fewer.items())
         assert change <= more[v] <= theta
         worst = max(worst, change)
     assert worst == theta
 
 
-@pytest.mark.parametrize("theta", THETAS)
-def test_counts_from_below(theta: int) -> None:
+@every_bound
+def test_counts_from_below(theta: int, most: int) -> None:
     """theta + 1 under node; 2 theta under node-isolate, where the last count is public."""
-    pairs = neighbours(theta)
+    pairs = neighbours(theta, most)
     assert max(moved(at_most(more, theta), at_most(fewer, theta)) for more, fewer, *_ in pairs) == theta + 1
     stays = [moved(at_most(more, theta), at_most(isolated(fewer, v), theta)) for more, fewer, v, *_ in pairs]
     assert max(stays) == 2 * theta
 
 
-@pytest.mark.parametrize("theta", THETAS)
-def test_counts_from_above(theta: int) -> None:
+@every_bound
+def test_counts_from_above(theta: int, most: int) -> None:
     """2 theta, whether v goes or stays: a node without kept edges is in none of them."""
-    pairs = neighbours(theta)
+    pairs = neighbours(theta, most)
     assert max(moved(at_least(more, theta), at_least(fewer, theta)) for more, fewer, *_ in pairs) == 2 * theta
     for more, fewer, v, *_ in pairs:
         assert (at_least(fewer, theta) == at_least(isolated(fewer, v), theta)).all()
         assert moved(at_least(more, theta), at_least(fewer, theta)) <= 2 * more[v]
 
 
-@pytest.mark.parametrize("theta", THETAS)
-def test_histograms(theta: int) -> None:
+@every_bound
+def test_histograms(theta: int, most: int) -> None:
     """2 theta + 1 under node, also from degree 1 on; 2 theta + 2 under node-isolate, 2 theta + 1 from degree 1 on."""
     goes, stays, positive = [], [], []
-    for more, fewer, v, *_ in neighbours(theta):
+    for more, fewer, v, *_ in neighbours(theta, most):
         one, other, zero = (histogram(d, theta) for d in (more, fewer, isolated(fewer, v)))
         goes.append(moved(one, other))
         stays.append(moved(one, zero))
@@ -144,11 +153,11 @@ def test_histograms(theta: int) -> None:
     assert max(positive) == (2 if theta == 1 else 2 * theta + 1)  # one cell: nobody moves within it
 
 
-@pytest.mark.parametrize("theta", THETAS)
-def test_insertions_and_deletions_of_degrees(theta: int) -> None:
+@every_bound
+def test_insertions_and_deletions_of_degrees(theta: int, most: int) -> None:
     """The multiset changes as the histogram does: counted one degree at a time."""
     worst = 0
-    for more, fewer, *_ in neighbours(theta):
+    for more, fewer, *_ in neighbours(theta, most):
         one, other = list(more.values()), list(fewer.values())
         for degree in tuple(one):
             if degree in other:
@@ -158,22 +167,24 @@ def test_insertions_and_deletions_of_degrees(theta: int) -> None:
     assert worst == 2 * theta + 1
 
 
-@pytest.mark.parametrize("theta", THETAS)
-def test_kept_edges_grow_by_at_most_theta(theta: int) -> None:
-    changes = [(with_v - without, more[v]) for more, _, v, with_v, without, _ in neighbours(theta)]
+@every_bound
+def test_kept_edges_grow_by_at_most_theta(theta: int, most: int) -> None:
+    changes = [(with_v - without, more[v]) for more, _, v, with_v, without, _ in neighbours(theta, most)]
     assert all(0 <= change <= degree for change, degree in changes)
     assert {change for change, _ in changes} == set(range(theta + 1))
 
 
-@pytest.mark.parametrize("theta", [1, 2, 3])
-def test_counts_at_the_edges_of_bins(theta: int) -> None:
+@pytest.mark.parametrize(
+    ("theta", "most"), [(1, FEW), (2, FEW), *(pytest.param(theta, MANY, marks=pytest.mark.slow) for theta in (1, 2, 3))]
+)
+def test_counts_at_the_edges_of_bins(theta: int, most: int) -> None:
     """#{d < e} for e of a set: max over d of d + #{e > d}, attained but for {theta + 1}, where it is the nodes."""
     edges = range(1, theta + 2)
     for size in range(1, theta + 2):
         for chosen in combinations(edges, size):
             counts = [
                 sum(abs(sum(d < e for d in more.values()) - sum(d < e for d in fewer.values())) for e in chosen)
-                for more, fewer, *_ in neighbours(theta)
+                for more, fewer, *_ in neighbours(theta, most)
             ]
             bound = max(d + sum(e > d for e in chosen) for d in range(theta + 1))
             assert max(counts) == (1 if chosen == (theta + 1,) else bound)
@@ -188,10 +199,10 @@ def test_where_nodes_are_not_listed_their_number_has_no_bound() -> None:
         assert moved(at_least(degrees, 2), np.zeros(2, dtype=np.int64)) == 4
 
 
-@pytest.mark.parametrize("theta", THETAS)
-def test_where_nodes_are_not_listed_counts_from_above_hold(theta: int) -> None:
+@every_bound
+def test_where_nodes_are_not_listed_counts_from_above_hold(theta: int, most: int) -> None:
     """Nodes that lost their last edge are gone as well, and no count of d >= 1 or of edges sees it."""
-    lost = [pair for pair in neighbours(theta) if pair[-1]]
+    lost = [pair for pair in neighbours(theta, most) if pair[-1]]
     assert lost
     for more, fewer, *_ in lost:
         named = {u: d for u, d in fewer.items() if d > 0}
@@ -260,6 +271,7 @@ def assert_same(ends: np.ndarray, nodes: int, theta: int) -> None:
         assert (made[0].dtype, made[1].dtype) == (np.int64, np.bool_)
 
 
+@examples(15)
 @given(scans(), st.integers(1, 6))
 def test_rounds_are_the_scan(scan: tuple[np.ndarray, int], theta: int) -> None:
     assert_same(*scan, theta)
