@@ -108,7 +108,7 @@ def ids_of(draw: st.DrawFn, model: Model) -> tuple[np.ndarray, bool]:
     return np.array(bad, dtype=np.int64), False
 
 
-@examples(60)
+@examples(30)
 @given(st.data())
 def test_no_sequence_of_calls_makes_a_path_pay_more_than_epsilon(data) -> None:
     draw = data.draw

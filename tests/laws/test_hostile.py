@@ -86,7 +86,7 @@ from tests.laws.hostile import (
 from tests.laws.strategies import Table
 
 
-@examples(80)
+@examples(40)
 @given(st.data())
 def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(data) -> None:
     game = Game(data.draw, DATA.engine(), Unit(data.draw(st.integers(1, 2))))
@@ -250,7 +250,8 @@ def test_the_records_are_freed_when_the_curator_is_left(fail: bool) -> None:
             curator.measure(curator.root(), Size(), 2 * NANO if fail else 5, why="m")
     except BudgetExceeded:
         pass
-    gc.collect()
+    if any(ref() is not None for ref in alive):
+        gc.collect()
     assert [ref() for ref in alive] == [None, None]
 
 
@@ -900,7 +901,7 @@ def any_kept(draw: st.DrawFn, nodes: Partitions) -> tuple[Any, bool]:
     return Kept(rows, masks), good
 
 
-@examples(60)
+@examples(30)
 @given(st.data())
 def test_no_hostile_method_over_sets_makes_a_path_lose_more_than_epsilon(data) -> None:
     draw = data.draw

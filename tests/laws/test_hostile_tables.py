@@ -12,7 +12,7 @@ from tests.laws.hostile_tables import RECORDS, TABLE_MOVES, TableGame
 from tests.laws.tables_of_cells import engine_of
 
 
-@examples(60)
+@examples(30)
 @given(st.data())
 def test_no_hostile_method_for_tables_of_columns_makes_a_path_lose_more_than_epsilon(data) -> None:
     game = TableGame(data.draw, engine_of(RECORDS), Unit(data.draw(st.integers(1, 2))))
