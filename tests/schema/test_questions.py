@@ -123,6 +123,7 @@ WRONG = {
     "tree > 'leafy'": ("no order", 7),
     "contains 'bread'": ("no column 'contains'", 0),
     "and": ("expected a column", 0),
+    "hours > 3": ("needs quotes: 'hours per-week'", 0),
     "3 == 4": ("expected a column", 5),
     "3 age": ("expected a comparison", 2),
 }

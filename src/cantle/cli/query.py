@@ -107,16 +107,13 @@ def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float
     """Prints the rows of a table of estimates."""
     from cantle.release.estimates import in_words
     from cantle.release.load import table_schema_of
-    from cantle.release.words import printable
+    from cantle.release.words import value_in_words
 
     captions = table_schema_of(release.manifest).captions()
-
     columns = (*by, "value", f"{100 * confidence:g} % from", "to")
     lines = []
     for row in rows.iter_rows(named=True):
         width = row["high"] - row["low"]
-        words = [
-            "null" if row[name] is None else printable(captions[name].get(str(row[name]), row[name])) for name in by
-        ]
+        words = [value_in_words(row[name], captions[name]) for name in by]
         lines.append((*words, *(in_words(row[name], width) for name in ("value", "low", "high"))))
     table("", columns, lines)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cantle.postprocess.records import write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
+from cantle.schema.outlines import text_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +35,16 @@ def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) 
         write_csv(frame, path)
     else:
         frame.write_parquet(path, metadata={"cantle": manifest.guarantee})
+
+
+def value_in_words(value: object, captions: Mapping[str, str]) -> str:
+    """A value of a released column for people, with its label if the schema gives it one.
+
+    >>> value_in_words(1, {"1": "1 = male"}), value_in_words(True, {}), value_in_words(None, {})
+    ('1 = male', 'true', 'null')
+    """
+    text = "null" if value is None else printable(text_of(value) if isinstance(value, bool) else value)
+    return printable(captions.get(text, text))
 
 
 def percent(part: float, whole: float) -> str:

@@ -247,6 +247,9 @@ class Vocabulary:
         if name not in self.columns:
             if self._universe is not None and int(self._universe.encode(pl.Series([name]))[0]) >= 0:
                 raise Misfit(f"{name!r} is an item; ask for the sets that hold it: contains {printable(name)!r}")
+            longer = next((one for one in self.columns if one.startswith(f"{name} ")), None)
+            if longer is not None:
+                raise Misfit(f"there is no column {name!r}; a name with blanks needs quotes: {printable(longer)!r}")
             raise Misfit(unknown("column", name, list(self.columns), "columns"))
         return self.columns[name]
 

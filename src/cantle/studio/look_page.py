@@ -15,6 +15,7 @@ from cantle.release.data_file import as_text
 from cantle.release.estimates import in_words
 from cantle.release.load import table_schema_of
 from cantle.release.show import overview
+from cantle.release.words import value_in_words
 from cantle.studio.commands import shown as in_a_shell
 from cantle.studio.guard import refusal
 from cantle.studio.opened import Opened
@@ -128,8 +129,9 @@ def _answer(one: Opened, visit: Visit) -> dict[str, object]:
     captions, lines = table_schema_of(one.release.manifest).captions()[by], []
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         width = row["high"] - row["low"]
-        name = "null" if row[by] is None else captions.get(str(row[by]), str(row[by]))
-        lines.append((name, *(in_words(row[key], width) for key in ("value", "low", "high"))))
+        lines.append(
+            (value_in_words(row[by], captions), *(in_words(row[key], width) for key in ("value", "low", "high")))
+        )
     return {"by": by, "rows": lines, "more": max(0, len(rows) - _MOST_ROWS)}
 
 
