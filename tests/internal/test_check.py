@@ -82,7 +82,7 @@ def test_records_per_person(tmp_path: Path) -> None:
     document = TABLE | {"unit": {"person": "who", "max_records": 1}}
     counts = found(document, ROWS, tmp_path)
     assert counts["records", "records dropped, because they have no person"] == 1
-    assert counts["records", "records not used, because at most 1 per person are"] == 1
+    assert counts["records", "records not used, because at most 1 per person are used"] == 1
     checked = check(tmp_path / "data.csv", Schema.from_dict(document))
     assert (checked.used, checked.facts["persons"], checked.facts["most records of a person"]) == (2, 2, 2)
 
@@ -90,7 +90,7 @@ def test_records_per_person(tmp_path: Path) -> None:
 def test_persons_with_fewer_records_than_the_bound_lose_none(tmp_path: Path) -> None:
     document = {"fields": [{"name": "ill", "type": "boolean"}], "unit": {"person": "who", "max_records": 2}}
     counts = found(document, "who,ill\na,true\na,true\na,false\nb,true\n", tmp_path)
-    assert counts["records", "records not used, because at most 2 per person are"] == 1
+    assert counts["records", "records not used, because at most 2 per person are used"] == 1
     assert check(tmp_path / "data.csv", Schema.from_dict(document)).used == 3
 
 

@@ -47,7 +47,7 @@ def check_sets(path: Path, schema: SetSchema) -> Checked:
     used = len(sizes)
     lost = "sets not used, because no declared item is left"
     if schema.person is not None:
-        lost += f" or at most {schema.max_records} per person are"
+        lost += f" or at most {schema.max_records} per person are used"
     items = [Finding("not a declared item", count, occurrences, becomes="left out", distinct=distinct, examples=shown)]
     repeats = occurrences - count - anonymous - int(sizes.sum())
     if schema.person is None and not anonymous:

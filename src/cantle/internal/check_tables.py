@@ -57,7 +57,7 @@ def _persons(
     over = int(np.maximum(held - most, 0).sum())
     findings = [
         Finding("records dropped, because they have no person", nobody, len(fits)),
-        Finding(f"records not used, because at most {most} per person are", over, len(fits)),
+        Finding(f"records not used, because at most {most} per person are used", over, len(fits)),
         Finding(f"persons with more records than {most}", int((held > most).sum()), len(held), problem=False),
     ]
     facts: dict[str, int | float] = {"persons": len(held), "most records of a person": int(held.max(initial=0))}

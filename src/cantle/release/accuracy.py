@@ -149,20 +149,25 @@ def accuracy_in_short(accuracy: Accuracy | None, kind: str) -> str:
 
 
 def added_for_noise(accuracy: Accuracy | None) -> str:
-    """Says how much wider error bars are than the measured errors; empty if none was measured."""
+    """Says how much wider error bars are than errors with an exact figure; empty if there is none."""
     errors = [] if accuracy is None or not accuracy.bought else [accuracy.one_column, accuracy.more_columns]
-    added = {bound_of(error) - max(0, error.records) for error in errors if error is not None}
+    added = {bound_of(error) - error.records for error in errors if error is not None and _is_exact(error)}
     return (
-        f"Error bars add at least {max(added):,} records to such a figure, because the measurement has noise."
+        f"Error bars add at least {max(added):,} records to a figure with ±, because the measurement has noise."
         if added
         else ""
     )
 
 
+def _is_exact(error: QuestionError) -> bool:
+    """Whether a measured error is larger than the noise in the measurement, so that it is given as a figure."""
+    return error.records >= error.sd
+
+
 def _of_questions(error: QuestionError, about: str, released: int) -> str:
     step = 10 ** max(0, floor(log10(max(1.0, error.sd))) - 1)
     records = max(1, step * round((error.records + 1) / step))
-    if error.records < error.sd:  # the noise of the measurement exceeds the measured number
+    if not _is_exact(error):  # the noise of the measurement exceeds the measured number
         most = max(step, step * round(bound_of(error) / step))
         return (
             f"95 % of random counting questions about {about} are off by fewer than about {most:,} records of "
