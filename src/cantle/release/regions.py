@@ -59,8 +59,9 @@ def _baskets(s: Summary) -> str:
 
 
 def _baskets_in_short(s: Summary) -> str:
-    pairs = f"{s['pairs_given']:,} pairs of {s['paired_items']:,} items" if s["pairs"] else "no pairs"
-    return f"counts of sets by size, of items, and of {pairs}"
+    if not s["pairs"]:
+        return "counts of sets by size and of items; no pairs were counted"
+    return f"counts of sets by size, of items, and of {s['pairs_given']:,} pairs of {s['paired_items']:,} items"
 
 
 def _degrees(s: Summary) -> str:
