@@ -57,7 +57,9 @@ def fill(tab: Any, name: str, **boxes: str) -> None:
     tab.get_by_role("button", name=re.compile("^Save")).first.click()
 
 
-def test_from_a_file_to_an_archive_that_verifies(tab: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def archive(tab: Any) -> Path:
+    """A downloaded release, from a file to an archive in the browser; it leaves a schema, an account and a release."""
     tab.get_by_role("button", name="people.csv").click()
     tab.get_by_label("Yes, column names").check()
     tab.get_by_role("button", name="Read the header").click()
@@ -90,11 +92,16 @@ def test_from_a_file_to_an_archive_that_verifies(tab: Any, tmp_path: Path) -> No
     tab.locator("#answer").get_by_text("95 % interval").wait_for()
     with tab.expect_download() as download:
         tab.get_by_role("link", name="Download as zip").click()
-    with zipfile.ZipFile(download.value.path()) as archive:
-        archive.extractall(tmp_path)
+    return Path(download.value.path())
+
+
+def test_from_a_file_to_an_archive_that_verifies(archive: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(tmp_path)
     assert verify_folder(tmp_path / "release") == []
 
 
+@pytest.mark.usefixtures("archive")
 def test_reload_back_and_a_second_tab_lose_nothing(tab: Any, running: Running) -> None:
     tab.goto(running.home + "publish")
     tab.reload()
@@ -146,6 +153,7 @@ PAGES = (
 
 
 @needs_axe
+@pytest.mark.usefixtures("archive")
 def test_every_page_is_fit_for_everybody(tab: Any, running: Running) -> None:
     """320 pixels wide without sideways scrolling, light and dark; and what axe finds (the report has its own test)."""
     tab.goto(running.home + "columns")
@@ -167,6 +175,7 @@ def test_every_page_is_fit_for_everybody(tab: Any, running: Running) -> None:
         tab.set_viewport_size({"width": 1280, "height": 800})
 
 
+@pytest.mark.usefixtures("archive")
 def test_by_keyboard_alone(tab: Any, running: Running) -> None:
     """Every control can be reached with the tab key, and says that it has the focus."""
     tab.goto(running.home + "columns/2")

@@ -26,7 +26,8 @@ from cantle.cli import main
 main()
 """
 """The studio with a small limit for uploads, in which a release stays for a minute where its data is opened."""
-PAGES = ("data", "columns", "columns/0", "columns/1", "columns/text", "protect", "budget", "publish", "ledger")
+PAGES = ("data", "columns", "columns/0", "columns/text", "publish")
+"""Pages that show names; tests/studio/test_pages.py looks at the text of all pages."""
 
 pytestmark = needs_chromium
 
@@ -53,17 +54,9 @@ def tab(browser: Any, running: Running) -> Iterator[Any]:
     one.close()
 
 
-def test_a_file_that_is_too_large_is_refused(tab: Any, running: Running, tmp_path: Path) -> None:
-    large = tmp_path / "large.csv"
-    large.write_bytes(b"x" * (MOST + 1))
-    tab.goto(running.home + "data")
-    tab.get_by_text("Upload a copy").click()
-    tab.set_input_files("#file", large)
-    tab.locator("#upload button").click()
-    tab.get_by_text("too large").wait_for()
-
-
-def test_hostile_names_are_only_names(tab: Any, running: Running) -> None:
+@pytest.fixture(scope="module")
+def filled(tab: Any, running: Running) -> Any:
+    """The tab, after a schema of hostile names was written in the forms and a cap was set."""
     tab.goto(running.home + "data")
     tab.get_by_role("button", name=f"{HOSTILE}.csv").click()
     tab.get_by_label("Yes, column names").check()
@@ -80,14 +73,28 @@ def test_hostile_names_are_only_names(tab: Any, running: Running) -> None:
     tab.get_by_role("button", name="Save the names").click()
     tab.fill("#cap", "3")
     tab.get_by_role("button", name="Set the cap").click()
+    return tab
+
+
+def test_a_file_that_is_too_large_is_refused(tab: Any, running: Running, tmp_path: Path) -> None:
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"x" * (MOST + 1))
+    tab.goto(running.home + "data")
+    tab.get_by_text("Upload a copy").click()
+    tab.set_input_files("#file", large)
+    tab.locator("#upload button").click()
+    tab.get_by_text("too large").wait_for()
+
+
+def test_hostile_names_are_only_names(filled: Any, running: Running) -> None:
     for page in PAGES:
-        tab.goto(running.home + page)
-        assert tab.locator("img").count() == 0, page
+        filled.goto(running.home + page)
+        assert filled.locator("img").count() == 0, page
 
 
-def test_a_form_of_another_site_is_refused(tab: Any, running: Running) -> None:
+def test_a_form_of_another_site_is_refused(filled: Any, running: Running) -> None:
     """The browser holds the cookie, and would send a form of any page if the studio took it."""
-    other = tab.context.new_page()
+    other = filled.context.new_page()
     other.set_content(f'<form method=post action="{running.home}protect/cap"><input name=cap value=99><button>go')
     with other.expect_navigation() as answer:
         other.get_by_role("button", name="go").click()
@@ -97,7 +104,8 @@ def test_a_form_of_another_site_is_refused(tab: Any, running: Running) -> None:
 
 
 @pytest.mark.slow  # by default, tests/studio/test_pages.py stops one without a browser
-def test_a_cancelled_release_says_what_was_charged(tab: Any, running: Running) -> None:
+def test_a_cancelled_release_says_what_was_charged(filled: Any, running: Running) -> None:
+    tab = filled
     tab.goto(running.home + "budget")
     tab.fill("#records", "300")
     tab.fill("#epsilon", "1")

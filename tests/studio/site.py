@@ -92,10 +92,10 @@ class Site:
         """Until the release is made."""
         job = self.studio.desk.job
         assert job is not None
-        for _ in range(1200):
+        for _ in range(6000):
             if not job.running:
                 return
-            time.sleep(0.1)
+            time.sleep(0.02)
         raise AssertionError("the job does not end")
 
     def word(self) -> str:
