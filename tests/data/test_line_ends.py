@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle import _fast
-from cantle.data import encoding, file_forms, fimi
+from cantle.data import encoding, file_forms, fimi, json_lines
 from cantle.data.encoding import read_codes
 from cantle.data.tables import header, read_columns, read_lines
-from cantle.schema import Schema
+from cantle.schema import Schema, identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
 from cantle.schema.table import Dialect
@@ -151,3 +152,20 @@ def test_a_header_alone_holds_no_record(tmp_path: Path, end: bytes) -> None:
     path.write_bytes(b"a" + end + b"x" + end)
     pieces = read_lines(path, schema, ["a"], piece=1)
     assert [value for lines in pieces for value in lines.parse(["a"])["a"].to_list()] == ["x"]
+
+
+def test_the_time_for_one_very_long_record_grows_with_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of 64 bytes stand for a gigabyte read as usual. Joining them one by one would copy 16 GB."""
+    monkeypatch.setattr(identifier_lines, "_PIECE", 64)
+    schema = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})
+    long, path = b"z" * 1_500_000, tmp_path / "t.csv"
+    path.write_bytes(b"a\nx\n" + long + b"\nx\n")
+    started = time.process_time()
+    assert sum(len(lines.text) for lines in read_lines(path, schema, ["a"], piece=64)) == len(long) + 5
+    whole = path.read_bytes()
+    parts = [whole[at : at + 64] for at in range(0, len(whole), 64)]
+    assert list(json_lines.lines_of(parts)) == [b"a", b"x", long, b"x", b""]
+    assert b"".join(identifier_lines.pieces(path)) == whole
+    assert time.process_time() - started < 2
