@@ -94,32 +94,32 @@ class Grammar:
         fields = []
         at += len(_MARK) if data.startswith(_MARK, at) else 0
         while True:
-            found = self._quoted.match(data, at) if self.quote else None
-            if found:
-                fields.append(found[1].replace(2 * self.quote, self.quote))
+            matched = self._quoted.match(data, at) if self.quote else None
+            if matched:
+                fields.append(matched[1].replace(2 * self.quote, self.quote))
             else:
-                found = self._plain.match(data, at)
-                assert found  # the pattern matches anything
-                fields.append(found[1])
-            at = found.end()
-            if found[2] != self.separator:
+                matched = self._plain.match(data, at)
+                assert matched  # the pattern matches anything
+                fields.append(matched[1])
+            at = matched.end()
+            if matched[2] != self.separator:
                 return fields, at
 
     def rewritten(self, text: bytes, *, drop_blank: bool = False) -> bytes:
         """The same records written so that all parsers agree; well-formed parts are copied."""
-        made, at = [], 0
+        parts, at = [], 0
         while at < len(text):
             start = at
-            while found := self._strict.match(text, at):
-                at = found.end()
-            made.append(text[start:at])
+            while regular := self._strict.match(text, at):
+                at = regular.end()
+            parts.append(text[start:at])
             if blank := _BLANK_LINE.match(text, at):
-                made.append(b"" if drop_blank else b"\n")
+                parts.append(b"" if drop_blank else b"\n")
                 at = blank.end()
             elif at < len(text):
                 fields, at = self.record(text, at)
-                made.append(self.separator.join(map(self._written, fields)) + b"\n")
-        return b"".join(made)
+                parts.append(self.separator.join(map(self._written, fields)) + b"\n")
+        return b"".join(parts)
 
     def _written(self, field: bytes) -> bytes:
         return self.quote + field.replace(self.quote, 2 * self.quote) + self.quote

@@ -206,28 +206,28 @@ def _declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialec
     names = headers[best]
     if len(names) > _MOST_NAMES:
         raise DataError(f"the first line of {path.name!r} has more than {_MOST_NAMES:,} fields; check its line ends.")
-    made = Dialect(delimiter=best, header=has_header)
+    dialect = Dialect(delimiter=best, header=has_header)
     if has_header and any("\ufffd" in name for name in names):
-        made = Dialect(delimiter=best, encoding=WESTERN)
-        names = header(path, made)
+        dialect = Dialect(delimiter=best, encoding=WESTERN)
+        names = header(path, dialect)
     if has_header:
         _check_names(path, names)
     else:
         names = [f"column_{number}" for number in range(1, len(names) + 1)]
-    return [(name, None, {}) for name in names], made
+    return [(name, None, {}) for name in names], dialect
 
 
 def _frame_columns(data: object) -> list[Column]:
     """Names and types of a frame's columns. Types of pandas depend on the values, so they are left out."""
     words = {"Boolean": "boolean", "Date": "date", "Datetime": "datetime"}
     words |= dict.fromkeys(("String", "Categorical", "Enum"), "string")
-    frame, made = as_frame(data), list[Column]()
+    frame, columns = as_frame(data), list[Column]()
     if frame.implementation.is_pandas_like():
         return [(name, None, {}) for name in frame.columns]
     for name, dtype in frame.collect_schema().items():
         kind = "integer" if dtype.is_integer() else "number" if dtype.is_numeric() else words.get(type(dtype).__name__)
-        made.append((name, kind, {}))
-    return made
+        columns.append((name, kind, {}))
+    return columns
 
 
 def _check_names(path: Path, names: list[str]) -> None:
@@ -294,20 +294,20 @@ def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] |
     if kind == "boolean":
         return ("boolean", {}) if texts.str.to_lowercase().is_in(["true", "false"]).all() else None
     if kind == "integer":
-        made = texts.cast(pl.Int64, strict=False)
+        values = texts.cast(pl.Int64, strict=False)
     elif kind == "number":
-        made = texts.cast(pl.Float64, strict=False)
-        made = made if made.is_finite().all() else made.clear(len(made))
+        values = texts.cast(pl.Float64, strict=False)
+        values = values if values.is_finite().all() else values.clear(len(values))
     elif kind == "date":
-        made = texts.str.to_date("%Y-%m-%d", strict=False)
+        values = texts.str.to_date("%Y-%m-%d", strict=False)
     elif kind == "datetime":
         texts = texts.str.replace(" ", "T", literal=True)
-        made = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="us")
+        values = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="us")
     else:
-        made = texts
-    if kind in ("date", "datetime") and not made.dt.year().is_between(MINYEAR, MAXYEAR).all():
+        values = texts
+    if kind in ("date", "datetime") and not values.dt.year().is_between(MINYEAR, MAXYEAR).all():
         return None  # polars has years that Python does not have
-    return None if made.null_count() else _filled(made, kind)
+    return None if values.null_count() else _filled(values, kind)
 
 
 def _filled(values: pl.Series, kind: str) -> tuple[str | None, Known]:

@@ -41,10 +41,10 @@ def _named(base: DuckDBPyConnection, path: Path, table: str | None) -> str:
     """The table's name in SQL; if none is given, the only table of the database."""
     if table is not None:
         return ".".join(_quoted(part) for part in table.split("."))
-    found = base.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
-    if len(found) != 1:
-        raise ParameterError(f"{path.name!r} holds {len(found)} tables; say which one with --table NAME")
-    return ".".join(_quoted(part) for part in found[0])
+    tables = base.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
+    if len(tables) != 1:
+        raise ParameterError(f"{path.name!r} holds {len(tables)} tables; say which one with --table NAME")
+    return ".".join(_quoted(part) for part in tables[0])
 
 
 def _quoted(name: str) -> str:

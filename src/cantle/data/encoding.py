@@ -137,33 +137,33 @@ class _Scanner:
             data, at = np.frombuffer(text, dtype=np.uint8), 0
             while at < size:
                 records, doubtful, at = self._scan(data, at, size, *self._arrays, self._room, self._doubts)
-                found = self._room[:records]
+                block = self._room[:records]
                 if doubtful:
-                    self._settle(lines, text, self._doubts[:doubtful], found)
+                    self._settle(lines, text, self._doubts[:doubtful], block)
                 for j, codes in others.items():
-                    found[:, j] = codes[number : number + records]
-                if found.min(initial=0) < 0:
-                    found = found[(found >= 0).all(axis=1)]
-                yield self._narrow(found, layout)
+                    block[:, j] = codes[number : number + records]
+                if block.min(initial=0) < 0:
+                    block = block[(block >= 0).all(axis=1)]
+                yield self._narrow(block, layout)
                 number += records
 
-    def _narrow(self, found: Codes, layout: Layout) -> tuple[list[Codes] | Codes, Codes]:
+    def _narrow(self, block: Codes, layout: Layout) -> tuple[list[Codes] | Codes, Codes]:
         """The codes in the types and the layout of the domain."""
         number = len(self._domain.attributes)
         if self._domain.target:
-            classes = found[:, number].astype(self._kinds[number])
+            classes = block[:, number].astype(self._kinds[number])
         else:
-            classes = np.zeros(len(found), dtype=unsigned(1))
+            classes = np.zeros(len(block), dtype=unsigned(1))
         if layout == "columns":
-            return [found[:, j].astype(self._kinds[j]) for j in range(number)], classes
-        return found[:, :number].astype(self._widest), classes
+            return [block[:, j].astype(self._kinds[j]) for j in range(number)], classes
+        return block[:, :number].astype(self._widest), classes
 
-    def _settle(self, lines: Lines, text: bytes, doubts: Codes, found: Codes) -> None:
+    def _settle(self, lines: Lines, text: bytes, doubts: Codes, block: Codes) -> None:
         """Reads the kernel's columns in lines in doubt by the general path."""
         wanted = [self._columns[j].name for j in self._plain]
         frame = lines.parse(wanted, b"".join(text[begin:end] for begin, end, _ in doubts.tolist()))
         for j in self._plain:
-            found[doubts[:, 2], j] = self._columns[j].encode(frame[self._columns[j].name])
+            block[doubts[:, 2], j] = self._columns[j].encode(frame[self._columns[j].name])
 
     def _read_others(self, lines: Lines) -> dict[int, Codes]:
         """The columns that the kernel does not read, by the general path."""
@@ -212,7 +212,7 @@ class _Tables:
             if isinstance(scale, Labels):
                 texts += scale.texts
                 if scale.ignore_case:  # with the usual spellings listed, few texts are in doubt
-                    texts += [made for text in scale.texts for made in (text.lower(), text.upper(), text.capitalize())]
+                    texts += [form for text in scale.texts for form in (text.lower(), text.upper(), text.capitalize())]
             else:
                 last, numbers = scale.first + (scale.grid - 1) * scale.step, list(filter(_WHOLE.fullmatch, texts))
                 info |= {kernel.LEAST: scale.first, kernel.MOST: last, kernel.STEP: scale.step * attribute.width}

@@ -34,14 +34,14 @@ def readable(path: Path) -> Path | bytes:
         return path
 
 
-def _cell(found: re.Match[bytes]) -> bytes:
-    prefix, attributes, inside = found.groups()
+def _cell(match: re.Match[bytes]) -> bytes:
+    prefix, attributes, inside = match.groups()
     kind = _TYPE.search(attributes)
     if kind and kind[1] == b"e":
         return b"<%bc%b/>" % (prefix, _TYPE.sub(b"", attributes))
     value = _VALUE.search(inside)
     if value is None or (kind and kind[1] != b"n") or not _is_far(value[1]):
-        return found[0]
+        return match[0]
     return b'<%bc%b t="str">%b</%bc>' % (prefix, _TYPE.sub(b"", attributes), inside, prefix)
 
 
@@ -54,7 +54,7 @@ def _is_far(number: bytes) -> bool:
 
 def _rewritten(archive: zipfile.ZipFile, changed: dict[str, bytes]) -> bytes:
     held = BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
         for name in archive.namelist():
-            made.writestr(name, changed[name] if name in changed else archive.read(name))
+            copy.writestr(name, changed[name] if name in changed else archive.read(name))
     return held.getvalue()

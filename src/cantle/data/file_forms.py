@@ -61,14 +61,14 @@ def files(data: Paths) -> list[Path]:
     if not text:  # Path("") would be the working folder
         raise DataError("the path is empty; name a file.")
     if os.path.isdir(path):
-        found = [one for one in sorted(path.iterdir()) if ending(one) in TABLES and one.is_file()]
+        paths = [one for one in sorted(path.iterdir()) if ending(one) in TABLES and one.is_file()]
     elif not os.path.exists(path) and is_pattern(text):
-        found = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
+        paths = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
     else:
         return [path]
-    if not found:
+    if not paths:
         raise DataError(f"{path.name!r} holds or matches no file with a table; check the path.")
-    return found
+    return paths
 
 
 def require_files(paths: list[Path]) -> None:
@@ -132,10 +132,10 @@ class _Unpacking:
         while packed := self._rest or self._file.read(size):
             if self._frame.eof:
                 self._frame = self._new().decompressobj()
-            made = self._frame.decompress(packed)
+            unpacked = self._frame.decompress(packed)
             self._rest = self._frame.unused_data if self._frame.eof else b""
-            if made:
-                return bytes(made)
+            if unpacked:
+                return bytes(unpacked)
         if not self._frame.eof:
             raise EOFError
         return b""
@@ -153,10 +153,10 @@ def pieces(path: Path, encoding: str, size: int | None = None, *, marked: bool =
             encoding = _by_mark(piece, encoding) if marked else encoding
             decoder = None if needs_no_decoding(encoding) else codecs.getincrementaldecoder(encoding)("replace")
             while piece:
-                made = held + (decoder.decode(piece).encode("utf-8", "replace") if decoder else piece)
-                held = b"\r" if made.endswith(b"\r") else b""
-                if len(made) > len(held):
-                    yield made.removesuffix(held)
+                decoded = held + (decoder.decode(piece).encode("utf-8", "replace") if decoder else piece)
+                held = b"\r" if decoded.endswith(b"\r") else b""
+                if len(decoded) > len(held):
+                    yield decoded.removesuffix(held)
                 piece = file.read(size or _PIECE)
             if last := held + (decoder.decode(b"", final=True).encode("utf-8", "replace") if decoder else b""):
                 yield last

@@ -34,31 +34,31 @@ if TYPE_CHECKING:
 
 def open_filed(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice) -> Opened:
     """An engine that holds the sets in files of a private folder, and the form of the input."""
-    made = SetFiles()
+    set_files = SetFiles()
     try:
-        form = _write(data, schema, choice, made)
+        form = _write(data, schema, choice, set_files)
         least = method.kernels_from
-        compiled = least is not None and _fast.worth_loading(len(made.starts) - 1, least)
-        return asdict(form), FiledSetEngine(made, tree=method.tree, most=method.most, compiled=compiled)
+        compiled = least is not None and _fast.worth_loading(len(set_files.starts) - 1, least)
+        return asdict(form), FiledSetEngine(set_files, tree=method.tree, most=method.most, compiled=compiled)
     except BaseException:
-        made.close()
+        set_files.close()
         raise
 
 
-def _write(data: object, schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+def _write(data: object, schema: SetSchema, choice: EngineChoice, set_files: SetFiles) -> SetForm:
     if choice.table is not None:
         raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
     if not isinstance(data, str | os.PathLike):
         if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
-            return _write_files(files(list(data)), schema, choice, made)
+            return _write_files(files(list(data)), schema, choice, set_files)
         baskets = sets.read_baskets(data, schema)
-        made.write([(baskets.starts[1:] - baskets.starts[:-1], baskets.items)])
+        set_files.write([(baskets.starts[1:] - baskets.starts[:-1], baskets.items)])
         return baskets.form
     folder_or_pattern: Paths = data
-    return _write_files(files(folder_or_pattern), schema, choice, made)
+    return _write_files(files(folder_or_pattern), schema, choice, set_files)
 
 
-def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, set_files: SetFiles) -> SetForm:
     """Writes all files, which must have the form of the first."""
     for path in paths:
         sets.check_file(path)
@@ -66,26 +66,26 @@ def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, mad
     if len(endings) > 1:
         raise DataError("the files are of several kinds; give Parquet files only, or text files only.")
     if not endings.pop():
-        return _write_text(paths, schema, choice, made)
+        return _write_text(paths, schema, choice, set_files)
     column = sets.list_column_of(paths[0], schema)
     if column is None:
-        return _write_long(paths, schema, choice, made)
+        return _write_long(paths, schema, choice, set_files)
     for path in paths:
-        made.write(_lists(path, column, schema))
+        set_files.write(_lists(path, column, schema))
     return SetForm(form="list", column=column)
 
 
-def _write_text(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+def _write_text(paths: list[Path], schema: SetSchema, choice: EngineChoice, set_files: SetFiles) -> SetForm:
     kind = ending(paths[0])
     if schema.form == "long" or (schema.form is None and kind in CSV):
-        return _write_long(paths, schema, choice, made)
+        return _write_long(paths, schema, choice, set_files)
     for path in paths:
         form, parts = sets.from_file(path, schema)
-        made.write(sets.pack(*part, schema.universe.size) for part in parts)
+        set_files.write(sets.pack(*part, schema.universe.size) for part in parts)
     return form
 
 
-def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, made: SetFiles) -> SetForm:
+def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, set_files: SetFiles) -> SetForm:
     _, of, what = sets.as_long_table(schema)
     for path in paths:
         if ending(path) in PARQUET:
@@ -93,7 +93,7 @@ def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, made
         elif schema.dialect.header and ending(path) in CSV:
             check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
     memory = MEMORY if choice.memory is None else choice.memory
-    sort_rows(_rows(paths, schema), made, memory, None if schema.person is None else schema.max_records)
+    sort_rows(_rows(paths, schema), set_files, memory, None if schema.person is None else schema.max_records)
     return SetForm(form="long", id=of, item=what)
 
 

@@ -73,8 +73,8 @@ def _last_line_end(piece: bytes, start: int, stop: int) -> int:
 
 def _first_line_end(piece: bytes, start: int) -> int:
     """The position after the first line end from `start` on; 0 if there is none."""
-    found = [place for place in (piece.find(b"\n", start), piece.find(b"\r", start)) if place >= 0]
-    return min(found, default=-1) + 1
+    line_ends = [place for place in (piece.find(b"\n", start), piece.find(b"\r", start)) if place >= 0]
+    return min(line_ends, default=-1) + 1
 
 
 def tokens(block: bytes, universe: Universe) -> tuple[Ints, Codes]:

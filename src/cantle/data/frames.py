@@ -19,15 +19,15 @@ def frame_or_series(data: object) -> Frame | Series | None:
     """The data as a narwhals object; None if it is neither a frame nor a series. Raises whatever the library raises."""
     import narwhals as nw
 
-    made = nw.from_native(data, pass_through=True, allow_series=True)
-    return made if isinstance(made, nw.DataFrame | nw.LazyFrame | nw.Series) else None
+    native = nw.from_native(data, pass_through=True, allow_series=True)
+    return native if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series) else None
 
 
 def as_frame(data: object) -> Frame:
     """The data as a frame; raises TypeError if it is none, and whatever the library raises."""
     import narwhals as nw
 
-    made = frame_or_series(data)
-    if made is None or isinstance(made, nw.Series):
+    frame = frame_or_series(data)
+    if frame is None or isinstance(frame, nw.Series):
         raise TypeError("not a data frame")
-    return made
+    return frame

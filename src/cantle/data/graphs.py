@@ -238,10 +238,10 @@ def _frame(data: object) -> list[Series]:
     import narwhals as nw
 
     try:
-        made = frame_or_series(data)
-        if isinstance(made, nw.Series):
-            return [made]
-        frame = as_frame(made)
+        native = frame_or_series(data)
+        if isinstance(native, nw.Series):
+            return [native]
+        frame = as_frame(native)
         return list((frame.collect() if isinstance(frame, nw.LazyFrame) else frame).iter_columns())
     except _ANYTHING:
         known = "a file, a networkx graph, a frame or an array of two columns"
@@ -295,8 +295,8 @@ def _mixed(values: Array, whole: NDArray[np.bool_], objects: Iterable[object] | 
     """Identifiers from an array in which `whole` marks the whole numbers; the others are converted one by one."""
     numbers = np.where(whole, values, 0).astype(np.int64)
     others = values[~whole].tolist() if objects is None else objects
-    made = [identifier_of(one) for one in others]
-    texts = [b"" if one is None else one if isinstance(one, bytes) else b"%d" % one for one in made]
+    identifiers = [identifier_of(one) for one in others]
+    texts = [b"" if one is None else one if isinstance(one, bytes) else b"%d" % one for one in identifiers]
     return Column(numbers, ~whole, texts)
 
 
@@ -346,10 +346,10 @@ def _degree_values(data: object) -> NDArray[np.float64]:
     elif isinstance(data, list | tuple):
         values = data
     else:
-        found = _frame(data)
-        if len(found) != 1:
+        listed = _frame(data)
+        if len(listed) != 1:
             raise DataError("a list of degrees has one column; give that one.")
-        values = found[0].to_list()
+        values = listed[0].to_list()
     return np.array([_number(value) for value in values], dtype=np.float64)
 
 

@@ -58,10 +58,10 @@ def frame_of(lines: Iterable[bytes], wanted: list[str]) -> pl.DataFrame:
 
 def _record(line: bytes) -> dict[str, Any]:
     try:
-        made = json.loads(line.decode("utf-8", "replace"), parse_int=str, parse_float=str, parse_constant=_nothing)
+        value = json.loads(line.decode("utf-8", "replace"), parse_int=str, parse_float=str, parse_constant=_nothing)
     except (ValueError, RecursionError):
         return {}
-    return made if isinstance(made, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _nothing(_word: str) -> None:

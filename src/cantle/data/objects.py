@@ -60,16 +60,16 @@ def column_of(values: Sequence[object], *, exact: bool = False) -> pl.Series:
     if kinds == {str, float} or kinds == {str, float, _NONE}:  # pandas writes most blanks as NaN
         values = [None if value != value else value for value in values]
         kinds = set(map(type, values))
-    if kinds <= {str, _NONE} and (made := _texts(values)) is not None:
-        return made
+    if kinds <= {str, _NONE} and (texts := _texts(values)) is not None:
+        return texts
     by_type: dict[type, list[int]] = {}
     for place, value in enumerate(values):
         by_type.setdefault(type(value), []).append(place)
-    found: dict[str, list[pl.DataFrame]] = {}
+    parts_by_kind: dict[str, list[pl.DataFrame]] = {}
     for kind, places in by_type.items():
         for name, part in _read(kind, [values[place] for place in places], places, exact):
-            found.setdefault(name, []).append(part)
-    columns = {name: _spread(pl.concat(parts), len(values)) for name, parts in found.items()}
+            parts_by_kind.setdefault(name, []).append(part)
+    columns = {name: _spread(pl.concat(parts), len(values)) for name, parts in parts_by_kind.items()}
     if len(columns) < 2:
         return next(iter(columns.values()), pl.repeat(None, len(values), dtype=pl.String, eager=True))
     nothing = pl.repeat(None, len(values), dtype=pl.String, eager=True)
@@ -146,14 +146,14 @@ def _read(kind: type, chosen: list[object], places: list[int], exact: bool) -> l
         return [("number", _part(places, floats).filter(floats.is_not_nan()))]
     if small:
         return [("whole", _part(places, pl.Series(np.array(chosen, dtype=np.int64))))]
-    found: dict[str, tuple[list[int], list[str | int | float | date]]] = {}
+    by_kind: dict[str, tuple[list[int], list[str | int | float | date]]] = {}
     for place, value in zip(places, chosen, strict=True):
         known = meaning(value, exact=exact)
         if known is not None:
-            at, means = found.setdefault(known[0], ([], []))
+            at, means = by_kind.setdefault(known[0], ([], []))
             at.append(place)
             means.append(known[1])
-    return [(name, _part(at, _typed(name, means))) for name, (at, means) in found.items()]
+    return [(name, _part(at, _typed(name, means))) for name, (at, means) in by_kind.items()]
 
 
 def _texts(values: Sequence[object]) -> pl.Series | None:

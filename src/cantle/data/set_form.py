@@ -31,10 +31,10 @@ def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSch
         raise DataError(f"{where} may be a long table or hold lists; write `form: long` or `form: list` in the schema.")
     if pair:
         return None
-    found = lists or objects or anything
-    if len(found) == 1 or ITEMS in found:
-        return ITEMS if ITEMS in found else found[0]
-    if found:
+    possible = lists or objects or anything
+    if len(possible) == 1 or ITEMS in possible:
+        return ITEMS if ITEMS in possible else possible[0]
+    if possible:
         raise DataError(f"{where} has several columns that may hold lists; write in the schema which: `column: …`.")
     fix = "write `id: …` and `item: …` in the schema (a long table), or `column: …` (lists)"
     raise DataError(f"{where} has neither columns 'id' and 'item' nor a column of lists; {fix}.")

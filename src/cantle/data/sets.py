@@ -238,11 +238,11 @@ def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Set
     codes, frame = [], "polars"
     for raw in read_batches(source, table, ids=named):
         code, frame = schema.universe.encode(raw.frame[what]), raw.kind
-        found = [ids_of(raw.frame[name], schema.missing_values) for name in named]
+        columns = [ids_of(raw.frame[name], schema.missing_values) for name in named]
         known = pl.Series(code >= 0)
-        for key in found:
+        for key in columns:
             known &= key.is_not_null()
-        for listed, key in zip(keys, found, strict=True):
+        for listed, key in zip(keys, columns, strict=True):
             listed.append(key.filter(known))
         codes.append(code[known.to_numpy()])
     rows = long_rows([pl.concat(listed) for listed in keys], np.concatenate(codes), schema)
@@ -296,10 +296,10 @@ def _as_frame(data: object) -> Frame | None:
     import narwhals as nw
 
     try:
-        made = frame_or_series(data)
-        if made is None and isinstance(data, ArrowArray):
-            made = frame_or_series(pl.Series(data))  # an array on its own, such as pyarrow's
-        return made.alias(ITEMS).to_frame() if isinstance(made, nw.Series) else made
+        frame = frame_or_series(data)
+        if frame is None and isinstance(data, ArrowArray):
+            frame = frame_or_series(pl.Series(data))  # an array on its own, such as pyarrow's
+        return frame.alias(ITEMS).to_frame() if isinstance(frame, nw.Series) else frame
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
 

@@ -56,8 +56,8 @@ def _cells(path: Path, sheet: str | None) -> tuple[list[int], pl.DataFrame]:
     excel = load()
     try:
         source = path if path.suffix.lower() == ".ods" else readable(path)
-        found = excel.read_excel(source).load_sheet(0 if sheet is None else sheet, header_row=None, dtypes="string")
-        return [one.absolute_index for one in found.selected_columns], found.to_polars()
+        cells = excel.read_excel(source).load_sheet(0 if sheet is None else sheet, header_row=None, dtypes="string")
+        return [one.absolute_index for one in cells.selected_columns], cells.to_polars()
     except Exception:  # noqa: BLE001 - whatever the library objects to, it may do so in words that quote a value
         what = "has no such sheet, " if sheet is not None else ""
         raise_alone(DataError(f"{path.name!r} {what}is not a readable spreadsheet, or is damaged; save it again."))

@@ -136,9 +136,9 @@ class LineParser:
 
     def _closed(self, line: bytes) -> bytes:
         """A line as UTF-8 in which every quote is closed, so that no field continues in the next line."""
-        made = _utf_8(line, self.encoding) + b"\n"
+        text = _utf_8(line, self.encoding) + b"\n"
         quote = (self.dialect.quote or "").encode()
-        return Grammar(self.dialect).rewritten(made) if quote and quote in made else made
+        return Grammar(self.dialect).rewritten(text) if quote and quote in text else text
 
 
 # ---- JSON -----------------------------------------------------------------------------------------------------

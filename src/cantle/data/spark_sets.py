@@ -41,11 +41,11 @@ def open_spark(data: object, schema: SetSchema, method: AsksSets) -> Opened:
     frame = cast("DataFrame", data) if given else _read(data, schema)
     try:
         form, frame, records = _chosen(frame, data, schema)
-        made = SparkSets(frame, records, own=own)
+        spark_sets = SparkSets(frame, records, own=own)
         least = method.kernels_from
-        number = int(made.added(lambda starts, _: np.array([len(starts) - 1]))[0])
+        number = int(spark_sets.added(lambda starts, _: np.array([len(starts) - 1]))[0])
         compiled = least is not None and _fast.worth_loading(number, least)
-        return asdict(form), FiledSetEngine(made, tree=method.tree, most=method.most, compiled=compiled)
+        return asdict(form), FiledSetEngine(spark_sets, tree=method.tree, most=method.most, compiled=compiled)
     except BaseException:
         if own:
             frame.sparkSession.stop()

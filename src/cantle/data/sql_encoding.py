@@ -78,9 +78,9 @@ def code_table(table: Table, domain: Domain, person: str | None = None, marks: S
     if domain.target is not None:
         named[CLASS] = domain.target
     whose = {} if person is None else {WHO: _who(ibis, table[person], marks)}
-    made = table.select(**{name: _code(ibis, table, one) for name, one in named.items()}, **whose)
-    made = made.filter([*(made[name] >= 0 for name in named), *(made[name].notnull() for name in whose)])
-    return made if domain.target is not None else made.mutate(**{CLASS: ibis.literal(0, type="int16")})
+    codes = table.select(**{name: _code(ibis, table, one) for name, one in named.items()}, **whose)
+    codes = codes.filter([*(codes[name] >= 0 for name in named), *(codes[name].notnull() for name in whose)])
+    return codes if domain.target is not None else codes.mutate(**{CLASS: ibis.literal(0, type="int16")})
 
 
 def _who(ibis: ModuleType, column: Column, marks: Sequence[str]) -> Value:

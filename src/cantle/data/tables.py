@@ -349,12 +349,12 @@ def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
     except _ANYTHING:
         raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
     try:
-        made = {name: _column(frame[name]).alias(name) for name in wanted}
+        columns = {name: _column(frame[name]).alias(name) for name in wanted}
     except _ANYTHING:  # polars has no such type
         raise_alone(DataError(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."))
-    _check_types("the frame", {name: made[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
+    _check_types("the frame", {name: columns[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
     return Raw(
-        pl.DataFrame(made), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
+        pl.DataFrame(columns), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
     )
 
 

@@ -37,8 +37,8 @@ def limit_of(text: str) -> float:
     >>> limit_of("5%"), limit_of("0.02"), limit_of("12.5 %")
     (0.05, 0.02, 0.125)
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*", text)
-    share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*", text)
+    share = float(match[1]) / (100 if match[2] else 1) if match else -1.0
     if not 0 <= share <= 1:
         raise ParameterError(f"--limit takes a share from 0% to 100%, got {text!r}; for example --limit 5%")
     return share

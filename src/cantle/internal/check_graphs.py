@@ -21,14 +21,14 @@ def check_graph(path: Path, schema: GraphSchema, nodes: Path | None = None) -> C
     read, loops, distinct, unknown = _count_pairs(path, schema)
     edges = len(graph.ends)
     repeated = read - unknown - loops - distinct
-    found = (
+    findings = (
         Finding("a node that is missing or not declared", unknown, read, becomes="left out"),
         Finding("a node that is not in the list of nodes", distinct - edges, read, becomes="left out"),
         Finding("a node connected with itself", loops, read, becomes="no edge"),
         Finding("an edge that is there already", repeated, read, problem=False, becomes="counted once"),
     )
     degrees = np.bincount(graph.ends.reshape(-1), minlength=graph.nodes)
-    return Checked("graph", "edges", read, edges, (Section("edges", found),), _degree_facts(degrees))
+    return Checked("graph", "edges", read, edges, (Section("edges", findings),), _degree_facts(degrees))
 
 
 def _degree_facts(degrees: Ints) -> dict[str, int | float]:
@@ -68,15 +68,15 @@ class _Texts:
 
     def numbers(self, column: Column) -> tuple[Ints, Bools]:
         """The number of each identifier, -1 for a missing text; and which identifiers are texts."""
-        made, is_text = column.numbers.copy(), column.other.copy()
+        ids, is_text = column.numbers.copy(), column.other.copy()
         for at, text in zip(np.flatnonzero(column.other).tolist(), column.texts, strict=True):
             known = identifier(text)
             is_text[at] = not isinstance(known, int)
             if isinstance(known, int):
-                made[at] = known
+                ids[at] = known
             else:
-                made[at] = -1 if known is None else self._place.setdefault(known, len(self._place))
-        return made, is_text
+                ids[at] = -1 if known is None else self._place.setdefault(known, len(self._place))
+        return ids, is_text
 
     def may_occur(self, numbers: Ints, is_text: Bools, declared: Declared | None) -> Bools:
         if declared is None:
@@ -89,8 +89,8 @@ class _Texts:
         places: dict[bytes, list[int]] = {}
         for text, place in self._place.items():
             places.setdefault(text.lower(), []).append(place)
-        found = np.zeros(len(a), dtype=bool)
+        titles = np.zeros(len(a), dtype=bool)
         for one, two in HEADERS:
             if one in places and two in places:
-                found |= both & np.isin(a, places[one]) & np.isin(b, places[two])
-        return found
+                titles |= both & np.isin(a, places[one]) & np.isin(b, places[two])
+        return titles

@@ -91,9 +91,9 @@ class _Tally:
         scale = self.attribute.scale
         if isinstance(scale, Labels):
             # an encoder that drops undeclared values shows which values these are
-            found = replace(scale, unknown=DROP).locate(series)
-            self.absent += int((found == MISSING).sum())
-            self.undeclared.add(text_of(series.filter(pl.Series(found == DROP))))
+            places = replace(scale, unknown=DROP).locate(series)
+            self.absent += int((places == MISSING).sum())
+            self.undeclared.add(text_of(series.filter(pl.Series(places == DROP))))
             return
         missing = scale.locate(series) == MISSING
         given = missing & _has_text(series, scale)

@@ -73,7 +73,7 @@ def _matrices(released: SetView, top: Ints, patterns: tuple[Patterns, Patterns],
 
 def _ask(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], asker: Asker) -> list[Asked]:
     """How many sets hold each frequent item, and random pairs and triples that occur in released sets."""
-    dice, made, (masks, counts) = public_dice(0), [], patterns[1]
+    dice, answers, (masks, counts) = public_dice(0), [], patterns[1]
     wanted = [1 << place for place in range(len(top))]
     several = np.bitwise_count(masks) > 1
     if several.any():
@@ -85,5 +85,5 @@ def _ask(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], asker: A
     for pattern in dict.fromkeys(wanted):
         names = [view.label(top[place]) for place in range(len(top)) if pattern >> place & 1]
         question = join(True, [has(top[place]) for place in range(len(top)) if pattern >> place & 1])
-        made.append(answer(" and ".join(names), len(names), holding(patterns[0], pattern), question, asker))
-    return made
+        answers.append(answer(" and ".join(names), len(names), holding(patterns[0], pattern), question, asker))
+    return answers

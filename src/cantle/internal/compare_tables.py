@@ -69,13 +69,13 @@ def read_used(path: Path, schema: TableSchema) -> list[Codes]:
 
 
 def _facts(attribute: Attribute, private: Codes, released: Codes) -> tuple[Fact, ...]:
-    made = []
+    facts = []
     if (mean := middle_of(attribute)) is not None:
-        made.append(Fact("mean", mean(private), mean(released)))
+        facts.append(Fact("mean", mean(private), mean(released)))
     if attribute.nullable:
         shares = [float((codes == attribute.bins).mean()) if len(codes) else 0.0 for codes in (private, released)]
-        made.append(Fact("missing", *shares))
-    return tuple(made)
+        facts.append(Fact("missing", *shares))
+    return tuple(facts)
 
 
 def _matrices(view: TableView, raw: Sequence[Codes]) -> Matrices:

@@ -134,7 +134,7 @@ _PARTS = {"table": "column", "sets": "item"}
 
 def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
     """The errors of questions about one part (a column or an item), and of those about two or three."""
-    made, single = [], [one for one in asked if one.columns == 1]
+    rows, single = [], [one for one in asked if one.columns == 1]
     several = [one for one in asked if one.columns > 1]
     for about, some in ((f"one {part}", single), (f"two or three {part}s", several)):
         if not some:
@@ -143,8 +143,8 @@ def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
         middle, most = np.percentile(errors, [50, 95], method="inverted_cdf").tolist()
         predicted = float(np.median([one.predicted for one in some]))
         inside = float(np.mean([one.inside for one in some]))
-        made.append(ErrorRow(about, len(some), middle, most, predicted, inside))
-    return made
+        rows.append(ErrorRow(about, len(some), middle, most, predicted, inside))
+    return rows
 
 
 def number(value: Number) -> str:

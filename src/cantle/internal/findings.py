@@ -32,15 +32,20 @@ class Finding:
         return self.count / self.of if self.of else 0.0
 
     def to_dict(self) -> dict[str, object]:
-        made: dict[str, object] = {"what": self.what, "count": self.count, "share": self.share, "problem": self.problem}
+        values: dict[str, object] = {
+            "what": self.what,
+            "count": self.count,
+            "share": self.share,
+            "problem": self.problem,
+        }
         if self.becomes:
-            made["becomes"] = self.becomes
+            values["becomes"] = self.becomes
         if self.examples:
-            made["distinct"] = self.distinct
-            made["examples"] = [{"value": value, "count": count} for value, count in self.examples]
+            values["distinct"] = self.distinct
+            values["examples"] = [{"value": value, "count": count} for value, count in self.examples]
         if self.hint:
-            made["hint"] = self.hint
-        return made
+            values["hint"] = self.hint
+        return values
 
     def lines(self) -> Iterator[str]:
         """The finding as text, with a hint if there is one."""
@@ -68,8 +73,8 @@ class Section:
     @property
     def only_null(self) -> Finding | None:
         """The finding about missing values that become null, if nothing else happens in this column."""
-        found = [one for one in self.findings if one.count]
-        return found[0] if len(found) == 1 and found[0].becomes == "null" and not found[0].problem else None
+        some = [one for one in self.findings if one.count]
+        return some[0] if len(some) == 1 and some[0].becomes == "null" and not some[0].problem else None
 
     def to_dict(self) -> dict[str, object]:
         findings = [one.to_dict() for one in self.findings if one.count]
@@ -89,16 +94,16 @@ class Checked:
 
     def worst(self) -> tuple[float, str]:
         """The largest share that a problem has, and where."""
-        found = [
+        problems = [
             (one.share, f"{part.title}: {one.what}") for part in self.sections for one in part.findings if one.problem
         ]
-        return max(found, default=(0.0, ""))
+        return max(problems, default=(0.0, ""))
 
     def above(self, limit: float) -> list[str]:
         """All problems above the limit, the largest first."""
-        found = [(one, part) for part in self.sections for one in part.findings if one.problem and one.share > limit]
-        found.sort(key=lambda pair: -pair[0].share)
-        return [f"{part.title}: {one.what} ({percent(one.share)})" for one, part in found]
+        problems = [(one, part) for part in self.sections for one in part.findings if one.problem and one.share > limit]
+        problems.sort(key=lambda pair: -pair[0].share)
+        return [f"{part.title}: {one.what} ({percent(one.share)})" for one, part in problems]
 
     def to_dict(self) -> dict[str, object]:
         parts = [part.to_dict() for part in self.sections]
@@ -113,11 +118,11 @@ class Checked:
             yield f"  {name}: {value:,.1f}" if isinstance(value, float) else f"  {name}: {value:,}"
         fine, nulls = [], []
         for part in self.sections:
-            found = [line for one in part.findings if one.count for line in one.lines()]
+            lines = [line for one in part.findings if one.count for line in one.lines()]
             if part.only_null:
                 nulls.append(f"{part.title} {percent(part.only_null.share)}")
-            elif found:
-                yield from ("", f"{part.title}{f'  ({part.declared})' if part.declared else ''}", *found)
+            elif lines:
+                yield from ("", f"{part.title}{f'  ({part.declared})' if part.declared else ''}", *lines)
             elif part.declared:
                 fine.append(part.title)
         for title, names in (("as declared, but some are missing -> null", nulls), ("as declared", fine)):

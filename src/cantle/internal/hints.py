@@ -74,8 +74,8 @@ def _keys(kind: str, some: Sequence[str]) -> str:
 
 def _with_unit(texts: Sequence[str]) -> list[tuple[str, str]]:
     """The spelling of numbers beside which something else stands, and its keys."""
-    found = [match for text in texts if (match := _UNIT.fullmatch(text)) and (match["before"] or match["after"])]
-    bare = [match["number"] for match in found]
+    matches = [match for text in texts if (match := _UNIT.fullmatch(text)) and (match["before"] or match["after"])]
+    bare = [match["number"] for match in matches]
     for pattern, keys in ((_PLAIN, ""), *_NUMBERS):
         if len(bare) >= _ENOUGH * len(texts) and _explains(pattern, bare):
             return [(_UNIT.pattern, ", ".join(filter(None, [keys, "bareNumber: false"])))]

@@ -54,7 +54,7 @@ class Asked:
 
 def ask(view: TableView, raw: Sequence[Codes], asker: Asker, seed: int = 0) -> list[Asked]:
     """Questions about one column, and as many about two or three; each holds for 2 to 50 % of the released records."""
-    dice, made = public_dice(seed), []
+    dice, answers = public_dice(seed), []
     for number in range(QUESTIONS):
         width = 1 if number < QUESTIONS // 2 else 2 + number % 2
         if width > len(view.attributes):
@@ -62,15 +62,15 @@ def ask(view: TableView, raw: Sequence[Codes], asker: Asker, seed: int = 0) -> l
         for _ in range(_TRIES):
             spans = _draw(view, width, dice)
             if _LEAST <= _holding(view.codes, spans) / view.records <= _MOST:
-                made.append(_answered(view, raw, asker, spans))
+                answers.append(_answered(view, raw, asker, spans))
                 break
-    return made
+    return answers
 
 
 def answer(text: str, columns: int, true: int, question: Question, asker: Asker) -> Asked:
     """A question with its true answer and the estimate of the release."""
-    found = asker.count(question, CONFIDENCE)
-    return Asked(text, columns, true, found.value, found.low, found.high, found.covers)
+    estimate = asker.count(question, CONFIDENCE)
+    return Asked(text, columns, true, estimate.value, estimate.low, estimate.high, estimate.covers)
 
 
 Spans = dict[int, tuple[int, int]]

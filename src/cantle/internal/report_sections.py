@@ -17,29 +17,29 @@ from cantle.report.svg import share_text
 _PARTS = {"table": "column", "sets": "item", "graph": "part"}
 
 
-def internal_sections(found: Comparison) -> list[Section]:
+def internal_sections(comparison: Comparison) -> list[Section]:
     """The sections for a comparison."""
-    made = [_overview(found)]
-    if found.distributions:
+    sections = [_overview(comparison)]
+    if comparison.distributions:
         legend = (("private", "private"), ("bar", "released"))
-        cards = [_card(one) for one in found.distributions]
-        made.append(Section("raw", "Private beside released", (), cards, cards=True, legend=legend))
-    if found.matrices is not None and len(found.matrices.names) > 1:
-        made.append(_pairs(found.matrices, found.kind))
-    if found.asked:
-        made.append(_questions(found.asked, _PARTS[found.kind]))
-    return made
+        cards = [_card(one) for one in comparison.distributions]
+        sections.append(Section("raw", "Private beside released", (), cards, cards=True, legend=legend))
+    if comparison.matrices is not None and len(comparison.matrices.names) > 1:
+        sections.append(_pairs(comparison.matrices, comparison.kind))
+    if comparison.asked:
+        sections.append(_questions(comparison.asked, _PARTS[comparison.kind]))
+    return sections
 
 
-def _overview(found: Comparison) -> Section:
-    rows = [(fact.name, number(fact.private), number(fact.released)) for fact in found.facts]
-    if found.trained is not None:
-        one = found.trained
+def _overview(comparison: Comparison) -> Section:
+    rows = [(fact.name, number(fact.private), number(fact.released)) for fact in comparison.facts]
+    if comparison.trained is not None:
+        one = comparison.trained
         correct = f"classifier for {one.target}: share of {one.tested:,} other private records it gets right"
         rows.append((f"{correct}, trained on …", f"{one.on_private:.3f}", f"{one.on_released:.3f}"))
         rows.append(("the same, always the most frequent class", f"{one.majority:.3f}", ""))
     figure = Figure("Main facts", header=("", "private", "released"), rows=rows, open=True)
-    return Section("compared", "Compared with the data", found.missing, (figure,))
+    return Section("compared", "Compared with the data", comparison.missing, (figure,))
 
 
 def _card(one: Distribution) -> Figure:
@@ -64,17 +64,17 @@ def _card(one: Distribution) -> Figure:
     return Figure(one.name, chart, facts, header=("", "private", "released"), rows=rows)
 
 
-def _pairs(found: Matrices, kind: str) -> Section:
+def _pairs(both: Matrices, kind: str) -> Section:
     """Three heat maps of pairs: private, released, and the difference."""
-    names = found.names
-    scale = max(1e-9, float(max(found.off_diagonal(found.private).max(), found.off_diagonal(found.released).max())))
+    names = both.names
+    scale = max(1e-9, float(max(both.off_diagonal(both.private).max(), both.off_diagonal(both.released).max())))
     scale = 1.0 if kind == "table" else scale
-    change = found.released - found.private
+    change = both.released - both.private
 
     def words(values: Floats) -> Callable[[int, int], str]:
         return lambda a, b: f"{names[a]} and {names[b]}: {values[a, b]:.3f}"
 
-    shown = [("Private", found.private, scale, False), ("Released", found.released, scale, False)]
+    shown = [("Private", both.private, scale, False), ("Released", both.released, scale, False)]
     shown.append(("Released minus private", change, 0.3 * scale, True))
     figures = [
         Figure(title, heat_map(names, values, f"{title}: heat map of {len(names)} names.", words=words(values),

@@ -78,11 +78,11 @@ def with_lost_edges(counts: Floats, nodes: int, theta: int, edges: float, *, bot
     whole, part = divmod(min(lost / nodes, float(theta)) if both_ends else 0.0, 1.0)
     shifted = np.concatenate([np.zeros(int(whole)), counts, [0.0]])
     shifted = shifted * (1 - part) + np.append(0.0, shifted[:-1]) * part
-    made = sequence(shifted, nodes).astype(float)
-    top = np.flatnonzero(made >= 0.9 * theta)
+    fitted = sequence(shifted, nodes).astype(float)
+    top = np.flatnonzero(fitted >= 0.9 * theta)
     if len(top):
-        made[top] -= (lost if both_ends else 2 * lost) / len(top) * np.log1p(-(np.arange(len(top)) + 0.5) / len(top))
-    return np.minimum(np.sort(np.rint(made).astype(np.int64)), nodes - 1)
+        fitted[top] -= (lost if both_ends else 2 * lost) / len(top) * np.log1p(-(np.arange(len(top)) + 0.5) / len(top))
+    return np.minimum(np.sort(np.rint(fitted).astype(np.int64)), nodes - 1)
 
 
 def fit_edge(ordered: Floats, above: Floats, nodes: int) -> Ints:
@@ -100,5 +100,5 @@ def fit_edge(ordered: Floats, above: Floats, nodes: int) -> Ints:
     dense = np.flatnonzero(density >= 1.0)
     tail = int(dense[-1]) + 1 if len(dense) else 0
     first = int(np.searchsorted(by_counts, tail))
-    made = np.concatenate([by_counts[:first], np.maximum(by_order[first:], tail)])
-    return np.sort(made)
+    degrees = np.concatenate([by_counts[:first], np.maximum(by_order[first:], tail)])
+    return np.sort(degrees)

@@ -144,19 +144,19 @@ def drawn_from_cells(
     row = np.repeat(np.arange(len(cells), dtype=np.int32), count)[order]
     cell, label = np.divmod(cells, _classes(domain))
     place = grid.unravel(cell)
-    made = {}
+    columns = {}
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
         lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
-        made[attribute.name] = attribute, shapes.draw(a, attribute, lo, hi, count, order, generator)
+        columns[attribute.name] = attribute, shapes.draw(a, attribute, lo, hi, count, order, generator)
     if domain.target:
-        made[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
+        columns[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
     if domain.rules is not None:
-        codes = {name: codes for name, (_, codes) in made.items()}
+        codes = {name: codes for name, (_, codes) in columns.items()}
         within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
         regions = Regions.of(domain, domain.rules, *_spans(grid, cell))
         regions.redraw(codes, row.astype(np.int64), within, generator)
-    return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
+    return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
 
 
 def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:

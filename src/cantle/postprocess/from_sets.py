@@ -47,13 +47,13 @@ def kept_sets(
     columns = {"path": kept_partitions.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}
     columns |= {"rate_den": np.full(len(leaves), leaves.rate_den), "count": count}
     groups = _groups(universe, item_sets, order, columns, estimate)
-    made = _drawn(item_sets, count, extra, dice)
-    summary = {"records": len(made[0]) - 1, "leaves": len(leaves), "refilled": len(made[0]) - 1 - int(count.sum())}
+    drawn = _drawn(item_sets, count, extra, dice)
+    summary = {"records": len(drawn[0]) - 1, "leaves": len(leaves), "refilled": len(drawn[0]) - 1 - int(count.sum())}
     if cut is not None:
         summary["items_per_record"] = cut.most
         if fill:
-            made = lengthen(*made, universe.size, cut, dice)
-    return Results(_frame(*made, universe), groups, {}, summary | wanted, sets=made)
+            drawn = lengthen(*drawn, universe.size, cut, dice)
+    return Results(_frame(*drawn, universe), groups, {}, summary | wanted, sets=drawn)
 
 
 def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
@@ -67,9 +67,9 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     columns = {"path": np.full(len(value), path), "noisy": value, "count": count}
     columns |= {"rate_num": np.full(len(value), noisy.rate_num[0]), "rate_den": np.full(len(value), noisy.rate_den)}
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
-    made = _drawn(item_sets, count, [], dice)
-    summary = {"records": len(made[0]) - 1, "leaves": len(value), "refilled": 0, **wanted}
-    return Results(_frame(*made, universe), groups, {}, summary, sets=made)
+    drawn = _drawn(item_sets, count, [], dice)
+    summary = {"records": len(drawn[0]) - 1, "leaves": len(value), "refilled": 0, **wanted}
+    return Results(_frame(*drawn, universe), groups, {}, summary, sets=drawn)
 
 
 def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:
@@ -104,12 +104,12 @@ def _sorted_items(starts: Ints, items: Ints) -> Ragged:
 def _canonical(starts: Ints, items: Ints) -> Ints:
     """The order of sets by size, then by items; it does not depend on the order in which they were found."""
     sizes = np.diff(starts)
-    made = []
+    orders = []
     for size in np.unique(sizes).tolist():  # one table for all sets would be as wide as the longest set
         rows = np.flatnonzero(sizes == size)
         listed = items[starts[rows, None] + np.arange(size)]
-        made.append(rows[np.lexsort((rows, *listed.T[::-1]))])
-    return np.concatenate([np.zeros(0, np.int64), *made])
+        orders.append(rows[np.lexsort((rows, *listed.T[::-1]))])
+    return np.concatenate([np.zeros(0, np.int64), *orders])
 
 
 def _groups(
@@ -119,8 +119,8 @@ def _groups(
     import polars as pl
 
     groups = _frame(*gather(*item_sets, order), universe)
-    made = {name: pl.Series(name, column[order]) for name, column in columns.items()}
-    return groups.with_columns(*made.values(), pl.Series("estimate", estimate[order]))
+    series = {name: pl.Series(name, column[order]) for name, column in columns.items()}
+    return groups.with_columns(*series.values(), pl.Series("estimate", estimate[order]))
 
 
 def _frame(starts: Ints, items: Ints | Codes, universe: Universe) -> pl.DataFrame:
@@ -140,12 +140,12 @@ def _drawn(item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> t
 
 def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:
     """The result of `gather`, computed for some rows at a time, so that arrays stay in the cache."""
-    made = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
-    picked = np.empty(made[-1], codes.dtype)
+    picked_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
+    picked = np.empty(picked_starts[-1], codes.dtype)
     for first in range(0, len(rows), _BLOCK):
         mine = rows[first : first + _BLOCK]
-        begin, end = made[first : first + len(mine)], made[first + 1 : first + len(mine) + 1]
+        begin, end = picked_starts[first : first + len(mine)], picked_starts[first + 1 : first + len(mine) + 1]
         place = np.repeat(starts[mine] - begin, end - begin)
         place += np.arange(begin[0], end[-1])
         picked[begin[0] : end[-1]] = codes[place]
-    return made, picked
+    return picked_starts, picked

@@ -200,7 +200,7 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
     counts, leaf = leaves.count.reshape(-1)[region], region // classes
     total = int(counts.sum())
     order, strata = generator.permutation(total), Strata(counts)
-    made = {}
+    columns = {}
     for a, attribute in enumerate(domain.attributes):
         lo, hi = leaves.lo[leaf, a], leaves.hi[leaf, a]
         if values in ("midpoint", "low"):
@@ -209,13 +209,13 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
             place: Floats | None = np.repeat(point, counts)
         else:
             drawn, place = strata.draw(within[a], lo, hi, generator), None
-        made[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
+        columns[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
     if domain.target:
         label = np.repeat((region % classes).astype(unsigned(classes)), counts)
-        made[domain.target.name] = domain.target, label[order]
+        columns[domain.target.name] = domain.target, label[order]
     if domain.rules is not None:
-        _redraw(domain, domain.rules, leaves, np.repeat(leaf, counts)[order], made, within, generator)
-    return Drawn.of([made[name] for name in domain.columns], total, compiled=generator.compiled)
+        _redraw(domain, domain.rules, leaves, np.repeat(leaf, counts)[order], columns, within, generator)
+    return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
 
 
 def _redraw(
@@ -223,13 +223,13 @@ def _redraw(
     rules: Rules,
     leaves: Leaves,
     leaf: Ints,
-    made: dict[str, tuple[Attribute, Codes]],
+    drawn: dict[str, tuple[Attribute, Codes]],
     within: list[Floats],
     generator: Dice,
 ) -> None:
     """Draws records that break a rule again, each inside its leaf."""
-    made |= {name: (attribute, codes.copy()) for name, (attribute, codes) in made.items() if name in rules.columns}
-    codes = {name: codes for name, (_, codes) in made.items()}
+    drawn |= {name: (attribute, codes.copy()) for name, (attribute, codes) in drawn.items() if name in rules.columns}
+    codes = {name: codes for name, (_, codes) in drawn.items()}
     shapes = {one.name: Shape(_fine_edges(one), mass) for one, mass in zip(domain.attributes, within, strict=True)}
     Regions.of(domain, rules, leaves.lo, leaves.hi).redraw(codes, leaf, shapes, generator)
 

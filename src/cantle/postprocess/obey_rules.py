@@ -79,48 +79,48 @@ class Regions:
         if self._target in self._rules.columns:
             spans[str(self._target)] = label, label + 1
         verdict = np.broadcast_to(self._rules.forbidden_spans(spans), label.shape)
-        found, known = verdict == EVERYWHERE, dict[tuple[tuple[str | int, tuple[int, int]], ...], bool]()
+        forbidden, known = verdict == EVERYWHERE, dict[tuple[tuple[str | int, tuple[int, int]], ...], bool]()
         if glance:
-            return found
+            return forbidden
         for region in np.flatnonzero(verdict == SOMEWHERE).tolist():
             box = tuple(self._box(region, int(label[region])).items())
             if box not in known:
                 known[box] = self._rules.allowed_box(dict(box)) is None
-            found[region] = known[box]
-        return found
+            forbidden[region] = known[box]
+        return forbidden
 
-    def redraw(self, made: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> None:
+    def redraw(self, codes_of: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> None:
         """Draws records that break a rule again, in place, each inside its region; no region may be forbidden.
 
-        `made` has the places on the grid of all columns, and `region` the region of every record. First, one column of
-        a rule is drawn again, among the values that obey all rules together with the record's other values. If there
+        `codes_of` has the places on the grid of all columns, and `region` the region of every record. First, one column
+        of a rule is drawn again, among the values that obey all rules together with the record's other values. If there
         is no such value, all columns of rules are drawn again. The class of a record stays.
         """
         drawn = [str(name) for name in self._rules.columns if name != self._target]
-        left = self.change_one(made, region, shapes, dice)
+        left = self.change_one(codes_of, region, shapes, dice)
         for _ in range(ROUNDS):
             if not len(left):
                 return
             for name in drawn:
                 lo, hi = (side[region[left]] for side in self._spans[name])
-                made[name][left] = shapes[name].draw(lo, hi, dice)
-            left = left[_breaking(self._rules, {str(name): made[str(name)][left] for name in self._rules.columns})]
+                codes_of[name][left] = shapes[name].draw(lo, hi, dice)
+            left = left[_breaking(self._rules, {str(name): codes_of[str(name)][left] for name in self._rules.columns})]
         if len(left):
-            self._place(left, made, region, drawn, dice)
+            self._place(left, codes_of, region, drawn, dice)
 
-    def change_one(self, made: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> Ints:
+    def change_one(self, codes_of: Mapping[str, Codes], region: Ints, shapes: Mapping[str, Shape], dice: Dice) -> Ints:
         """The first part of `redraw`: changes one column of a record; returns the records that still break a rule."""
-        left = np.flatnonzero(_breaking(self._rules, made))
+        left = np.flatnonzero(_breaking(self._rules, codes_of))
         for name in reversed([str(name) for name in self._rules.columns if name != self._target]):
             if len(left):  # columns on the right of an arrow are tried first
-                left = left[~self._change(name, left, made, region, shapes[name], dice)]
+                left = left[~self._change(name, left, codes_of, region, shapes[name], dice)]
         return left
 
     def _change(
-        self, name: str, records: Ints, made: Mapping[str, Codes], region: Ints, shape: Shape, dice: Dice
+        self, name: str, records: Ints, codes_of: Mapping[str, Codes], region: Ints, shape: Shape, dice: Dice
     ) -> Bools:
         """Draws one column of these records again where some value in their region obeys all rules; returns where."""
-        codes = {str(key): made[str(key)][records].astype(np.int64) for key in self._rules.columns}
+        codes = {str(key): codes_of[str(key)][records].astype(np.int64) for key in self._rules.columns}
         lo, hi = (side[region[records]] for side in self._spans[name])
         cuts = np.array(self._rules.cuts(name))  # all conditions are constant between two cuts
         first, last = np.maximum(lo, cuts[:-1, None]), np.minimum(hi, cuts[1:, None])
@@ -130,50 +130,52 @@ class Regions:
             may = (last[part] > first[part]) & ~_breaking(self._rules, codes)
             weight[part, may] = shape.between(first[part, may], last[part, may])
         total = np.cumsum(weight, axis=0)
-        found = total[-1] > 0
+        changed = total[-1] > 0
         chosen = (total <= dice.random(len(records)) * total[-1]).sum(axis=0).clip(max=len(first) - 1)
-        at = np.flatnonzero(found)
-        made[name][records[at]] = shape.draw(first[chosen[at], at], last[chosen[at], at], dice)
-        return found
+        at = np.flatnonzero(changed)
+        codes_of[name][records[at]] = shape.draw(first[chosen[at], at], last[chosen[at], at], dice)
+        return changed
 
-    def _place(self, records: Ints, made: Mapping[str, Codes], region: Ints, drawn: Sequence[str], dice: Dice) -> None:
+    def _place(
+        self, records: Ints, codes_of: Mapping[str, Codes], region: Ints, drawn: Sequence[str], dice: Dice
+    ) -> None:
         """Puts records into an allowed part of their regions."""
-        label = np.zeros(len(records), dtype=np.int64) if self._target is None else made[self._target][records]
+        label = np.zeros(len(records), dtype=np.int64) if self._target is None else codes_of[self._target][records]
         pairs, place = np.unique(np.stack([region[records], label], axis=1), axis=0, return_inverse=True)
         boxes = [self._rules.allowed_box(self._box(int(where), int(one))) for where, one in pairs]
         for name in drawn:
             spans = np.array([box[name] for box in boxes if box is not None])[place.reshape(-1)]
             lo, hi = spans[:, 0], spans[:, 1]
-            made[name][records] = lo + (dice.random(len(records)) * (hi - lo)).astype(np.int64)
+            codes_of[name][records] = lo + (dice.random(len(records)) * (hi - lo)).astype(np.int64)
 
 
-def _breaking(rules: Rules, made: Mapping[str, Codes]) -> Bools:
-    return rules.breaking(lambda name: made[str(name)])
+def _breaking(rules: Rules, codes_of: Mapping[str, Codes]) -> Bools:
+    return rules.breaking(lambda name: codes_of[str(name)])
 
 
 # ---------------------------------------------------------------------------------------------- records without regions
 
 
-def repair(rules: Rules, made: Mapping[str, Codes], dice: Dice) -> None:
+def repair(rules: Rules, codes_of: Mapping[str, Codes], dice: Dice) -> None:
     """Changes records that break a rule, in place. Some columns of rules are copied from a record that obeys all rules
     and agrees in the other columns of rules. As few columns as possible change, those on the right of arrows first.
     """
     names = [str(name) for name in rules.columns]
-    breaking = _breaking(rules, made)
+    breaking = _breaking(rules, codes_of)
     bad, good = np.flatnonzero(breaking), np.flatnonzero(~breaking)
     if len(bad) and not len(good):
-        _fill(rules, made, dice)
+        _fill(rules, codes_of, dice)
         return
     one = [[name] for name in reversed(names[1:])]
     several = [names[first:] for first in range(len(names) - 2, -1, -1)]
     for changed in [*one, *several, names]:
         if not len(bad):
             return
-        donor = _donors([made[name] for name in names if name not in changed], bad, good, dice)
-        found = donor >= 0
+        donor = _donors([codes_of[name] for name in names if name not in changed], bad, good, dice)
+        has_donor = donor >= 0
         for name in changed:
-            made[name][bad[found]] = made[name][donor[found]]
-        bad = bad[~found]
+            codes_of[name][bad[has_donor]] = codes_of[name][donor[has_donor]]
+        bad = bad[~has_donor]
 
 
 def _donors(others: Sequence[Codes], bad: Ints, good: Ints, dice: Dice) -> Ints:
@@ -189,10 +191,10 @@ def _donors(others: Sequence[Codes], bad: Ints, good: Ints, dice: Dice) -> Ints:
     return np.where(last > first, good[order[np.minimum(place, len(good) - 1)]], -1)
 
 
-def _fill(rules: Rules, made: Mapping[str, Codes], dice: Dice) -> None:
+def _fill(rules: Rules, codes_of: Mapping[str, Codes], dice: Dice) -> None:
     """Puts all records into a part of the domain in which no rule is broken."""
     box = rules.allowed_box({})
     assert box is not None
     for name in map(str, rules.columns):
         lo, hi = box[name]
-        made[name][:] = lo + (dice.random(len(made[name])) * (hi - lo)).astype(np.int64)
+        codes_of[name][:] = lo + (dice.random(len(codes_of[name])) * (hi - lo)).astype(np.int64)

@@ -70,13 +70,13 @@ def one_way_tables(edges: Sequence[Ints], value: Ints, rate_num: int, rate_den: 
 
 def estimated(domain: Domain, tables: OneWayTables, total: float) -> list[Floats]:
     """For each attribute the estimated number of records per code: not negative, with the given sum."""
-    found = []
+    estimates = []
     for attribute, edges, noisy in zip(domain.attributes, tables.edges, tables.noisy, strict=True):
         if isinstance(attribute.scale, Steps):
-            found.append(_smoothed(attribute, edges, noisy, float(variance(tables.rate)), total))
+            estimates.append(_smoothed(attribute, edges, noisy, float(variance(tables.rate)), total))
         else:
-            found.append(expected_shares(noisy, 1 / tables.rate, total) * total)
-    return found
+            estimates.append(expected_shares(noisy, 1 / tables.rate, total) * total)
+    return estimates
 
 
 def _smoothed(attribute: Attribute, edges: Ints, noisy: Floats, noise: float, total: float) -> Floats:

@@ -111,10 +111,10 @@ def kind_of_frame(records: Drawn | NativeFrame) -> str:
 
 def give_back_lists(frame: pl.DataFrame, kind: str, column: str) -> NativeFrame:
     """`give_back` for a frame with a column of lists."""
-    made = give_back(frame, kind)
+    returned = give_back(frame, kind)
     if kind != "pandas":
-        return made
-    pandas = cast("pd.DataFrame", made)
+        return returned
+    pandas = cast("pd.DataFrame", returned)
     # Polars returns arrays. People expect lists, also in an empty column (of objects).
     pandas[column] = pandas[column].astype(object).map(lambda one: one.tolist())
     return pandas
@@ -188,9 +188,9 @@ class Drawn:
         digest = hashlib.sha256()
         with path.open("wb") as file:
             for number, frame in enumerate(self._frames() if self.records else [self.frame()]):
-                made = csv_of(frame, include_header=number == 0).encode()
-                digest.update(made)
-                file.write(made)
+                text = csv_of(frame, include_header=number == 0).encode()
+                digest.update(text)
+                file.write(text)
         return digest.hexdigest()
 
     def _write(self, path: Path, tables: list[_Words], header: bytes) -> str:

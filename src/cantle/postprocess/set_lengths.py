@@ -80,8 +80,8 @@ def lengthen(starts: Ints, items: Codes, universe: int, cut: Cut, dice: Dice) ->
     short_starts, short = gather(starts, codes, others)
     ends = np.append(short_starts, short_starts[-1] + np.searchsorted(owner, np.arange(1, len(rows) + 1)))
     order = np.argsort(np.concatenate([others, rows]))
-    made_starts, made = gather(ends, np.concatenate([short, longer]), order)
-    return made_starts, made.astype(np.int32)
+    longer_starts, lengthened = gather(ends, np.concatenate([short, longer]), order)
+    return longer_starts, lengthened.astype(np.int32)
 
 
 def _sizes(number: int, cut: Cut, dice: Dice) -> Ints:

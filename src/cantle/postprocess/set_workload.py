@@ -48,14 +48,14 @@ def _drawn_items(items: Codes, dice: Dice) -> list[int]:
 
 def _frequent_groups(frequent: Ints, released: tuple[Ints, Codes]) -> list[tuple[int, ...]]:
     """The most frequent pairs and triples of frequent items, equally many of both."""
-    found = []
+    groups = []
     top = np.sort(frequent[:PAIRED]), np.sort(frequent[:TRIPLED])
     for size, among, held in zip((2, 3), top, _held_together(*top, released), strict=True):
         places = np.array(list(combinations(range(len(among)), size)), dtype=np.int64).reshape(-1, size)
         counts = held[places[:, 0], places[:, 1]] if size == 2 else held[(1 << places).sum(axis=1)]
         order = np.argsort(-counts, kind="stable")[: min(HALF // 2, np.count_nonzero(counts))]
-        found += [tuple(group) for group in among[places[order]].tolist()]
-    return found
+        groups += [tuple(group) for group in among[places[order]].tolist()]
+    return groups
 
 
 def _held_together(paired: Ints, tripled: Ints, released: tuple[Ints, Codes]) -> tuple[Ints, Ints]:
@@ -83,7 +83,7 @@ def _held_together(paired: Ints, tripled: Ints, released: tuple[Ints, Codes]) ->
 def _drawn_groups(released: tuple[Ints, Codes], dice: Dice) -> list[tuple[int, ...]]:
     """Pairs and triples of items of released records; a record with too few items is drawn again up to 20 times."""
     starts, items = released
-    sizes, found = np.diff(starts), []
+    sizes, groups = np.diff(starts), []
     if not len(sizes):
         return []
     for size in (2, 3):
@@ -92,5 +92,5 @@ def _drawn_groups(released: tuple[Ints, Codes], dice: Dice) -> list[tuple[int, .
         first = np.argmax(large, axis=1)
         for row, place in zip(rows[large.any(axis=1)], first[large.any(axis=1)], strict=True):
             mine = items[starts[row[place]] : starts[row[place] + 1]]
-            found.append(tuple(sorted(mine[dice.permutation(len(mine))[:size]].tolist())))
-    return found
+            groups.append(tuple(sorted(mine[dice.permutation(len(mine))[:size]].tolist())))
+    return groups

@@ -114,9 +114,9 @@ class ItemFrequencies:
         owner = np.repeat(np.arange(len(mask)), sizes)
         place = (listed[mask] - starts[:-1])[owner]
         place += np.arange(len(owner))
-        made = member[place]
-        made += first[owner]
-        return starts, made
+        children = member[place]
+        children += first[owner]
+        return starts, children
 
     @cached_property
     def _subsets(self) -> tuple[Ints, Ints, Ints]:
@@ -155,7 +155,7 @@ def refill(
     """
     order = np.lexsort((kept.mask, kept.parent))
     parent, mask = kept.parent[order], kept.mask[order]
-    made = []
+    tables = []
     for nodes in rounds:
         number = missing[nodes.ids]
         rows = np.flatnonzero((number > 0) & (nodes.height > 0))
@@ -163,8 +163,8 @@ def refill(
             here = rows[nodes.height[rows] == height]
             some = nodes.take(here)
             counted = _Counted(some, parent, mask, frequencies.widest)
-            made.append(_of_height(frequencies, some, counted, number[here], dice))
-    return made
+            tables.append(_of_height(frequencies, some, counted, number[here], dice))
+    return tables
 
 
 def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
@@ -214,10 +214,10 @@ class _Cut:
 def _places(starts: Ints, rows: Ints) -> Ragged:
     """The positions of the values of these rows of a ragged table, as a ragged table."""
     sizes = np.diff(starts)[rows]
-    made = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    place = np.repeat(starts[:-1][rows] - made[:-1], sizes)
+    row_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    place = np.repeat(starts[:-1][rows] - row_starts[:-1], sizes)
     place += np.arange(len(place))
-    return made, place
+    return row_starts, place
 
 
 def _first(level: _Level, nodes: Partitions, counted: _Counted, rows: Ints, dice: Dice) -> Ints:

@@ -44,10 +44,10 @@ def transform(cells: Floats, order: int = ORDER) -> list[Floats]:
 
 def _halved(level: Floats, lower: Floats, half: int) -> Floats:
     """The sums of the halves of one order, and the differences of the halves of the order below it."""
-    made = np.empty((len(level) + len(lower), half))
-    np.add(level[:, :half], level[:, half:], out=made[: len(level)])
-    np.subtract(lower[:, :half], lower[:, half:], out=made[len(level) :])
-    return made
+    halved = np.empty((len(level) + len(lower), half))
+    np.add(level[:, :half], level[:, half:], out=halved[: len(level)])
+    np.subtract(lower[:, :half], lower[:, half:], out=halved[len(level) :])
+    return halved
 
 
 def spread(coefficients: list[Floats], bits: int) -> Floats:
@@ -65,10 +65,10 @@ def spread(coefficients: list[Floats], bits: int) -> Floats:
 def _doubled(sums: Floats, gaps: Floats) -> Floats:
     """The two halves, up to a factor, from their sum and their difference."""
     half = sums.shape[1]
-    made = np.empty((len(sums), 2 * half))
-    np.add(sums, gaps, out=made[:, :half])
-    np.subtract(sums, gaps, out=made[:, half:])
-    return made
+    doubled = np.empty((len(sums), 2 * half))
+    np.add(sums, gaps, out=doubled[:, :half])
+    np.subtract(sums, gaps, out=doubled[:, half:])
+    return doubled
 
 
 def _sets(bits: int, size: int) -> int:
@@ -103,8 +103,8 @@ def fill_in(noisy: Floats, rate: float) -> Floats:
 
 def _by_size(rest: Floats, large: Bools, size: Ints, spread_of_one: float) -> Floats:
     """Numbers of records of each size in the cells that do not stand out, minus what noise explains."""
-    found = np.maximum(np.bincount(size, rest), 1e-9)
-    return found * np.maximum(0.0, 1 - spread_of_one * np.bincount(size, ~large) / found**2)
+    records = np.maximum(np.bincount(size, rest), 1e-9)
+    return records * np.maximum(0.0, 1 - spread_of_one * np.bincount(size, ~large) / records**2)
 
 
 def _independent(rest: Floats, bits: int) -> Floats:

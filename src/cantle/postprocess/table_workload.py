@@ -142,15 +142,15 @@ class _Draft:
         able = [length for length in lengths if length <= len(usable)]
         if not self._records or not able:
             return self
-        found: dict[int, Conditions] = {}
+        fair: dict[int, Conditions] = {}
         waiting = list(range(QUESTIONS))
         for _ in range(TRIES):
             drawn = dict(zip(waiting, self._drawn(len(waiting), usable, able), strict=True))
-            found |= {place: one for place, one in drawn.items() if self._is_fair(one)}
-            waiting = [place for place in waiting if place not in found]
+            fair |= {place: one for place, one in drawn.items() if self._is_fair(one)}
+            waiting = [place for place in waiting if place not in fair]
             if not waiting:
                 break
-        self.found = [found[place] for place in sorted(found)]
+        self.found = [fair[place] for place in sorted(fair)]
         return self
 
     def _drawn(self, number: int, usable: Sequence[int], able: Sequence[int]) -> list[Conditions]:

@@ -94,5 +94,5 @@ def _typed(series: Series, kind: pl.DataType) -> pl.Series:
 
     if isinstance(kind, pl.List):
         return pl.Series(series.name, series.tolist(), dtype=kind)
-    made = read_column(series).alias(series.name)
-    return (made.fill_nan(None) if made.dtype.is_float() else made).cast(kind)
+    column = read_column(series).alias(series.name)
+    return (column.fill_nan(None) if column.dtype.is_float() else column).cast(kind)

@@ -168,12 +168,12 @@ def _answers(asked: Sequence[Document], tables: pl.DataFrame) -> list[Answer]:
     """The noisy tables in order, each with its numbers and rate."""
     number = tables["table"].to_numpy()
     noisy, num, den = (tables[name].to_numpy() for name in ("noisy", "rate_num", "rate_den"))
-    found = []
+    answers = []
     for place, about in enumerate(asked):
         mine = np.flatnonzero(number == place)
         price, sensitivity = (num[mine[0]] / NANO, int(den[mine[0]]) // NANO) if len(mine) else (0.0, 1)
-        found.append(Answer(about["why"], about, noisy[mine], float(price), sensitivity))
-    return found
+        answers.append(Answer(about["why"], about, noisy[mine], float(price), sensitivity))
+    return answers
 
 
 def released_tables(release: Release) -> ReleasedTables:

@@ -54,10 +54,10 @@ class NoisyTable:
     def touched(self, column: str, codes: CodeSet) -> float:
         """The number of cells of a column that have a code of the set."""
         edges = self.edges[self.columns.index(column)]
-        found = np.zeros(len(edges) - 1, dtype=bool)
+        touched = np.zeros(len(edges) - 1, dtype=bool)
         for first, end in codes.spans():
-            found |= (edges[:-1] < end) & (edges[1:] > first)
-        return float(found.sum())
+            touched |= (edges[:-1] < end) & (edges[1:] > first)
+        return float(touched.sum())
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,10 @@ class Tables:
         worst = Noise(0.0, 0.0)
         for key in columns_of(question):
             known = [table for table in self.tables if key in table.columns]
-            found = [_noise_in(table, box, share) for table in known]
-            if found:
-                most = max(number for number, _ in found)
-                mine = min((noise for number, noise in found if number == most), key=lambda one: one.variance)
+            noises = [_noise_in(table, box, share) for table in known]
+            if noises:
+                most = max(number for number, _ in noises)
+                mine = min((noise for number, noise in noises if number == most), key=lambda one: one.variance)
                 worst = max(worst, mine, key=lambda one: one.variance)
         return worst
 
@@ -158,7 +158,7 @@ def tables_of(release: Release) -> Tables:
 def _mosaic(release: Release) -> Tables:
     """Every table over cells of columns; the first one, over no column, is the number of records."""
     frame = release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
-    found, size = list[NoisyTable](), None
+    tables, size = list[NoisyTable](), None
     for number, stated in enumerate(release.manifest.structure["tables"]):
         rows = frame.get((number,))
         if rows is None or "columns" not in stated:
@@ -168,10 +168,10 @@ def _mosaic(release: Release) -> Tables:
         spread = float(variance(rows["rate_num"][0] / rows["rate_den"][0]))
         table = NoisyTable(tuple(stated["columns"]), edges, counts, spread)
         if edges:
-            found.append(table)
+            tables.append(table)
         else:
             size = table
-    return Tables(found, size)
+    return Tables(tables, size)
 
 
 def _rps(release: Release) -> Tables:
@@ -179,15 +179,15 @@ def _rps(release: Release) -> Tables:
     marginals = release.frames.get("marginals")
     if marginals is None or release.manifest.parameters.get("order") == "random":
         return Tables([], None)
-    found = []
+    tables = []
     spread = float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
     for attribute in domain_of(release.manifest).attributes:
         rows = marginals.filter(marginals["attribute"] == attribute.name)
         starts = attribute.rooms[0]  # the first value of each bin, and null after them
         ends = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
         edges = np.append(ends[rows["code"].to_numpy()], ends[-1])  # `code` is the first bin of a cell
-        found.append(NoisyTable((attribute.name,), (edges,), rows["noisy"].to_numpy().astype(float), spread))
-    return Tables(found, None)
+        tables.append(NoisyTable((attribute.name,), (edges,), rows["noisy"].to_numpy().astype(float), spread))
+    return Tables(tables, None)
 
 
 _MAKERS: dict[str, Callable[[Release], Tables]] = {"mosaic": _mosaic, "rps": _rps}

@@ -35,13 +35,13 @@ def ranges_of(manifest: Manifest) -> dict[str, int]:
 
 def ranges_in_overview(manifest: Manifest) -> str:
     """Which columns were counted in ranges, not value by value; nothing if there is none."""
-    found = ranges_of(manifest)
-    if not found:
+    ranges = ranges_of(manifest)
+    if not ranges:
         return ""
-    named = ", ".join(f"{name} in {many}" for name, many in list(found.items())[:NAMED])
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    counted = "columns was" if len(found) == 1 else "columns were"
-    return f"{len(found)} of {len(manifest.structure['cells'])} {counted} counted in ranges of values: {named}{more}"
+    named = ", ".join(f"{name} in {many}" for name, many in list(ranges.items())[:NAMED])
+    more = f" and {len(ranges) - NAMED} more" if len(ranges) > NAMED else ""
+    counted = "columns was" if len(ranges) == 1 else "columns were"
+    return f"{len(ranges)} of {len(manifest.structure['cells'])} {counted} counted in ranges of values: {named}{more}"
 
 
 def _diffpart(s: Summary) -> str:

@@ -118,8 +118,8 @@ def quoted(text: str) -> str:
 def _description(m: Manifest) -> str:
     kind = KINDS[m.kind]
     sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.BARE}"
-    made = kind.MADE.format(n=m.summary["records"])
-    return f"{sound}: {made}. Method {m.method}, preset {m.parameters['preset']}."
+    making = kind.MADE.format(n=m.summary["records"])
+    return f"{sound}: {making}. Method {m.method}, preset {m.parameters['preset']}."
 
 
 def _unprotected(m: Manifest) -> str:
@@ -160,8 +160,8 @@ def _became(entry: EarlierRelease) -> str:
 
 def _post_processing(m: Manifest) -> str:
     drawn = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
-    made = KINDS[m.kind].fitted(m) or drawn
-    return f"{made[0].upper()}{made[1:]}. All of it uses noisy answers and public dice only."
+    sentence = KINDS[m.kind].fitted(m) or drawn
+    return f"{sentence[0].upper()}{sentence[1:]}. All of it uses noisy answers and public dice only."
 
 
 def _composition(m: Manifest) -> str:

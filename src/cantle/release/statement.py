@@ -167,10 +167,10 @@ _DECLARED = {
 
 
 def _ledger_rows(manifest: Manifest) -> str:
-    made = [f"| made | {manifest.created} (UTC) |"] if manifest.created else []
+    rows = [f"| made | {manifest.created} (UTC) |"] if manifest.created else []
     if line := manifest.ledger:
-        made.append(f"| data set | `{line.dataset}`, release {line.sequence} in its ledger |")
-    return "".join(f"{row}\n" for row in made)
+        rows.append(f"| data set | `{line.dataset}`, release {line.sequence} in its ledger |")
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _others(manifest: Manifest) -> str:

@@ -174,9 +174,9 @@ def degree_problems(release: Release) -> Iterator[str]:
         yield from _paid(manifest.receipt, groups)
         yield from _leaf_degrees(release, degrees)
         return
-    found = list(_questions(manifest, groups))
-    if found:
-        yield from found
+    wrong = list(_questions(manifest, groups))
+    if wrong:
+        yield from wrong
         return
     again = degree_results(_answers(manifest, groups), None)
     if not again.groups.drop("estimate").equals(groups.drop("estimate")) or again.summary != manifest.summary:

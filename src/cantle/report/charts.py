@@ -156,7 +156,7 @@ def stacked(parts: Sequence[tuple[str, float]], label: str) -> Svg:
     """Shares of a whole as one bar of several colours; the legend is a list beside it."""
     wide, tall, x = 700.0, 34.0, 0.0
     whole = sum(part for _, part in parts) or 1.0
-    made = []
+    bars = []
     for number, (name, part) in enumerate(parts):
         size = wide * part / whole
         inside = [
@@ -165,9 +165,9 @@ def stacked(parts: Sequence[tuple[str, float]], label: str) -> Svg:
         ]
         if size > 40:
             inside.append(text(share_text(part / whole), x + size / 2, tall / 2 + 4, anchor="middle", cls="on"))
-        made.append(tag("g", *inside, cls="mark"))
+        bars.append(tag("g", *inside, cls="mark"))
         x += size
-    return picture(wide, tall, label, *made, cls="chart stacked", preserveAspectRatio="none")
+    return picture(wide, tall, label, *bars, cls="chart stacked", preserveAspectRatio="none")
 
 
 def steps(spent: Sequence[float], cap: float | None, label: str, mine: int | None = None) -> Svg:

@@ -70,8 +70,8 @@ def bars_of(attribute: Attribute, grouping: Grouping, asker: Asker) -> tuple[lis
 
 def weakest(covers: Iterable[str]) -> str:
     """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
-    found = set(covers)
-    return next(kind for kind in (NOISE_ONLY, MEASURED, NOISE) if kind in found)
+    kinds = set(covers)
+    return next(kind for kind in (NOISE_ONLY, MEASURED, NOISE) if kind in kinds)
 
 
 def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
@@ -84,16 +84,16 @@ def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
 
 def _facts(attribute: Attribute, bars: list[Bar], view: TableView, asker: Asker) -> list[tuple[str, str]]:
     title = view.title(attribute.name)
-    made = [*([("title", title)] if title else []), ("declared", declared(attribute))]
+    facts = [*([("title", title)] if title else []), ("declared", declared(attribute))]
     if attribute.scale.type in ("integer", "number") and not view.is_nominal(attribute.name):
         mean = asker.mean(attribute.name, asker.parse(""), CONFIDENCE)
         if mean.value == mean.value:
-            made.append(("mean", f"{plain(mean.value)} ({plain(mean.low)} to {plain(mean.high)})"))
+            facts.append(("mean", f"{plain(mean.value)} ({plain(mean.low)} to {plain(mean.high)})"))
     if attribute.nullable and view.records:
         null = bars[-1]
         ends = f"{share_text(null.low / view.records)} to {share_text(min(1.0, null.high / view.records))}"
-        made.append(("missing", f"{share_text(null.value / view.records)} ({ends})"))
-    return made
+        facts.append(("missing", f"{share_text(null.value / view.records)} ({ends})"))
+    return facts
 
 
 def declared(attribute: Attribute) -> str:

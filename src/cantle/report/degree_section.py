@@ -19,12 +19,12 @@ POINTS = 60
 def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
     """The degree distribution with its error band, and a few facts about the graph."""
     points = steps(degrees)
-    found = [asker.count(OneColumn("degree", CodeSet.span(k, MOST_COUNTED, MOST_COUNTED)), CONFIDENCE) for k in points]
-    nodes, low, high = ([getattr(one, name) for one in found] for name in ("value", "low", "high"))
+    counts = [asker.count(OneColumn("degree", CodeSet.span(k, MOST_COUNTED, MOST_COUNTED)), CONFIDENCE) for k in points]
+    nodes, low, high = ([getattr(one, name) for one in counts] for name in ("value", "low", "high"))
     label = "Number of nodes of degree k or more, on logarithmic axes. All numbers are in the table below."
     rows = [
         (f"{k:,}", f"{one.value:,.0f}", f"{one.low:,.0f}", f"{one.high:,.0f}")
-        for k, one in zip(points, found, strict=True)
+        for k, one in zip(points, counts, strict=True)
     ]
     facts = [
         ("nodes", f"{len(degrees):,}"),
@@ -35,7 +35,7 @@ def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
     ]
     if bound := release.manifest.summary.get("theta"):
         facts.append(("degrees counted up to", f"{bound:,}"))
-    note = f"Band, {BASIS[weakest(one.covers for one in found)]}"
+    note = f"Band, {BASIS[weakest(one.covers for one in counts)]}"
     chart = degree_chart(points, nodes, low, high, label)
     figure = Figure(
         "Degree distribution", chart, facts, note, ("degree k", "nodes of degree k or more", "from", "to"), rows

@@ -17,11 +17,11 @@ Floats = NDArray[np.float64]
 
 def associations(columns: Sequence[Ints], sizes: Sequence[int]) -> Floats:
     """Cramér's V of each pair of grouped columns, corrected for its bias (Bergsma 2013); 1 on the diagonal."""
-    made = np.eye(len(columns))
+    strengths = np.eye(len(columns))
     for a in range(len(columns)):
         for b in range(a):
-            made[a, b] = made[b, a] = cramers_v(cross_table(columns[a], columns[b], sizes[a], sizes[b]))
-    return made
+            strengths[a, b] = strengths[b, a] = cramers_v(cross_table(columns[a], columns[b], sizes[a], sizes[b]))
+    return strengths
 
 
 def thinned(columns: Sequence[Ints]) -> list[Ints]:

@@ -20,8 +20,8 @@ _LISTED = 40
 
 def region_section(release: Release) -> Section | None:
     """The section for the method of a release; None if the method has no regions or tables to show."""
-    made = _SECTIONS.get(release.manifest.method)
-    return None if made is None else made(release)
+    section = _SECTIONS.get(release.manifest.method)
+    return None if section is None else section(release)
 
 
 def _tree_section(root: Node, words: str, noun: str = "region") -> Section:

@@ -31,10 +31,10 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
     ]
     covers = weakest(estimate.covers for _, estimate in items)
     words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars, {BASIS[covers]}"
-    made = [Section("items", "Items, pairs and sizes", (words,), cards, cards=True)]
+    sections = [Section("items", "Items, pairs and sizes", (words,), cards, cards=True)]
     if len(top) > 2:
-        made.append(_matrix(view))
-    return made
+        sections.append(_matrix(view))
+    return sections
 
 
 def has(code: int) -> Question:
@@ -67,12 +67,14 @@ def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
     ]
 
 
-def _card(title: str, found: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False) -> Figure:
-    bars = [Bar(label, one.value, one.low, one.high, label if numeric else "") for label, one in found]
+def _card(
+    title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
+) -> Figure:
+    bars = [Bar(label, one.value, one.low, one.high, label if numeric else "") for label, one in counts]
     spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
     chart = (upright if numeric else lying)(bars, whole, f"{title}. {spoken}. All numbers are in the table below.")
     rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
-    note = f"Error bars: {SHORT[weakest(one.covers for _, one in found)]}." if found else ""
+    note = f"Error bars: {SHORT[weakest(one.covers for _, one in counts)]}." if counts else ""
     return Figure(title, chart, (), note, ("", unit, "from", "to"), rows)
 
 

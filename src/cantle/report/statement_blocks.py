@@ -27,23 +27,23 @@ def blocks_of(markdown: str) -> list[Block]:
     >>> [block.kind for block in blocks_of("# A\\n\\ntext **b**\\n\\n* x\\n* y\\n\\n| a |\\n|---|\\n| 1 |\\n")]
     ['heading', 'paragraph', 'list', 'table']
     """
-    made = []
+    blocks = []
     for part in re.split(r"\n\s*\n", markdown.strip()):
         lines = part.split("\n")
         if lines[0].startswith("#"):
-            made.append(Block("heading", spans=spans_of(lines[0].lstrip("# "))))
+            blocks.append(Block("heading", spans=spans_of(lines[0].lstrip("# "))))
             lines = lines[1:]
         if not lines:
             continue
         if lines[0].startswith("|"):
-            made.append(_table(lines))
+            blocks.append(_table(lines))
         elif lines[0].startswith("* "):
             joined = re.split(r"\n\* ", "\n" + "\n".join(lines))[1:]
-            made.append(Block("list", items=[spans_of(" ".join(item.split())) for item in joined]))
+            blocks.append(Block("list", items=[spans_of(" ".join(item.split())) for item in joined]))
         else:
             kind = "quote" if lines[0].startswith("> ") else "paragraph"
-            made.append(Block(kind, spans=spans_of(" ".join(" ".join(lines).removeprefix("> ").split()))))
-    return made
+            blocks.append(Block(kind, spans=spans_of(" ".join(" ".join(lines).removeprefix("> ").split()))))
+    return blocks
 
 
 def _table(lines: Sequence[str]) -> Block:
@@ -57,12 +57,12 @@ def spans_of(text: str) -> list[Span]:
     >>> spans_of("a **b** `c`")
     [('', 'a '), ('strong', 'b'), ('', ' '), ('code', 'c')]
     """
-    made = []
+    spans = []
     for part in re.split(r"(\*\*.+?\*\*|`[^`]+`)", text):
         if part.startswith("**") and len(part) > 4:
-            made.append(("strong", part[2:-2]))
+            spans.append(("strong", part[2:-2]))
         elif part.startswith("`") and len(part) > 2:
-            made.append(("code", part[1:-1]))
+            spans.append(("code", part[1:-1]))
         elif part:
-            made.append(("", part))
-    return made
+            spans.append(("", part))
+    return spans

@@ -112,8 +112,8 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
 def _node_margin(release: Release) -> int:
     """How far the noise may move the number of nodes with at least the middle degree, in 95 of 100 cases."""
     degrees = as_polars(release.records, release.manifest)["degree"]
-    found = release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
-    return round(found.high - found.value)
+    estimate = release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
+    return round(estimate.high - estimate.value)
 
 
 def _node_tile(margin: int, nodes: int) -> Tile:

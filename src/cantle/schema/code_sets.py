@@ -136,8 +136,8 @@ def join(every: bool, parts: Iterable[Question]) -> Question:
                 columns[one.key] = one.codes if before is None else merge(before, one.codes)
             else:
                 others.append(one)
-    made = (*(OneColumn(key, codes) for key, codes in columns.items()), *others)
-    return made[0] if len(made) == 1 else Joined(every, made)
+    joined = (*(OneColumn(key, codes) for key, codes in columns.items()), *others)
+    return joined[0] if len(joined) == 1 else Joined(every, joined)
 
 
 def is_box(question: Question) -> bool:
@@ -164,10 +164,10 @@ def holds(question: Question, codes: Callable[[Key], Codes]) -> Bools:
     """For each record whether the question holds, given the codes of its columns (arrays that broadcast)."""
     if isinstance(question, OneColumn):
         return question.codes.holds(codes(question.key))
-    made: Bools = np.array(question.every)
+    result: Bools = np.array(question.every)
     for part in question.parts:
-        made = made & holds(part, codes) if question.every else made | holds(part, codes)
-    return made
+        result = result & holds(part, codes) if question.every else result | holds(part, codes)
+    return result
 
 
 def edges_of(question: Question, key: Key) -> set[int]:
@@ -191,14 +191,14 @@ def hull(question: Question) -> dict[Key, CodeSet]:
 
 
 def _all_of(sets: list[CodeSet]) -> CodeSet:
-    made = sets[0]
+    common = sets[0]
     for other in sets[1:]:
-        made = made.intersection(other)
-    return made
+        common = common.intersection(other)
+    return common
 
 
 def _any_of(sets: list[CodeSet]) -> CodeSet:
-    made = sets[0]
+    union = sets[0]
     for other in sets[1:]:
-        made = made.union(other)
-    return made
+        union = union.union(other)
+    return union

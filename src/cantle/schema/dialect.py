@@ -77,7 +77,7 @@ def parse_dialect(document: Mapping[str, object]) -> Dialect:
     encoding = given.get("encoding", "utf-8")
     if not isinstance(encoding, str):
         _refuse_encoding(encoding)
-    made = Dialect(
+    dialect = Dialect(
         delimiter=_character("delimiter", given.get("delimiter")),
         header=flag("dialect", "header", given.get("header", True)),
         skip_initial_space=flag("dialect", "skipInitialSpace", given.get("skipInitialSpace", False)),
@@ -85,9 +85,9 @@ def parse_dialect(document: Mapping[str, object]) -> Dialect:
         sheet_name=_sheet(given.get("sheetName")),
         quote_char=None if given.get("quoteChar") == "" else _character("quoteChar", given.get("quoteChar", '"')),
     )
-    if made.quote_char == (made.delimiter or ","):
+    if dialect.quote_char == (dialect.delimiter or ","):
         fail("dialect", "delimiter and quoteChar are the same", "change one")
-    return made
+    return dialect
 
 
 def _sheet(value: object) -> str | None:

@@ -54,11 +54,11 @@ def _from_json(text: str, where: str) -> object:
 
 def _without_repeats(pairs: list[tuple[str, object]], where: str) -> dict[str, object]:
     """The mapping of pairs; a repeated key is refused, because one of its two values would be lost silently."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         _refuse_repeat(where, "", next(key for place, key in enumerate(keys) if key in keys[:place]))
-    return made
+    return mapping
 
 
 def _refuse_repeat(where: str, line: str, key: object) -> NoReturn:
@@ -161,12 +161,12 @@ def _yaml_loader(where: str) -> type[yaml.SafeLoader]:
         yaml_constructors = {kind: made for kind, made in base.yaml_constructors.items() if kind in kinds}
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
-            made: dict[object, object] = super().construct_mapping(node, deep)
-            if len(made) < len(node.value):
+            mapping: dict[object, object] = super().construct_mapping(node, deep)
+            if len(mapping) < len(node.value):
                 keys = [self.construct_object(key) for key, _ in node.value]
                 place = next(place for place, key in enumerate(keys) if key in keys[:place])
                 _refuse_repeat(where, f"line {node.value[place][0].start_mark.line + 1}: ", keys[place])
-            return made
+            return mapping
 
     for tag, pattern, starts in (
         ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),

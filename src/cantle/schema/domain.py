@@ -239,11 +239,11 @@ class Domain:
 
     def decode(self, codes: Codes, classes: Codes, within: NDArray[np.float64]) -> pl.DataFrame:
         """Records in schema column order; `within` is (n, d), or (n, d + 1) with a last column for the target."""
-        made = {a.name: a.decode(codes[:, j], within[:, j]) for j, a in enumerate(self.attributes)}
+        values = {a.name: a.decode(codes[:, j], within[:, j]) for j, a in enumerate(self.attributes)}
         if self.target is not None:
             last = within[:, -1] if within.shape[1] > len(self.attributes) else np.zeros(len(classes))
-            made[self.target.name] = self.target.decode(classes, last)
-        return pl.DataFrame([made[name] for name in self.columns])
+            values[self.target.name] = self.target.decode(classes, last)
+        return pl.DataFrame([values[name] for name in self.columns])
 
 
 def _kept(codes: Codes, keep: Mask) -> Codes:

@@ -93,9 +93,9 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
     if kind == "boolean":
         return with_spellings(_with_truth_values(common, where, entry, listed), where, entry, blank)
     if kind == "string" or listed is not None:
-        made = _with_categories(common, where, entry, listed, blank)
-        made = made if tree is None else replace(made, hierarchy=_hierarchy(tree, made, base_dir))
-        return with_spellings(made, where, entry, blank)
+        field = _with_categories(common, where, entry, listed, blank)
+        field = field if tree is None else replace(field, hierarchy=_hierarchy(tree, field, base_dir))
+        return with_spellings(field, where, entry, blank)
     if tree is not None:
         rule = "`hierarchy` is for categories, numeric attributes need none: split points are chosen from the grid"
         fail(where, rule, "take `hierarchy` out", "hierarchy")
@@ -228,9 +228,9 @@ def _with_grid(common: Field, where: str, entry: Mapping[str, object], constrain
     low, high = bounds
     if since_1970(low) > since_1970(high):
         fail(where, f"minimum {plain(low)} is above maximum {plain(high)}", "swap them", "minimum", "maximum")
-    made = replace(common, minimum=low, maximum=high, step=step)
-    _check_grid(where, made)
-    return made
+    field = replace(common, minimum=low, maximum=high, step=step)
+    _check_grid(where, field)
+    return field
 
 
 def _bound(where: str, kind: str, key: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Bound:

@@ -59,7 +59,7 @@ class Field:
             "minimum": plain(self.minimum),
             "maximum": plain(self.maximum),
         }
-        made: dict[str, JSON] = {
+        keys: dict[str, JSON] = {
             "name": self.name,
             "type": self.type,
             "role": self.role,
@@ -80,7 +80,7 @@ class Field:
             "replace": {text: plain(value) for text, value in self.replaced} or None,
             "constraints": {key: value for key, value in constraints.items() if value is not None} or None,
         }
-        return {**self.extra, **{key: value for key, value in made.items() if value is not None}}
+        return {**self.extra, **{key: value for key, value in keys.items() if value is not None}}
 
     def _listed(self) -> list[JSON]:
         """The categories; if one has a label, all of them as Frictionless then writes them."""

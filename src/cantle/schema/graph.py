@@ -121,7 +121,7 @@ class GraphSchema(Schema):
 
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
-        made: dict[str, JSON] = {**self.extra, "kind": self.kind}
+        document: dict[str, JSON] = {**self.extra, "kind": self.kind}
         named: dict[str, JSON] = {
             "unit": None if self.unit == "node" else self.unit,
             "nodes": _plain_nodes(self.nodes),
@@ -129,7 +129,7 @@ class GraphSchema(Schema):
             "max_degree": self.max_degree,
             "guarantee": "none" if self.inferred else None,
         }
-        return made | {key: value for key, value in named.items() if value is not None}
+        return document | {key: value for key, value in named.items() if value is not None}
 
     @property
     def protects(self) -> tuple[int, str]:
@@ -215,20 +215,20 @@ def _from_file(name: str, base: Path) -> Iterable[bytes | int]:
 
 def _listed(values: Iterable[object]) -> tuple[int | str, ...]:
     """Identifiers in their public order, each once."""
-    found: set[int | bytes] = set()
+    identifiers: set[int | bytes] = set()
     for value in values:
-        made = identifier(value) if isinstance(value, str | bytes | int) else None
-        if made is None:
+        known = identifier(value) if isinstance(value, str | bytes | int) else None
+        if known is None:
             fail("nodes", "a listed identifier is neither a whole number nor a text", "write it as one of these")
-        found.add(made)
-        if len(found) > MAX_SIZE:
+        identifiers.add(known)
+        if len(identifiers) > MAX_SIZE:
             fail(
                 "nodes", f"more than {MAX_SIZE:,} identifiers are listed", "declare numbers by {minimum: …, maximum: …}"
             )
-    if not found:
+    if not identifiers:
         fail("nodes", "no identifier is listed", _DECLARE)
     try:
-        texts = [one.decode() for one in sorted(one for one in found if isinstance(one, bytes))]
+        texts = [one.decode() for one in sorted(one for one in identifiers if isinstance(one, bytes))]
     except UnicodeDecodeError:
         fail("nodes", "a listed identifier is not UTF-8 text", "write the file in UTF-8")
-    return (*sorted(one for one in found if isinstance(one, int)), *texts)
+    return (*sorted(one for one in identifiers if isinstance(one, int)), *texts)

@@ -279,8 +279,8 @@ def _section(text: str, section: str | None, attribute: str, where: str) -> str:
 def _brace_rows(text: str, where: str) -> Iterator[Row]:
     """The outline in a text with braces."""
     depth, fresh = 0, False  # fresh: a brace has just opened a node, and its label may follow
-    for found in re.finditer(r"[{}]|[^{}]+", text):
-        token = found[0]
+    for match in re.finditer(r"[{}]|[^{}]+", text):
+        token = match[0]
         label = " ".join(token.split())
         if not label:
             continue

@@ -105,10 +105,10 @@ def _dateparts(value: object, categories: tuple[Label, ...], where: str) -> Taxo
     parts = [part for part in _DATEPARTS if part in asked]
 
     def path(label: Label) -> list[str]:
-        found = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])(-\d\d([T ].*)?)?", text_of(label), re.ASCII)
-        if not found:
+        parsed = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])(-\d\d([T ].*)?)?", text_of(label), re.ASCII)
+        if not parsed:
             refuse(where, f"the category {quote(label)} is not an ISO date", "write it as 2024-12-31 or 2024-12")
-        return [_DATEPARTS[part](found[1], int(found[2])) for part in parts]
+        return [_DATEPARTS[part](parsed[1], int(parsed[2])) for part in parts]
 
     return from_paths([(label, path(label)) for label in sorted(categories, key=text_of)], where)
 
@@ -162,8 +162,8 @@ def refuse_undeclared(text: str, table: Mapping[str, Label], where: str) -> NoRe
     refuse(where, f"its leaf {quote(text)} is not a declared category", f"declare it or take it out{meant}")
 
 
-def refuse_missing(found: Iterable[str], categories: Sequence[Label], where: str) -> None:
-    known = set(found)
+def refuse_missing(leaves: Iterable[str], categories: Sequence[Label], where: str) -> None:
+    known = set(leaves)
     missing = [label for label in categories if text_of(label) not in known]
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""

@@ -158,19 +158,19 @@ def _well_marked(marks: Ints, begin: Ints, starts: Ints, first: Ints, many: int)
 
 def _quoted_records(lines: list[bytes], many: int) -> list[bytes]:
     """The fields of lines with quotes in them, one record after another."""
-    made = []
+    records = []
     for line in lines:
         fields: list[bytes] = []
         at = 0
         while len(fields) < many and at < len(line):
-            found = _FIELD.match(line, at)
-            if found is None or found.end() == at:
+            match = _FIELD.match(line, at)
+            if match is None or match.end() == at:
                 break
-            fields.append(found[2] if found[1] is None else found[1].replace(b'""', b'"').strip())
-            at = found.end()
+            fields.append(match[2] if match[1] is None else match[1].replace(b'""', b'"').strip())
+            at = match.end()
         if len(fields) == many and all(fields) and line.lstrip()[:1] not in (b"#", b"%"):
-            made += fields
-    return made
+            records += fields
+    return records
 
 
 # ------------------------------------------------------------------------------------------------------ numbers

@@ -82,8 +82,8 @@ class Universe:
             text = label_text(series, "string")
             if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
                 text = text.replace(self._truth_words)
-            found = text.replace_strict(self._labels, self._places, default=-1, return_dtype=pl.Int32)
-            return found.fill_null(-1).to_numpy()
+            places = text.replace_strict(self._labels, self._places, default=-1, return_dtype=pl.Int32)
+            return places.fill_null(-1).to_numpy()
         values, known = _whole(series)
         return self.locate(values, known)
 
@@ -265,10 +265,10 @@ def _tidy(items: list[int | str]) -> Universe:
     numbers = [one for one in items if isinstance(one, int)]
     if len(numbers) == len(items) and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         return Universe(range(numbers[0], numbers[0] + len(numbers)))
-    made = tuple(numbers) if len(numbers) == len(items) else tuple(map(str, items))
-    for twice in repeated(made):
+    tidy = tuple(numbers) if len(numbers) == len(items) else tuple(map(str, items))
+    for twice in repeated(tidy):
         fail("items", f"item {quote(twice)} is declared twice", "keep it once")
-    return Universe(made)
+    return Universe(tidy)
 
 
 def _check_size(size: int) -> None:

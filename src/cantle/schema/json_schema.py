@@ -198,7 +198,7 @@ def _is(key: str, *values: str) -> Part:
 def _field() -> Part:
     """A field. An identifier needs only a name; what other fields need depends on their type."""
     constraints: Part = {"type": ["object", "null"], "properties": {**CONSTRAINTS}}
-    made = _object({**FIELD, "constraints": {**FIELD["constraints"], **constraints}}, "name")
+    properties = _object({**FIELD, "constraints": {**FIELD["constraints"], **constraints}}, "name")
     bounded: Part = _object({"constraints": _object({}, "minimum", "maximum")}, "constraints")
     listed: Part = {
         "anyOf": [
@@ -214,4 +214,4 @@ def _field() -> Part:
         {"if": _is("type", "number", "datetime"), "then": {"allOf": [bounded, stepped]}},
         {"if": {"anyOf": [_is("type", "string"), {"not": {"required": ["type"]}}]}, "then": listed},
     ]
-    return {**made, "if": _is("role", "identifier"), "else": {"allOf": needs}}
+    return {**properties, "if": _is("role", "identifier"), "else": {"allOf": needs}}

@@ -82,17 +82,17 @@ def _listing(where: str, texts: list[str]) -> str:
 def with_lines(error: SchemaError, where: str, text: str, is_json: bool) -> SchemaError:
     """The error of a schema that was read from a file, with the lines that it is about."""
     root = _json_spots(text) if is_json else _yaml_spots(text)
-    found = sorted(((_lines(root, one.places), one) for one in error.problems), key=lambda pair: pair[0])
-    if len(found) == 1:
-        lines, one = found[0]
+    located = sorted(((_lines(root, one.places), one) for one in error.problems), key=lambda pair: pair[0])
+    if len(located) == 1:
+        lines, one = located[0]
         what = one.text.removeprefix("schema: ")
         return SchemaError(f"{where}, {_in_words(lines)}: {what}", (one,))
-    told = [f"{_in_words(lines)}: {one.text}" for lines, one in found]
-    return SchemaError(_listing(where, told), tuple(Problem(*pair) for pair in _paired(told, found)))
+    messages = [f"{_in_words(lines)}: {one.text}" for lines, one in located]
+    return SchemaError(_listing(where, messages), tuple(Problem(*pair) for pair in _paired(messages, located)))
 
 
-def _paired(told: list[str], found: list[tuple[list[int], Problem]]) -> list[tuple[str, tuple[Place, ...]]]:
-    return [(text, one.places) for text, (_, one) in zip(told, found, strict=True)]
+def _paired(messages: list[str], located: list[tuple[list[int], Problem]]) -> list[tuple[str, tuple[Place, ...]]]:
+    return [(text, one.places) for text, (_, one) in zip(messages, located, strict=True)]
 
 
 def _in_words(lines: list[int]) -> str:
@@ -159,8 +159,8 @@ def _json_spots(text: str) -> _Spot:
         if match["key"] is not None:
             key = json.loads(match["key"])
             continue
-        made = _Spot(line, is_list=match["open"] == "[")
-        parent.parts[len(parent.parts) if parent.is_list else key] = made
+        spot = _Spot(line, is_list=match["open"] == "[")
+        parent.parts[len(parent.parts) if parent.is_list else key] = spot
         if match["open"]:
-            stack.append(made)
+            stack.append(spot)
     return stack[0].parts.get(0, stack[0])

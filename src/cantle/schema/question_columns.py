@@ -122,18 +122,18 @@ def _compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
     code."""
     match sign:
         case "<":
-            made = CodeSet.span(0, ceil(place), size)
+            codes = CodeSet.span(0, ceil(place), size)
         case "<=":
-            made = CodeSet.span(0, floor(place) + 1, size)
+            codes = CodeSet.span(0, floor(place) + 1, size)
         case ">":
-            made = CodeSet.span(floor(place) + 1, values, size)
+            codes = CodeSet.span(floor(place) + 1, values, size)
         case ">=":
-            made = CodeSet.span(ceil(place), values, size)
+            codes = CodeSet.span(ceil(place), values, size)
         case "==":
-            made = CodeSet.span(int(place), int(place) + 1, size)
+            codes = CodeSet.span(int(place), int(place) + 1, size)
         case _:
-            made = CodeSet.span(int(place), int(place) + 1, size).complement()
-    return made.intersection(CodeSet.span(0, values, size))
+            codes = CodeSet.span(int(place), int(place) + 1, size).complement()
+    return codes.intersection(CodeSet.span(0, values, size))
 
 
 class Categories:
@@ -178,9 +178,9 @@ class Categories:
             return CodeSet.of([self._labels.texts[text]], self.size)
         if text.lower() in ("true", "false") and self._labels.type == "boolean":
             return CodeSet.of([int(text.lower() == "true")], self.size)
-        found = self._node(text)
-        if found is not None:
-            return CodeSet.span(*found, self.size)
+        node = self._node(text)
+        if node is not None:
+            return CodeSet.span(*node, self.size)
         if text in self._value_of:
             return CodeSet.of([self._labels.texts[self._value_of[text]]], self.size)
         raise Misfit(unknown(f"category of {self.name}", text, self._texts(), "categories"))

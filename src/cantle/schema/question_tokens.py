@@ -44,7 +44,7 @@ def tokens_of(question: str) -> list[Token]:
     """The tokens of a question, and an end."""
     if len(question) > LONGEST:
         raise ParameterError(f"a question has at most {LONGEST:,} characters, this one {len(question):,}; ask in parts")
-    found, at = list[Token](), 0
+    tokens, at = list[Token](), 0
     while at < len(question):
         match = _TOKEN.match(question, at)
         if match is None:
@@ -53,9 +53,9 @@ def tokens_of(question: str) -> list[Token]:
         if kind == "text":
             text = text[1:-1].replace(text[0] * 2, text[0])
         if kind != "blank":
-            found.append(Token(kind, text, at))
+            tokens.append(Token(kind, text, at))
         at = match.end()
-    return [*found, Token("end", "", len(question))]
+    return [*tokens, Token("end", "", len(question))]
 
 
 def _refuse_character(question: str, at: int) -> NoReturn:

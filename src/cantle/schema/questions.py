@@ -47,11 +47,11 @@ class _Parser:
         self._tokens, self._at, self._depth = tokens_of(text), 0, 0
 
     def whole(self) -> Question:
-        made = self._question()
+        question = self._question()
         if self._next.kind != "end":
             what = "a closing parenthesis too many" if self._next.says(")") else "and, or, or the end of the question"
             self._refuse(f"expected {what}" if "too many" not in what else what)
-        return made
+        return question
 
     # ---- words --------------------------------------------------------------------------------------------
 
@@ -66,9 +66,9 @@ class _Parser:
 
     def _took(self, *words: str) -> bool:
         """Whether the next word is one of these; if so, it is consumed."""
-        found = self._next.says(*words)
-        self._at += found
-        return found
+        matches = self._next.says(*words)
+        self._at += matches
+        return matches
 
     def _expect(self, word: str, after: str) -> None:
         if not self._took(word):
@@ -99,16 +99,16 @@ class _Parser:
         if self._depth > DEEPEST:
             self._refuse(f"more than {DEEPEST} parentheses or `not` are inside each other; write it flatter")
         if self._took("not"):
-            made = negated(self._single())
+            question = negated(self._single())
         elif self._took("("):
-            made = self._question()
+            question = self._question()
             self._expect(")", f"to close the one at character {start.at + 1}")
         elif self._vocabulary.has_items and self._took("contains"):
-            made = self._item()
+            question = self._item()
         else:
-            made = self._comparison()
+            question = self._comparison()
         self._depth -= 1
-        return made
+        return question
 
     def _item(self) -> Question:
         value = self._value()

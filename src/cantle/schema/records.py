@@ -31,16 +31,16 @@ class RecordSchema(Schema):
 
     def _common_keys(self) -> dict[str, JSON]:
         """The keys of the canonical form about how records are written and about persons, without defaults."""
-        made: dict[str, JSON] = {}
+        keys: dict[str, JSON] = {}
         if self.missing_values != ("",):
-            made["missingValues"] = list(self.missing_values)
+            keys["missingValues"] = list(self.missing_values)
         if self.dialect != Dialect():
-            made["dialect"] = self.dialect.to_dict()
+            keys["dialect"] = self.dialect.to_dict()
         if self.inferred:
-            made["guarantee"] = "none"
+            keys["guarantee"] = "none"
         if self.person is not None:
-            made["unit"] = {"person": self.person, "max_records": self.max_records}
-        return made
+            keys["unit"] = {"person": self.person, "max_records": self.max_records}
+        return keys
 
 
 def parse_unit(unit: object) -> tuple[str | None, int]:

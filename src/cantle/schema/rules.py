@@ -54,10 +54,10 @@ class Rules:
 
     def breaking(self, codes: Callable[[Key], Codes]) -> Bools:
         """For each record whether it breaks a rule."""
-        made = holds(self.broken[0], codes)
+        broken = holds(self.broken[0], codes)
         for one in self.broken[1:]:
-            made = made | holds(one, codes)
-        return made
+            broken = broken | holds(one, codes)
+        return broken
 
     def numbers(self, codes: Callable[[Key], Codes]) -> list[tuple[str, int]]:
         """Each rule with the number of records that break it."""
@@ -65,10 +65,10 @@ class Rules:
 
     def forbidden(self, verdict: Callable[[OneColumn], Verdicts]) -> Verdicts:
         """Whether a rule is broken nowhere, somewhere or everywhere, for many boxes, given the verdicts on columns."""
-        made = _joined(self.broken[0], verdict)
+        verdicts = _joined(self.broken[0], verdict)
         for one in self.broken[1:]:
-            made = np.maximum(made, _joined(one, verdict))
-        return made
+            verdicts = np.maximum(verdicts, _joined(one, verdict))
+        return verdicts
 
     def forbidden_spans(self, spans: Mapping[Key, tuple[Ints, Ints]]) -> Verdicts:
         """The same for boxes given by the first code of each column and the code after the last."""
@@ -134,10 +134,10 @@ class Rules:
 def _joined(question: Question, verdict: Callable[[OneColumn], Verdicts]) -> Verdicts:
     if isinstance(question, OneColumn):
         return verdict(question)
-    made: Verdicts = np.array(EVERYWHERE if question.every else NOWHERE, dtype=np.int8)
+    verdicts: Verdicts = np.array(EVERYWHERE if question.every else NOWHERE, dtype=np.int8)
     for part in question.parts:
-        made = (np.minimum if question.every else np.maximum)(made, _joined(part, verdict))
-    return made
+        verdicts = (np.minimum if question.every else np.maximum)(verdicts, _joined(part, verdict))
+    return verdicts
 
 
 def _of_box(question: Question, box: Box) -> int:
@@ -182,11 +182,11 @@ def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
     problems.refuse()
     keys = dict.fromkeys(key for one in broken for key in columns_of(one))
     sizes = tuple((key, vocabulary.columns[str(key)].size) for key in keys)
-    made = Rules(tuple(texts), tuple(broken), sizes)
-    if made.allowed_box({}) is None:
+    rules = Rules(tuple(texts), tuple(broken), sizes)
+    if rules.allowed_box({}) is None:
         rule = "they contradict each other, so that every record would break one (or are too many to be sure)"
         fail("rules", rule, "correct or remove one", "rules")
-    return made
+    return rules
 
 
 def _broken(text: str, vocabulary: Vocabulary) -> Question:
@@ -194,10 +194,10 @@ def _broken(text: str, vocabulary: Vocabulary) -> Question:
     from cantle.schema.questions import parse
 
     parts, start = [], 0
-    for found in _ARROW.finditer(text):
-        if found[1]:
-            parts.append(text[start : found.start()])
-            start = found.end()
+    for arrow in _ARROW.finditer(text):
+        if arrow[1]:
+            parts.append(text[start : arrow.start()])
+            start = arrow.end()
     parts.append(text[start:])
     if len(parts) > 2 or not all(part.strip() for part in parts):
         rule = f"{text!r} is not a condition, or two of them with one arrow between"

@@ -125,14 +125,14 @@ class Steps:
         inside = np.where(null, 0, k).astype(np.int64)
         whole = np.int64(self.first) + inside * np.int64(self.step)
         if self.type == "number":
-            made = pl.Series(self._floats(inside), dtype=pl.Float64)
+            series = pl.Series(self._floats(inside), dtype=pl.Float64)
         elif self.type == "date":
-            made = pl.Series(whole.astype(np.int32), dtype=pl.Int32).cast(pl.Date)
+            series = pl.Series(whole.astype(np.int32), dtype=pl.Int32).cast(pl.Date)
         elif self.type == "datetime":
-            made = pl.Series(whole * 1_000_000, dtype=pl.Int64).cast(pl.Datetime("us"))
+            series = pl.Series(whole * 1_000_000, dtype=pl.Int64).cast(pl.Datetime("us"))
         else:
-            made = pl.Series(whole, dtype=pl.Int64)
-        return pl.select(pl.when(pl.Series(~null)).then(made)).to_series() if null.any() else made
+            series = pl.Series(whole, dtype=pl.Int64)
+        return pl.select(pl.when(pl.Series(~null)).then(series)).to_series() if null.any() else series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,11 +219,11 @@ class Labels:
             return codes
         rest, at = text.filter(left), left.to_numpy()
         tidy = self._tidied(rest)
-        found = self._tidy_lookup.places(tidy) if self.trim or self.ignore_case else codes[at]
+        places = self._tidy_lookup.places(tidy) if self.trim or self.ignore_case else codes[at]
         if self.unknown != MISSING:
             absent = rest.is_in(self.marks) | tidy.is_in(self.tidy_marks)
-            found[(found < 0) & ~absent.to_numpy()] = self._unknown_code
-        codes[at] = found
+            places[(places < 0) & ~absent.to_numpy()] = self._unknown_code
+        codes[at] = places
         return codes
 
     def _tidied(self, text: pl.Series) -> pl.Series:

@@ -122,12 +122,12 @@ class SetSchema(RecordSchema):
 
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
-        made: dict[str, JSON] = {**self.extra, "kind": self.kind, "items": self.universe.to_plain()}
+        document: dict[str, JSON] = {**self.extra, "kind": self.kind, "items": self.universe.to_plain()}
         if self.hierarchy is not None:
-            made["hierarchy"] = self.hierarchy.to_nested()
+            document["hierarchy"] = self.hierarchy.to_nested()
         named = {"form": self.form, "id": self.id, "item": self.item, "column": self.column}
-        made |= {key: value for key, value in named.items() if value is not None}
-        return made | self._common_keys()
+        document |= {key: value for key, value in named.items() if value is not None}
+        return document | self._common_keys()
 
     @property
     def departments(self) -> tuple[int, ...] | None:

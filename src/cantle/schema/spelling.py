@@ -45,12 +45,12 @@ class NumberForm:
         """The numbers in plain form, which any parser reads; null if a text is not a number of this form."""
         import polars as pl
 
-        made = text.str.replace(self._pattern, "$1$2$3$4$5")
+        plain_text = text.str.replace(self._pattern, "$1$2$3$4$5")
         if self.group is not None:
-            made = made.str.replace_all(f"[{self._groups}]", "")
+            plain_text = plain_text.str.replace_all(f"[{self._groups}]", "")
         if self.decimal != ".":
-            made = made.str.replace(self.decimal, ".", literal=True)
-        return pl.select(pl.when(text.str.contains(self._pattern)).then(made)).to_series()
+            plain_text = plain_text.str.replace(self.decimal, ".", literal=True)
+        return pl.select(pl.when(text.str.contains(self._pattern)).then(plain_text)).to_series()
 
     @cached_property
     def _groups(self) -> str:
@@ -118,8 +118,8 @@ def _capitals(small: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _all_capitals() -> dict[str, list[str]]:
     """The capitals of each small letter, for capitals whose small form is one letter."""
-    made: dict[str, list[str]] = {}
+    capitals: dict[str, list[str]] = {}
     for letter in map(chr, range(_LETTERS)):
         if letter.lower() != letter and len(letter.lower()) == 1:
-            made.setdefault(letter.lower(), []).append(letter)
-    return made
+            capitals.setdefault(letter.lower(), []).append(letter)
+    return capitals

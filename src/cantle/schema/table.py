@@ -102,7 +102,7 @@ class TableSchema(RecordSchema):
             dialect = parse_dialect(document)
         rules = problems.value((), _rule_texts, document.get("rules"))
         problems.refuse()
-        made = cls(
+        schema = cls(
             fields=tuple(fields),
             rules=rules,
             missing_values=missing,
@@ -113,8 +113,8 @@ class TableSchema(RecordSchema):
             extra=plain_mapping(document, without=_OURS),
         )
         if rules:
-            made.domain()  # a wrong rule must be refused before anything is spent
-        return made
+            schema.domain()  # a wrong rule must be refused before anything is spent
+        return schema
 
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
@@ -125,10 +125,10 @@ class TableSchema(RecordSchema):
         """The columns that may be published, as spans of codes."""
         from cantle.schema.domain import Domain
 
-        made = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
+        columns = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
         target = next((one.name for one in self.fields if one.role == "target"), None)
-        attributes = tuple(a for name, a in made.items() if name != target)
-        domain = Domain(attributes, made[target] if target is not None else None, tuple(made))
+        attributes = tuple(a for name, a in columns.items() if name != target)
+        domain = Domain(attributes, columns[target] if target is not None else None, tuple(columns))
         return replace(domain, rules=self._compiled_rules) if self.rules else domain
 
     @cached_property

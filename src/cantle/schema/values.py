@@ -52,13 +52,13 @@ def by_kind(series: pl.Series, read: Callable[[pl.Series], Array]) -> Array:
     if series.dtype != MIXED:
         return read(series)
     first, *others = series.struct.unnest().get_columns()
-    made = read(first)
+    values = read(first)
     for part in others:
         there = part.is_not_null().to_numpy()
         if there.any():
-            made = made.copy()
-            made[there] = read(part.drop_nulls())
-    return made
+            values = values.copy()
+            values[there] = read(part.drop_nulls())
+    return values
 
 
 def is_text(dtype: pl.DataType) -> bool:

@@ -50,11 +50,11 @@ def with_number_form(one: Field, where: str, entry: Mapping[str, object], marks:
         fail(where, "decimalChar and groupChar are the same", "change one", "decimalChar", "groupChar")
     read = BOUNDS[one.type]
     pairs = [(text, read(where, f"`replace` of {text!r}:", value)) for text, value in _replace(where, entry, marks)]
-    made = replace(one, form=form)
-    already = next((text for text, _ in pairs if _is_read(made, text, marks)), None)
+    field = replace(one, form=form)
+    already = next((text for text, _ in pairs if _is_read(field, text, marks)), None)
     if already is not None:
         fail(where, f"{already!r} in `replace` is read as a value already", "take it out of `replace`", "replace")
-    return replace(made, replaced=tuple((trimmed(text), value) for text, value in pairs))
+    return replace(field, replaced=tuple((trimmed(text), value) for text, value in pairs))
 
 
 def _is_read(one: Field, text: str, marks: tuple[str, ...]) -> bool:
@@ -76,23 +76,23 @@ def _sign(where: str, key: str, value: object, *, blank: bool = False) -> str:
 
 def with_spellings(one: Field, where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> Field:
     """The field of categories, completed by the keys about how they are written."""
-    made = replace(
+    field = replace(
         one,
         trim=flag(where, "trim", entry.get("trim", True)),
         ignore_case=flag(where, "ignoreCase", entry.get("ignoreCase", False)),
     )
     given = _replace(where, entry, marks)
-    if not given and not made.ignore_case:
-        return made
-    own = _texts(made, marks)
+    if not given and not field.ignore_case:
+        return field
+    own = _texts(field, marks)
     pairs = [(_key(one, text), _meant(where, one, text, value)) for text, value in given]
     twice = next((text for text, _ in pairs if text in own), None)
     if twice is not None:
         fail(where, f"{twice!r} in `replace` is a category itself", "take it out of one of them", "replace")
-    made = replace(made, replaced=tuple(pairs))
-    if made.ignore_case:
-        _check_case(where, _texts(made, marks), marks)
-    return made
+    field = replace(field, replaced=tuple(pairs))
+    if field.ignore_case:
+        _check_case(where, _texts(field, marks), marks)
+    return field
 
 
 def _texts(one: Field, marks: tuple[str, ...]) -> dict[str, int]:
@@ -116,15 +116,15 @@ def _meant(where: str, one: Field, text: str, value: object) -> Label:
     known: tuple[Label, ...] = (False, True) if one.type == "boolean" else one.categories or ()
     if one.type == "string" and type(value) is int:
         value = str(value)
-    found = next((label for label in known if label == value and type(label) is type(value)), None)
-    if found is None:
+    category = next((label for label in known if label == value and type(label) is type(value)), None)
+    if category is None:
         fail(
             where,
             f"`replace` turns {text!r} into {value!r}, which is not one of its categories",
             "correct it",
             "replace",
         )
-    return found
+    return category
 
 
 def _check_case(where: str, places: Mapping[str, int], marks: tuple[str, ...]) -> None:
@@ -152,10 +152,10 @@ def _replace(where: str, entry: Mapping[str, object], marks: tuple[str, ...]) ->
         return []
     if not isinstance(given, Mapping):
         fail(where, "`replace` is not a mapping", "write `replace: {text: value, …}`", "replace")
-    made = []
+    pairs = []
     for key, value in given.items():
         text = str(key).lower() if isinstance(key, bool) else str(key)
         if not trimmed(text) or text in marks:
             fail(where, f"{text!r} in `replace` is a missing value", "take it out of one of them", "replace")
-        made.append((text, value))
-    return made
+        pairs.append((text, value))
+    return pairs

@@ -50,8 +50,8 @@ def standing(project: Project) -> Standing:
         known = {one.dataset: one for one in Ledger(project.ledger()).accounts()}
     except CantleError as error:
         return Standing(problem=str(error))
-    found = known.get(settings.dataset)
-    return Standing(found, missing=found is None)
+    account = known.get(settings.dataset)
+    return Standing(account, missing=account is None)
 
 
 def stair(account: Account) -> Svg:

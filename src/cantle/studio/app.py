@@ -105,8 +105,8 @@ def _first(studio: Studio, _: Visit) -> Response:
 
 
 async def _static(request: Request) -> Response:
-    found = FILES.get(request.path_params["name"])
-    return refusal(404) if found is None else FileResponse(found[0], media_type=found[1])
+    file = FILES.get(request.path_params["name"])
+    return refusal(404) if file is None else FileResponse(file[0], media_type=file[1])
 
 
 def _refuse(_: Request, error: Exception) -> Response:

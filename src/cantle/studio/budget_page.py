@@ -43,22 +43,22 @@ def outlook(studio: Studio, epsilon: str, records: str) -> Outlook:
     try:
         number = _records(records)
         nano = nano_of(epsilon)
-        made = plan(studio.schema.load(), epsilon=epsilon, records=number)
+        forecast = plan(studio.schema.load(), epsilon=epsilon, records=number)
     except CantleError as error:
         return Outlook(problem=str(error))
     now = standing(studio.project)
     left = None if now.account is None else now.account.left_nano
     over = f"only {now.left} is left of the cap of {now.cap}" if left is not None and nano > left else ""
-    budget = sorted(made.outline.budget, key=lambda one: -one.share)
+    budget = sorted(forecast.outline.budget, key=lambda one: -one.share)
     shown = [(one.question, one.share) for one in budget[:_MOST_PARTS]]
     if budget[_MOST_PARTS:]:
         shown.append(("other questions", sum(one.share for one in budget[_MOST_PARTS:])))
     spoken = "; ".join(f"{name} {share_text(share)}" for name, share in shown)
     parts = tuple((f"c{number % 8}", name, share_text(share)) for number, (name, share) in enumerate(shown))
     return Outlook(
-        made,
-        caution=caution(made.epsilon) or "",
-        like=like(made.epsilon),
+        forecast,
+        caution=caution(forecast.epsilon) or "",
+        like=like(forecast.epsilon),
         bar=stacked(shown, f"Budget: {spoken}."),
         parts=parts,
         over=over,
@@ -98,8 +98,8 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
 def plan_part(studio: Studio, visit: Visit) -> Response:
     """The plan for what the form holds now."""
     records = visit.text("records")
-    made = outlook(studio, visit.text("epsilon"), records) if records else None
-    return part("plan", outlook=made, epsilon=visit.text("epsilon"), deployments=DEPLOYMENTS)
+    forecast = outlook(studio, visit.text("epsilon"), records) if records else None
+    return part("plan", outlook=forecast, epsilon=visit.text("epsilon"), deployments=DEPLOYMENTS)
 
 
 def save(studio: Studio, visit: Visit) -> Response:

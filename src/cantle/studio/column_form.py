@@ -36,15 +36,15 @@ def form_of(entry: Mapping[str, object]) -> Texts:
         "unknown": entry.get("unknown"),
         "hierarchy_file": tree if isinstance(tree, str) else None,
     }
-    made = {name: _shown(value) for name, value in boxes.items()}
+    texts = {name: _shown(value) for name, value in boxes.items()}
     formats = entry.get("format")
-    made["format"] = " | ".join(map(_shown, formats)) if isinstance(formats, list) else _shown(formats)
-    made["units"] = "yes" if entry.get("bareNumber") is False else ""
-    made["categories"] = "\n".join(map(_line, listed)) if isinstance(listed, list) else _shown(listed)
-    made["hierarchy"] = outline_of(tree) if isinstance(tree, list | Mapping) else ""
-    made["ordered"] = "yes" if entry.get("categoriesOrdered") is True else ""
-    made["required"] = "yes" if bounds.get("required") is True else ""
-    return made
+    texts["format"] = " | ".join(map(_shown, formats)) if isinstance(formats, list) else _shown(formats)
+    texts["units"] = "yes" if entry.get("bareNumber") is False else ""
+    texts["categories"] = "\n".join(map(_line, listed)) if isinstance(listed, list) else _shown(listed)
+    texts["hierarchy"] = outline_of(tree) if isinstance(tree, list | Mapping) else ""
+    texts["ordered"] = "yes" if entry.get("categoriesOrdered") is True else ""
+    texts["required"] = "yes" if bounds.get("required") is True else ""
+    return texts
 
 
 def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
@@ -54,15 +54,15 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
     """
     kind, role = form.get("type", ""), form.get("role", "")
     shown = form_of(before)
-    made: Entry = {key: value for key, value in before.items() if key not in _BOXES}
-    made = {"name": form.get("name") or before.get("name"), **made}
+    entry: Entry = {key: value for key, value in before.items() if key not in _BOXES}
+    entry = {"name": form.get("name") or before.get("name"), **entry}
     if role == "identifier":
         if kind:
-            made["type"] = kind
-        return _ordered(made | {"role": role})
-    made["type"] = kind or BLANK
+            entry["type"] = kind
+        return _ordered(entry | {"role": role})
+    entry["type"] = kind or BLANK
     if role:
-        made["role"] = role
+        entry["role"] = role
     old = before.get("constraints")
     kept = {k: v for k, v in old.items() if k not in _CONSTRAINTS} if isinstance(old, Mapping) else {}
     constraints: Entry = dict(kept)
@@ -77,19 +77,19 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
     if kind in _GRID and not has_list:
         constraints |= {key: value(key) for key in ("minimum", "maximum")}
         if kind in ("number", "datetime") or form.get("step"):
-            made["step"] = value("step")
+            entry["step"] = value("step")
     if kind in ("integer", "number") and not has_list:
-        made |= _number_form(form, before, shown)
+        entry |= _number_form(form, before, shown)
     if kind in ("date", "datetime") and form.get("format"):
         same = form["format"] == shown["format"]
-        made["format"] = before["format"] if same else _formats(form["format"])
+        entry["format"] = before["format"] if same else _formats(form["format"])
     if has_list:
-        made |= _categories(form, before, shown, kind)
+        entry |= _categories(form, before, shown, kind)
     if form.get("required"):
         constraints["required"] = True
     if constraints:
-        made["constraints"] = constraints
-    return _ordered(made)
+        entry["constraints"] = constraints
+    return _ordered(entry)
 
 
 _BOXES = {"name", "type", "role", "format", "constraints", "step", "unknown", "categories", "categoriesOrdered"}
@@ -105,12 +105,12 @@ def _formats(text: str) -> object:
 
 def _number_form(form: Mapping[str, str], before: Mapping[str, object], shown: Texts) -> Entry:
     """How numbers are written: their signs, and whether something stands around them."""
-    made: Entry = {key: form[key] for key in ("decimalChar", "groupChar") if form.get(key)}
+    keys: Entry = {key: form[key] for key in ("decimalChar", "groupChar") if form.get(key)}
     if form.get("units"):
-        made["bareNumber"] = False
+        keys["bareNumber"] = False
     boxes = {"decimalChar": "decimalChar", "groupChar": "groupChar", "bareNumber": "units"}
     kept = {key for key, box in boxes.items() if key in before and form.get(box, "") == shown[box]}
-    return made | {key: before[key] for key in kept}
+    return keys | {key: before[key] for key in kept}
 
 
 def _line(category: object) -> str:
@@ -131,28 +131,28 @@ def _category(line: str, kind: str, plain: set[str]) -> object:
 
 def _categories(form: Mapping[str, str], before: Mapping[str, object], shown: Texts, kind: str) -> Entry:
     """The keys about categories: their list, order and hierarchy, and what becomes of other values."""
-    made: Entry = {}
+    keys: Entry = {}
     text = form.get("categories", "")
     if text == shown["categories"] and isinstance(before.get("categories"), list) and before.get("type") == kind:
-        made["categories"] = before["categories"]
+        keys["categories"] = before["categories"]
     else:
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         listed = before.get("categories")
         plain = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
-        made["categories"] = [_category(line, kind, plain) for line in lines] or BLANK
+        keys["categories"] = [_category(line, kind, plain) for line in lines] or BLANK
         if not lines and (form.get("hierarchy_file") or form.get("hierarchy", "").strip()):
-            del made["categories"]  # the hierarchy lists them
+            del keys["categories"]  # the hierarchy lists them
     if form.get("ordered"):
-        made["categoriesOrdered"] = True
+        keys["categoriesOrdered"] = True
     if form.get("hierarchy_file"):
-        made["hierarchy"] = form["hierarchy_file"]
+        keys["hierarchy"] = form["hierarchy_file"]
     elif form.get("hierarchy", "").strip():
         same = form["hierarchy"] == shown["hierarchy"]
-        made["hierarchy"] = before["hierarchy"] if same else hierarchy_of(form["hierarchy"])
+        keys["hierarchy"] = before["hierarchy"] if same else hierarchy_of(form["hierarchy"])
     unknown = form.get("unknown", "")
     if unknown and unknown != "null":
-        made["unknown"] = _scalar(unknown, kind) if kind == "integer" and unknown != "drop" else unknown
-    return made
+        keys["unknown"] = _scalar(unknown, kind) if kind == "integer" and unknown != "drop" else unknown
+    return keys
 
 
 def _ordered(entry: Entry) -> Entry:

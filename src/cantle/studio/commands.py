@@ -94,5 +94,5 @@ class Runner:
 
 def complaint(stderr: str) -> str:
     """The last error that a command printed; messages of commands never quote a private value."""
-    found = [line.removeprefix("error: ") for line in stderr.splitlines() if line.startswith("error: ")]
-    return found[-1] if found else "the command ended without a message"
+    errors = [line.removeprefix("error: ") for line in stderr.splitlines() if line.startswith("error: ")]
+    return errors[-1] if errors else "the command ended without a message"

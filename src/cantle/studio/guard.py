@@ -121,9 +121,9 @@ class Guard:
 
 
 def _cookie(headers: Headers, name: str) -> str | None:
-    found: SimpleCookie = SimpleCookie()
+    cookies: SimpleCookie = SimpleCookie()
     try:
-        found.load(headers.get("cookie", ""))
+        cookies.load(headers.get("cookie", ""))
     except CookieError:
         return None
-    return found[name].value if name in found else None
+    return cookies[name].value if name in cookies else None

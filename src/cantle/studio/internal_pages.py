@@ -25,12 +25,12 @@ def run_check(studio: Studio, _: Visit) -> Response:
         text = studio.schema.text
         arguments = commands.check(studio.data, studio.settings.schema)
         code, printed, said = studio.runner.run([*arguments, "--json"])
-        found = _parsed(printed)
-        if found is None or "sections" not in found:
+        result = _parsed(printed)
+        if result is None or "sections" not in result:
             return _refused(studio, commands.complaint(said) if code else "the check gave no result")
     except CantleError as error:
         return _refused(studio, str(error))
-    studio.checked, studio.checked_schema = found, stamp(text)
+    studio.checked, studio.checked_schema = result, stamp(text)
     return go("/internal/check")
 
 
@@ -40,19 +40,19 @@ def _refused(studio: Studio, error: str) -> Response:
 
 def _parsed(printed: str) -> dict[str, object] | None:
     try:
-        made = json.loads(printed)
+        parsed = json.loads(printed)
     except ValueError:
         return None
-    return made if isinstance(made, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def show_check(studio: Studio, _: Visit) -> Response:
     """Shows what the last check found."""
     if studio.checked is None:
         return go("/columns")
-    found = [commands.check(studio.data_shown, studio.settings.schema)]
+    same = [commands.check(studio.data_shown, studio.settings.schema)]
     old = stamp(studio.schema.text) != studio.checked_schema
-    return page(studio, "check", "columns", commands=found, internal=True, found=studio.checked, old=old)
+    return page(studio, "check", "columns", commands=same, internal=True, found=studio.checked, old=old)
 
 
 def forget_check(studio: Studio, _: Visit) -> Response:

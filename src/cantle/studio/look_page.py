@@ -53,8 +53,8 @@ def opened(studio: Studio, visit: Visit) -> Opened | Response:
 
 
 def _with(studio: Studio, visit: Visit, answer: Callable[[Opened], Response]) -> Response:
-    found = opened(studio, visit)
-    return answer(found) if isinstance(found, Opened) else found
+    release = opened(studio, visit)
+    return answer(release) if isinstance(release, Opened) else release
 
 
 def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object] | None = None) -> Response:

@@ -28,14 +28,14 @@ def outline_of(hierarchy: object) -> str:
 
 
 def _lines(group: object, depth: int) -> list[str]:
-    made = []
+    lines = []
     for item in [group] if isinstance(group, Mapping) else group if isinstance(group, list) else []:
         if isinstance(item, Mapping):
             for name, inside in item.items():
-                made += [_line(name, depth), *_lines(inside, depth + 1)]
+                lines += [_line(name, depth), *_lines(inside, depth + 1)]
         else:
-            made.append(_line(item, depth))
-    return made
+            lines.append(_line(item, depth))
+    return lines
 
 
 def _line(name: object, depth: int) -> str:
@@ -80,7 +80,7 @@ def tree_of(hierarchy: object, most: int = 400) -> list[Node]:
     left = [most]
 
     def below(group: object) -> list[Node]:
-        made: list[Node] = []
+        nodes: list[Node] = []
         items: Sequence[object] = [group] if isinstance(group, Mapping) else group if isinstance(group, list) else []
         for item in items:
             pairs = (
@@ -88,9 +88,9 @@ def tree_of(hierarchy: object, most: int = 400) -> list[Node]:
             )
             for name, inside in pairs:
                 if left[0] <= 0:
-                    return made
+                    return nodes
                 left[0] -= 1
-                made.append((str(name), below(inside) if isinstance(inside, list | Mapping) else []))
-        return made
+                nodes.append((str(name), below(inside) if isinstance(inside, list | Mapping) else []))
+        return nodes
 
     return below(hierarchy)

@@ -40,15 +40,15 @@ DONE = {
 @cache
 def environment() -> Environment:
     """The templates of the studio."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["thousands"] = lambda number: f"{number:,}"
-    return made
+    templates.filters["thousands"] = lambda number: f"{number:,}"
+    return templates
 
 
 def page(

@@ -107,8 +107,8 @@ class Project:
 
     def releases(self) -> dict[str, Path]:
         """The finished releases in the folder, by name, the newest last."""
-        found = [folder for folder in self.folder.iterdir() if is_release(folder)]
-        return {one.name: one for one in sorted(found, key=lambda one: (one.stat().st_mtime, one.name))}
+        folders = [folder for folder in self.folder.iterdir() if is_release(folder)]
+        return {one.name: one for one in sorted(folders, key=lambda one: (one.stat().st_mtime, one.name))}
 
     def free_release(self) -> str:
         """A name for the next release."""

@@ -35,8 +35,8 @@ class SchemaFile:
                 self.unreadable = str(error)
 
     def _parsed(self, text: str) -> dict[str, object]:
-        made = parse_document(text, f"schema {self.path.name!r}", self.is_json)
-        return dict(made) if isinstance(made, Mapping) else {}
+        parsed = parse_document(text, f"schema {self.path.name!r}", self.is_json)
+        return dict(parsed) if isinstance(parsed, Mapping) else {}
 
     @property
     def kind(self) -> str:

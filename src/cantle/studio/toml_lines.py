@@ -23,15 +23,15 @@ def with_keys(text: str, values: dict[str, Value | None]) -> str:
         top = _with_key(top, key, value)
     if lines[end:] and top and top[-1].strip():
         top.append("")  # before the next table
-    made = [*top, *lines[end:]]
-    return "\n".join(made) + "\n" if made else ""
+    edited = [*top, *lines[end:]]
+    return "\n".join(edited) + "\n" if edited else ""
 
 
 def _with_key(lines: list[str], key: str, value: Value | None) -> list[str]:
-    found = [number for number, line in enumerate(lines) if re.match(rf"\s*{re.escape(key)}\s*=", line)]
+    numbers = [number for number, line in enumerate(lines) if re.match(rf"\s*{re.escape(key)}\s*=", line)]
     new = [] if value is None else [f"{key} = {_written(value)}"]
-    if found:
-        return [*lines[: found[0]], *new, *lines[found[0] + 1 :]]
+    if numbers:
+        return [*lines[: numbers[0]], *new, *lines[numbers[0] + 1 :]]
     end = len(lines)
     while end and not lines[end - 1].strip():
         end -= 1

@@ -56,5 +56,5 @@ def safe_name(name: str) -> str:
     ('_img onerror_x_.csv', 'data', 'a b.csv')
     """
     last = re.split(r"[/\\\\]", name)[-1]
-    made = _UNSAFE.sub("_", last).strip(" .")
-    return (Path(made).stem[:80] + Path(made).suffix[:20]) or "data"
+    safe = _UNSAFE.sub("_", last).strip(" .")
+    return (Path(safe).stem[:80] + Path(safe).suffix[:20]) or "data"

@@ -71,5 +71,5 @@ def flow(value: object) -> str:
 
 def _quoted(text: str) -> str:
     """JSON's quotes, with escapes for the characters that YAML does not allow in a file."""
-    made = json.dumps(text, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in made)
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)

@@ -104,11 +104,11 @@ class _CutCandidates(ABC):
         counts = self.counts(nodes)
         if isinstance(engine, Fused) and isinstance(quality, Mix):
             weights = quality.even, quality.apart
-            found = engine.cut_scores(positions, nodes.lo, nodes.hi, self.only, self.classes, weights)
+            exact = engine.cut_scores(positions, nodes.lo, nodes.hi, self.only, self.classes, weights)
         else:
             tallied = engine.tally(positions, self.key)
-            found = ((i, j, quality.scores(self.sides(nodes, i, exact_counts))) for i, j, exact_counts in tallied)
-        for first, last, exact_scores in found:
+            exact = ((i, j, quality.scores(self.sides(nodes, i, exact_counts))) for i, j, exact_counts in tallied)
+        for first, last, exact_scores in exact:
             starts = np.concatenate([[0], np.cumsum(counts[first:last])])
             weights_of = self.inverse_weights(nodes.take(slice(first, last)))
             yield Scored(first, last, exact_scores, starts, inverse_weights=weights_of)

@@ -96,17 +96,17 @@ class OwnError:
     def exact_numbers(self, engine: SplitEngine) -> Ints:
         """The exact numbers, over all records that the engine was opened with."""
         exact_counts = engine.count_all(self.workload)
-        found, first = [], 0
+        exact, first = [], 0
         for kind, length in enumerate(self._lengths()):
             here = slice(first, first + length)
             first += length
             if not length:
                 continue
             if kind == 2:
-                found.append(mean_distance(exact_counts[here], self.released[here], len(self._tables())))
+                exact.append(mean_distance(exact_counts[here], self.released[here], len(self._tables())))
             else:
-                found.append(quantile_error(exact_counts[here], self.released[here]))
-        return np.array(found, dtype=np.int64)
+                exact.append(quantile_error(exact_counts[here], self.released[here]))
+        return np.array(exact, dtype=np.int64)
 
     def _tables(self) -> tuple[CrossTable, ...]:
         return self.workload.pairs if isinstance(self.workload, TableWorkload) else ()

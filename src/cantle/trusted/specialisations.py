@@ -129,10 +129,10 @@ def code_table(engine: ExactCounts, key: CodeTable) -> tuple[Ints, Ints]:
     """The occupied codes of an attribute in order, and their class counts (codes, classes)."""
     entries, exact_counts = engine.occupied(key)
     codes, label = np.divmod(entries, key.classes)
-    found, row = np.unique(codes, return_inverse=True)
-    counts = np.zeros((len(found), key.classes), dtype=np.int64)
+    occupied, row = np.unique(codes, return_inverse=True)
+    counts = np.zeros((len(occupied), key.classes), dtype=np.int64)
     counts[row, label] = exact_counts
-    return found, counts
+    return occupied, counts
 
 
 def _running(counts: Ints) -> Ints:

@@ -228,14 +228,14 @@ class HeavyValues:
                 yield number, size, exact_codes[mine], exact_counts[mine], ranks
 
     def answer(self, nodes: Frontier, chosen: Sequence[Chosen[_ScoredValues]]) -> tuple[int, int] | None:  # noqa: ARG002
-        found, row, within = chosen[0].scored, int(chosen[0].row[0]), int(chosen[0].within[0])
-        if found.search[row] < 0:
+        scored, row, within = chosen[0].scored, int(chosen[0].row[0]), int(chosen[0].within[0])
+        if scored.search[row] < 0:
             return None
-        search, number = self.searches[int(found.search[row])], int(found.number[row])
-        if found.code[row] >= 0:
-            return search.column, int(found.code[row])
+        search, number = self.searches[int(scored.search[row])], int(scored.number[row])
+        if scored.code[row] >= 0:
+            return search.column, int(scored.code[row])
         # `within` counts only ranks that are not taken, so every taken rank before it adds one.
-        taken = found.taken[row]
+        taken = scored.taken[row]
         rank = within + int(np.searchsorted(taken - np.arange(len(taken)), within, side="right"))
         return search.column, int(search.classes.code(np.array([rank]), number)[0])
 

@@ -96,7 +96,7 @@ class HeapCounts:
 
     def counted(self, occupied: Occupied) -> Ints:
         """All counts, given the occupied codes of the columns."""
-        found = []
+        tables = []
         for table in self.tables:
             exact_codes, exact_counts = occupied(CodeTable(table.column, self.sizes[table.column], 1))
             group = table.group[np.searchsorted(table.edges, exact_codes, side="right") - 1]
@@ -105,8 +105,8 @@ class HeapCounts:
             inside = group >= 0
             cell = group[inside] * classes + table.classes.of(exact_codes[inside])
             np.add.at(counts, cell, exact_counts[inside])
-            found.append(counts)
-        return np.concatenate(found)
+            tables.append(counts)
+        return np.concatenate(tables)
 
 
 CELL_KEYS = (TableCounts, LeafCounts, HeapCounts)

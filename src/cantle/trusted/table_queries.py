@@ -161,7 +161,7 @@ class Spikes:
 
     def values(self, segment: Ints, cell: Ints) -> list[tuple[Ints, Ints]]:
         """For each search the codes behind (segment, cell), ascending, and the position of each in the given arrays."""
-        found, first = [], 0
+        by_search, first = [], 0
         for search in self.searches:
             codes, places = [], []
             for number in range(len(search.classes.periods)):
@@ -170,8 +170,8 @@ class Spikes:
                 places.append(at)
             first += len(search.classes.periods)
             order = np.argsort(np.concatenate(codes))
-            found.append((np.concatenate(codes)[order], np.concatenate(places)[order]))
-        return found
+            by_search.append((np.concatenate(codes)[order], np.concatenate(places)[order]))
+        return by_search
 
 
 CELL_QUERIES = (CrossTables, LabelCounts, HeapTables)

@@ -75,13 +75,13 @@ def _levels(attribute: Attribute) -> tuple[tuple[int, ...], ...]:
     tree = attribute.taxonomy
     if tree is None:
         return ()
-    found, spans = [], [tree.root]
+    levels, spans = [], [tree.root]
     while any(hi - lo > 1 for lo, hi in spans):
         parts = (tree.children(lo, hi) if hi - lo > 1 else ((lo, hi),) for lo, hi in spans)
         spans = [part for children in parts for part in children]
         if len(spans) < attribute.grid:
-            found.append((*(lo for lo, _ in spans), attribute.grid))
-    return tuple(found)
+            levels.append((*(lo for lo, _ in spans), attribute.grid))
+    return tuple(levels)
 
 
 def starting_edges(column: Column, widths: int = WIDTHS) -> Ints:
@@ -97,8 +97,8 @@ def ladder_edges(values: int, widths: int, zero: int | None) -> Ints:
     edges = [even, _ladder(values, widths)]
     if zero is not None and 0 <= zero < values:
         edges += [np.array([zero]), zero + _ladder(values, widths), zero + 1 - _ladder(values, widths)]
-    found = np.unique(np.concatenate(edges))
-    return found[(found >= 0) & (found <= values)].astype(np.int64)
+    rungs = np.unique(np.concatenate(edges))
+    return rungs[(rungs >= 0) & (rungs <= values)].astype(np.int64)
 
 
 def _ladder(values: int, widths: int) -> Ints:

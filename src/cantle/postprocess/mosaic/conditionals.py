@@ -43,10 +43,10 @@ class Places:
 
     def rows(self, cells: Codes, table: int) -> NDArray[np.uint32]:
         """The row of each record in one table; `cells` has one row per column."""
-        found = np.zeros(cells.shape[1], dtype=np.uint32)
+        places = np.zeros(cells.shape[1], dtype=np.uint32)
         for i in range(self.begins[table], self.begins[table + 1]):
-            found += self.offsets[i].take(cells[self.columns[i]], mode="clip")
-        return found
+            places += self.offsets[i].take(cells[self.columns[i]], mode="clip")
+        return places
 
 
 class Regression(Protocol):
@@ -141,8 +141,8 @@ def draw_rows(given: Floats, row: Codes, words: Words) -> Codes:
     """Draws an entry of given[row] for each record, spread evenly among records of the same row; rows need not sum to
     1."""
     uniforms = np.minimum(spread(row, len(given), words), BELOW_ONE)
-    found = np.searchsorted(rising(given), row + uniforms, side="right") - row.astype(np.int64) * given.shape[1]
-    return found.astype(np.uint8 if given.shape[1] <= 256 else np.uint16)
+    entries = np.searchsorted(rising(given), row + uniforms, side="right") - row.astype(np.int64) * given.shape[1]
+    return entries.astype(np.uint8 if given.shape[1] <= 256 else np.uint16)
 
 
 def rising(given: Floats) -> Floats:

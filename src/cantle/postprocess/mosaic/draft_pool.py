@@ -41,6 +41,6 @@ class DraftPool:
             index = index * groups + map_[self._cells[column]]
         expected = np.bincount(index, self._weights, minlength=question.cells)
         expected *= self._total / expected.sum()
-        found = answer.projected(self._total)
+        measured = answer.projected(self._total)
         noise = answer.variance**0.5
-        self._weights *= ((found + noise) / (expected + noise))[index]
+        self._weights *= ((measured + noise) / (expected + noise))[index]

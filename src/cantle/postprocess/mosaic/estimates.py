@@ -60,7 +60,7 @@ def one_ways(
     doubt: float,
 ) -> list[Floats]:
     """Smoothed one-way distributions of all columns, which also use the chosen tables."""
-    found = []
+    distributions = []
     for number, column in enumerate(columns):
         x, variance = counts[number], spread[number]
         for table in chosen:
@@ -70,5 +70,5 @@ def one_ways(
                 x, variance = combine(x, variance, groupings[number].map(groups), sums, summed * table.variance)
         widths = np.diff(edges[number])[: len(x) - column.null].astype(np.float64) if column.numeric else None
         smoothed = smooth(x, variance, widths, total, doubt)
-        found.append(smoothed / max(smoothed.sum(), 1e-9))
-    return found
+        distributions.append(smoothed / max(smoothed.sum(), 1e-9))
+    return distributions

@@ -154,27 +154,27 @@ class Fitted:
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
-        made = [
+        codes = [
             draw_values(part, edges, self.heaps.get(column), dice)[:records]
             for column, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
         ]
         if self.rules is not None:
-            self._obey(self.rules, cells, self._named(made), dice)
-        return made
+            self._obey(self.rules, cells, self._named(codes), dice)
+        return codes
 
-    def _obey(self, rules: Rules, cells: Sequence[Codes], made: dict[str, Codes], dice: Dice) -> None:
+    def _obey(self, rules: Rules, cells: Sequence[Codes], codes_of: dict[str, Codes], dice: Dice) -> None:
         """Changes records that break a rule, inside their cells if possible, so that they still agree with the
         tables."""
-        bad = np.flatnonzero(rules.breaking(lambda name: made[str(name)]))
+        bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
         spans, shapes = {}, {}
         for column, edges, part in zip(self.columns, self.edges, cells, strict=True):
             spans[column.name] = edges[part[bad]], edges[part[bad].astype(np.int64) + 1]
             shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
-        some = {name: codes[bad] for name, codes in made.items()}
+        some = {name: codes[bad] for name, codes in codes_of.items()}
         Regions(rules, spans).change_one(some, np.arange(len(bad)), shapes, dice)
         for name, codes in some.items():
-            made[name][bad] = codes
-        repair(rules, made, dice)
+            codes_of[name][bad] = codes
+        repair(rules, codes_of, dice)
 
 
 def first_tables(

@@ -139,9 +139,9 @@ def _draw_column(
     first = np.add.reduceat(given, model.groupings[column].starts(refined), axis=1)
     factors = _fit(model, column, tables, first, cells, engine)
     first = first * factors[-1, : len(first) if model.mixture is None else 1]
-    found, merged = _merged_factors(model, tables, first, factors)
+    row_parts, merged = _merged_factors(model, tables, first, factors)
     keys, strata = _strata(model, tables, len(first))
-    groups = engine.draw(cells, Places.of([*found, keys]), merged, strata, _words(dice))
+    groups = engine.draw(cells, Places.of([*row_parts, keys]), merged, strata, _words(dice))
     if refined == len(grouping):
         return groups
     return _draw_inside(given, grouping, refined, groups, cells[LEAD], dice, engine)
@@ -214,11 +214,11 @@ def _believe(table: SubTable, mass: Floats, starts: Ints, total: float) -> None:
 
 def _parents(model: Model, table: SubTable) -> list[tuple[int, Codes]]:
     """The parent columns of a sub-table, with what each of their cells adds to the number of a record's row."""
-    found, stride = list[tuple[int, Codes]](), len(table.counts)
+    row_parts, stride = list[tuple[int, Codes]](), len(table.counts)
     for parent, groups in zip(table.parents, table.parent_groups, strict=True):
         stride //= groups
-        found.append((parent, model.groupings[parent].map(groups).astype(np.uint32) * np.uint32(stride)))
-    return found
+        row_parts.append((parent, model.groupings[parent].map(groups).astype(np.uint32) * np.uint32(stride)))
+    return row_parts
 
 
 def _merged_factors(
@@ -226,11 +226,11 @@ def _merged_factors(
 ) -> tuple[list[list[tuple[int, Codes]]], Floats]:
     """All factors, merged into fewer tables, with the description of their rows for `Places`: `first`, one table per
     parent with the product of all factors that depend on it alone, and one per joint table."""
-    found: list[list[tuple[int, Codes]]] = [[(LEAD, np.arange(len(first)))]]
+    row_parts: list[list[tuple[int, Codes]]] = [[(LEAD, np.arange(len(first)))]]
     parts, single = [first], dict[int, int]()
     for table, factor in zip(tables, factors, strict=False):
         if len(table.parents) > 1:
-            found.append(_parents(model, table))
+            row_parts.append(_parents(model, table))
             parts.append(factor[: len(table.counts)])
             continue
         (parent,), (groups,) = table.parents, table.parent_groups
@@ -239,12 +239,12 @@ def _merged_factors(
             parts[single[parent]] = parts[single[parent]] * expanded
             continue
         single[parent] = len(parts)
-        found.append([(parent, np.arange(len(expanded)))])
+        row_parts.append([(parent, np.arange(len(expanded)))])
         parts.append(expanded)
     merged = np.ones((len(parts), max(len(part) for part in parts), first.shape[1]))
     for number, part in enumerate(parts):
         merged[number, : len(part)] = part
-    return found, merged
+    return row_parts, merged
 
 
 def _strata(model: Model, tables: list[SubTable], classes: int) -> tuple[list[tuple[int, Codes]], int]:
@@ -256,14 +256,14 @@ def _strata(model: Model, tables: list[SubTable], classes: int) -> tuple[list[tu
             before = strongest.get(table.parents[0], (-1.0, 1))
             strength = max(before[0], table.strength)
             strongest[table.parents[0]] = (strength, max(before[1], table.parent_groups[0]))
-    found: list[tuple[int, Codes]] = [(LEAD, np.arange(classes))]
+    row_parts: list[tuple[int, Codes]] = [(LEAD, np.arange(classes))]
     total = classes
     for parent in sorted(strongest, key=lambda parent: -strongest[parent][0])[:STRONGEST]:
         groups = strongest[parent][1]
         if parent != model.lead and total * groups <= _MOST_STRATA:
-            found.append((parent, model.groupings[parent].map(groups).astype(np.uint32) * np.uint32(total)))
+            row_parts.append((parent, model.groupings[parent].map(groups).astype(np.uint32) * np.uint32(total)))
             total *= groups
-    return found, total
+    return row_parts, total
 
 
 def _draw_inside(

@@ -43,8 +43,8 @@ class Groupings:
     def map(self, groups: int) -> Map:
         """For each cell its group."""
         if groups not in self._maps:
-            made = np.repeat(np.arange(groups), np.diff(self._edges[groups]))
-            self._maps[groups] = made.astype(np.uint8 if groups <= 256 else np.uint16)
+            group_of_cell = np.repeat(np.arange(groups), np.diff(self._edges[groups]))
+            self._maps[groups] = group_of_cell.astype(np.uint8 if groups <= 256 else np.uint16)
         return self._maps[groups]
 
     def starts(self, groups: int) -> Ints:
@@ -54,8 +54,8 @@ class Groupings:
     def coarsen(self, fine: int, coarse: int) -> Ints:
         """For each group of the finer grouping its group in the coarser one."""
         if (fine, coarse) not in self._coarser:
-            found = np.searchsorted(self._edges[coarse], self._edges[fine][:-1], side="right") - 1
-            self._coarser[fine, coarse] = found.astype(np.int64)
+            group_of_group = np.searchsorted(self._edges[coarse], self._edges[fine][:-1], side="right") - 1
+            self._coarser[fine, coarse] = group_of_group.astype(np.int64)
         return self._coarser[fine, coarse]
 
     def coarse_starts(self, fine: int, coarse: int) -> Ints:

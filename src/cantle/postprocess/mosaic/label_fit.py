@@ -82,10 +82,10 @@ def sigmoid(value: Floats) -> Floats:
 
 def stack(rows: Sequence[Codes], starts: Ints) -> Codes:
     """Cells of records, one row per block, numbered across blocks."""
-    made = np.empty((len(rows), len(rows[0])), dtype=np.uint32)
+    stacked = np.empty((len(rows), len(rows[0])), dtype=np.uint32)
     for number, row in enumerate(rows):
-        np.add(row, np.uint32(starts[number]), out=made[number], casting="unsafe")
-    return made
+        np.add(row, np.uint32(starts[number]), out=stacked[number], casting="unsafe")
+    return stacked
 
 
 def fit(blocks: Sequence[Block], sums: Sums, before: LabelFit | None = None) -> LabelFit:
@@ -169,12 +169,12 @@ class _Problem:
 
     def _inverses(self, diagonal: Floats) -> list[Floats]:
         """For each block the inverse of its own part of the curvature."""
-        made: list[Floats] = []
+        inverses: list[Floats] = []
         for number, precision in enumerate(self.precision):
             part = diagonal[self.starts[number] : self.starts[number + 1]]
             own = precision + (part if precision.ndim == 1 else np.diag(part))
-            made.append(1 / own if own.ndim == 1 else np.asarray(np.linalg.inv(own), dtype=np.float64))
-        return made
+            inverses.append(1 / own if own.ndim == 1 else np.asarray(np.linalg.inv(own), dtype=np.float64))
+        return inverses
 
 
 def _precision(block: Block) -> Floats:
@@ -189,11 +189,11 @@ def _precision(block: Block) -> Floats:
 
 def _apply(matrices: Sequence[Floats], vector: Floats, starts: Ints) -> Floats:
     """A block-diagonal matrix times a vector."""
-    made = np.empty(len(vector))
+    product = np.empty(len(vector))
     for number, matrix in enumerate(matrices):
         part = slice(starts[number], starts[number + 1])
-        made[part] = matrix * vector[part] if matrix.ndim == 1 else matrix @ vector[part]
-    return made
+        product[part] = matrix * vector[part] if matrix.ndim == 1 else matrix @ vector[part]
+    return product
 
 
 def gather(effects: Floats, rows: Codes) -> Floats:

@@ -24,9 +24,9 @@ def project_onto(values: Floats, total: float, may: Bools | None) -> Floats:
     """The same, with entries of 0 where `may` is false."""
     if may is None or not may.any():
         return project(values, total)
-    found = np.zeros(len(values))
-    found[may] = project(values[may], total)
-    return found
+    projected = np.zeros(len(values))
+    projected[may] = project(values[may], total)
+    return projected
 
 
 def project_rows(values: Floats, totals: Floats) -> Floats:
@@ -52,11 +52,11 @@ def segments(counts: Floats, widths: Floats, variance: Floats) -> Ints:
         costs = best[:end] + misfit + SEGMENT_PRICE
         start[end] = np.argmin(costs)
         best[end] = costs[start[end]]
-    found, end = [], cells
+    starts, end = [], cells
     while end:
         end = int(start[end])
-        found.append(end)
-    return np.array(found[::-1], dtype=np.int64)
+        starts.append(end)
+    return np.array(starts[::-1], dtype=np.int64)
 
 
 def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float, doubt: float) -> Floats:

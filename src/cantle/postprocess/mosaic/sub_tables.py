@@ -69,15 +69,15 @@ class SubTable:
 
         Empirical Bayes: `strength` is the variance of true differences from the model, estimated over the whole table.
         """
-        found, noise = self.conditional(total)
+        conditional, noise = self.conditional(total)
         weight = rows**2
-        distance = (found - model) ** 2
+        distance = (conditional - model) ** 2
         excess = (weight[:, None] * (distance - noise[:, None])).sum()
         self.strength = max(0.0, float(excess / max(weight.sum() * self.groups, _TINY)))
         trust = self.strength / (self.strength + noise)
         own = 1 - _OWN_TEST * self.groups * noise / np.maximum(distance.sum(axis=1), _TINY)
         trust = np.maximum(trust, own)[:, None]
-        self.goal = trust * found + (1 - trust) * model
+        self.goal = trust * conditional + (1 - trust) * model
         if (may := self._possible()) is not None:
             inside = np.where(may, self.goal, 0.0)
             mass = inside.sum(axis=1, keepdims=True)  # rows in which nothing is allowed stay: no record is in them
@@ -88,21 +88,21 @@ def sub_tables(
     column: int, drawn: Collection[int], tables: Sequence[NoisyTable], groupings: Sequence[Groupings]
 ) -> list[SubTable]:
     """All sub-tables of a column, lower levels first, in a fixed order."""
-    found: dict[tuple[tuple[int, ...], tuple[int, ...], int], SubTable] = {}
+    by_groups: dict[tuple[tuple[int, ...], tuple[int, ...], int], SubTable] = {}
     for table in tables:
         parents = tuple(c for c in table.columns if c in drawn)
         if column not in table.columns or not parents:
             continue
         for parent in parents:
             for level, most in enumerate(LEVELS, 1):
-                _add(found, table, (parent,), column, level, most, groupings)
+                _add(by_groups, table, (parent,), column, level, most, groupings)
         if len(parents) > 1 and prod(table.groups[table.columns.index(p)] for p in parents) <= MOST_JOINT_ROWS:
-            _add(found, table, parents, column, JOINT, LEVELS[-1], groupings)
-    return sorted(found.values(), key=lambda sub: sub.level)
+            _add(by_groups, table, parents, column, JOINT, LEVELS[-1], groupings)
+    return sorted(by_groups.values(), key=lambda sub: sub.level)
 
 
 def _add(
-    found: dict[tuple[tuple[int, ...], tuple[int, ...], int], SubTable],
+    by_groups: dict[tuple[tuple[int, ...], tuple[int, ...], int], SubTable],
     table: NoisyTable,
     parents: tuple[int, ...],
     column: int,
@@ -115,7 +115,7 @@ def _add(
     measured = [table.groups[table.columns.index(c)] for c in wanted]
     groups = tuple(groupings[c].at_most(min(most, g)) for c, g in zip(wanted, measured, strict=True))
     key = (parents, groups[:-1], groups[-1])
-    before = found.get(key)
+    before = by_groups.get(key)
     if before is not None and before.level < level:
         return  # the same groups were used at a lower level already
     counts, summed = table.onto(wanted, groups, groupings)
@@ -125,4 +125,4 @@ def _add(
         share = before.noise / np.maximum(before.noise + noise, _TINY)
         counts = before.counts + share * (counts - before.counts)
         noise = before.noise * (1 - share)
-    found[key] = SubTable(parents, groups[:-1], groups[-1], level, counts, noise)
+    by_groups[key] = SubTable(parents, groups[:-1], groups[-1], level, counts, noise)

@@ -42,12 +42,12 @@ def candidates(
     pairs = list(combinations([column for column in usable if column != lead], 2))
     if len(pairs) > MOST_PAIRS:
         pairs = [pairs[i] for i in np.sort(dice.choice(len(pairs), MOST_PAIRS, replace=False)).tolist()]
-    found: dict[tuple[int, ...], None] = dict.fromkeys(pair for pair in pairs if pair not in taken)
+    listed: dict[tuple[int, ...], None] = dict.fromkeys(pair for pair in pairs if pair not in taken)
     for number in range(RANDOM_SETS):
         members = _random_set(usable, sizes, lead if with_lead and number % 2 == 0 else None, cap, dice)
         if len(members) >= 2 and members not in taken and not (len(members) == 2 and lead in members):
-            found[members] = None
-    return [(members, _grow(members, sizes, cap)) for members in found]
+            listed[members] = None
+    return [(members, _grow(members, sizes, cap)) for members in listed]
 
 
 def _random_set(usable: Sequence[int], sizes: Sequence[int], lead: int | None, cap: int, dice: Dice) -> tuple[int, ...]:

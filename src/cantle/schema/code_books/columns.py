@@ -40,31 +40,31 @@ class BookColumn:
         if self.role == "identifier":
             return {"name": self.name, "role": "identifier"}
         kind = self._kind()
-        made: dict[str, JSON] = {"name": self.name, "type": kind or BLANK}
+        field: dict[str, JSON] = {"name": self.name, "type": kind or BLANK}
         if self.title and self.title != self.name:
-            made["title"] = self.title
+            field["title"] = self.title
         constraints: dict[str, JSON] = {}
         if self.role:
-            made["role"] = self.role
+            field["role"] = self.role
         if kind in ("date", "datetime") and self.format:
-            made["format"] = self.format
+            field["format"] = self.format
         if self.categories:
-            made["categories"] = self._categories(kind)
+            field["categories"] = self._categories(kind)
             if self.ordered:
-                made["categoriesOrdered"] = True
+                field["categoriesOrdered"] = True
         elif self.hierarchy:
-            made["hierarchy"] = self.hierarchy
+            field["hierarchy"] = self.hierarchy
         elif kind == "string":
-            made["categories"] = BLANK
+            field["categories"] = BLANK
         elif kind in ("integer", "number", "date", "datetime"):
             constraints = {"minimum": _or_blank(self.minimum), "maximum": _or_blank(self.maximum)}
             if kind in ("number", "datetime") or self.step is not None:
-                made["step"] = self.step if self.step is not None else self._decimals() or BLANK
+                field["step"] = self.step if self.step is not None else self._decimals() or BLANK
         if self.missing:
-            made["missingValues"] = ["", *self.missing]
+            field["missingValues"] = ["", *self.missing]
         if self.required:
             constraints["required"] = True
-        return {**made, "constraints": constraints} if constraints else made
+        return {**field, "constraints": constraints} if constraints else field
 
     def _kind(self) -> str | None:
         """The type in a schema; a column with a list of values becomes a category, whatever the values look like."""

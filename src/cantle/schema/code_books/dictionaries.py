@@ -83,8 +83,8 @@ def sdv(document: Document) -> list[BookColumn]:
     tables = [table for _, table in _mappings(document.get("tables"))]
     inner = tables[0] if tables else document
     key = inner.get("primary_key")
-    found = [(name, one) for name, one in _mappings(inner.get("columns")) if "sdtype" in one]
-    return [_sdv_column(name, one, name == key) for name, one in found]
+    columns = [(name, one) for name, one in _mappings(inner.get("columns")) if "sdtype" in one]
+    return [_sdv_column(name, one, name == key) for name, one in columns]
 
 
 def _sdv_column(name: str, column: Document, is_key: bool) -> BookColumn:
@@ -108,10 +108,10 @@ def _sdv_column(name: str, column: Document, is_key: bool) -> BookColumn:
 def nist(document: Document) -> list[BookColumn]:
     """A NIST data dictionary (description, values) or the `schema` of its parameter files (dtype, values, min, max)."""
     inner = document.get("schema")
-    found = list(_mappings(inner if isinstance(inner, Mapping) else document))
-    if not found or not all({"description", "dtype"} & one.keys() for _, one in found):
+    columns = list(_mappings(inner if isinstance(inner, Mapping) else document))
+    if not columns or not all({"description", "dtype"} & one.keys() for _, one in columns):
         return []
-    return [_nist_column(name, one) for name, one in found]
+    return [_nist_column(name, one) for name, one in columns]
 
 
 def _nist_column(name: str, given: Document) -> BookColumn:
@@ -146,9 +146,9 @@ def _nist_column(name: str, given: Document) -> BookColumn:
 
 def smartnoise(document: Document) -> list[BookColumn]:
     """The first table in SmartNoise metadata, at any depth; `lower` and `upper` are its bounds."""
-    found = [(name, one) for name, one in _mappings(document) if isinstance(one.get("type"), str)]
-    if found:
-        return [_smartnoise_column(name, one) for name, one in found]
+    described = [(name, one) for name, one in _mappings(document) if isinstance(one.get("type"), str)]
+    if described:
+        return [_smartnoise_column(name, one) for name, one in described]
     for _, inner in _mappings(document):
         columns = smartnoise(inner)
         if columns:

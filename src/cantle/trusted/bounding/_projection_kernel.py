@@ -27,10 +27,10 @@ def _scan(ends: Ends, theta: int, degrees: NDArray[np.int32], kept: Bools) -> No
 
 def _compiled() -> Callable[..., None]:
     try:
-        made: Callable[..., None] = numba.njit(cache=True)(_scan)
+        kernel: Callable[..., None] = numba.njit(cache=True)(_scan)
     except RuntimeError:  # no folder in which the machine code could be cached
-        made = numba.njit(_scan)
-    return made
+        kernel = numba.njit(_scan)
+    return kernel
 
 
 _run = _compiled()

@@ -108,13 +108,13 @@ class Pairs:
         """The graph of all pairs; `nodes` is the public number of nodes, or None if it is private."""
         plain = self._plain(declared)
         mixed, is_text, texts = self._settle(declared)
-        found, (plain_ends, mixed_ends) = _numbered([plain.reshape(-1), mixed[~is_text]])
+        numbers, (plain_ends, mixed_ends) = _numbered([plain.reshape(-1), mixed[~is_text]])
         del plain
         used, (text_ends,) = _numbered([mixed[is_text]])
-        mixed[~is_text], mixed[is_text] = mixed_ends, text_ends + len(found)
+        mixed[~is_text], mixed[is_text] = mixed_ends, text_ends + len(numbers)
         parts: list[Codes] = [plain_ends.reshape(-1, 2), mixed]
         ends = _edges(parts)
-        keys = np.concatenate([number_keys(found), text_keys([texts[i] for i in used.tolist()])])
+        keys = np.concatenate([number_keys(numbers), text_keys([texts[i] for i in used.tolist()])])
         if listed:
             ends, keys = _between_listed(parts, ends, keys)
         return Graph(len(keys) if nodes is None else nodes, ends, keys, listed)
@@ -167,14 +167,14 @@ def _may_occur(known: int | bytes | None, declared: Declared | None) -> bool:
 
 def _are_titles(pairs: Ints, other: Bools, rank: dict[bytes, int]) -> Bools:
     """Which pairs are the usual titles of two columns."""
-    found = np.zeros(len(pairs), dtype=np.bool_)
+    titles = np.zeros(len(pairs), dtype=np.bool_)
     spelt: dict[bytes, list[int]] = {}
     for text in [text for text in rank if text.lower() in _TITLES]:
         spelt.setdefault(text.lower(), []).append(rank[text])
     for one, two in HEADERS:
         if one in spelt and two in spelt:
-            found |= np.isin(pairs[:, 0], spelt[one]) & np.isin(pairs[:, 1], spelt[two]) & other.all(axis=1)
-    return found
+            titles |= np.isin(pairs[:, 0], spelt[one]) & np.isin(pairs[:, 1], spelt[two]) & other.all(axis=1)
+    return titles
 
 
 def _numbered(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:
@@ -195,13 +195,13 @@ def _by_table(columns: list[Codes], low: int, high: int) -> tuple[Ints, list[NDA
         for at in range(0, len(column), _BLOCK):
             seen[column[at : at + _BLOCK].astype(np.int64) - low] = True
     place = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    made = []
+    places = []
     for column in columns:
         out = np.empty(len(column), dtype=np.int32)
         for at in range(0, len(column), _BLOCK):
             out[at : at + _BLOCK] = place[column[at : at + _BLOCK].astype(np.int64) - low]
-        made.append(out)
-    return np.flatnonzero(seen) + low, made
+        places.append(out)
+    return np.flatnonzero(seen) + low, places
 
 
 def _by_sorting(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:

@@ -81,8 +81,8 @@ class DatabaseEngine(WholeTables):
         self._grid: Grid | None = None
         self._placed: Table | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
-        made = codes.mutate(node=self._ibis.literal(0, type="int32"))
-        self._codes = self._store.keep(made) if max_records is None else self._bounded(made, max_records)
+        with_node = codes.mutate(node=self._ibis.literal(0, type="int32"))
+        self._codes = self._store.keep(with_node) if max_records is None else self._bounded(with_node, max_records)
 
     def __repr__(self) -> str:
         return "DatabaseEngine()"
@@ -128,10 +128,10 @@ class DatabaseEngine(WholeTables):
         with self._ruled(positions, cuts.attribute, cuts.point) as table:
             child = 2 * table.child + (self._own_code(table, cuts.attribute) >= table.point).ifelse(1, 0)
             names = [name for name in self._codes.columns if name != "node"]
-            made = self._store.keep(table.select(*names, node=child.cast("int32")))
+            children = self._store.keep(table.select(*names, node=child.cast("int32")))
         if self._codes is not self._all:
             self._store.drop(self._codes)
-        self._codes = made
+        self._codes = children
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
@@ -187,8 +187,8 @@ class DatabaseEngine(WholeTables):
             for one in some:
                 parts.append(self._cross_table(table, within, one, first))
                 first += one.cells
-            found = self._store.fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
-            counts[found[:, 0]] = found[:, 1]
+            exact_rows = self._store.fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
+            counts[exact_rows[:, 0]] = exact_rows[:, 1]
         return counts
 
     def _answers(self, within: ColumnCells, questions: Questions) -> Ints:
@@ -199,13 +199,13 @@ class DatabaseEngine(WholeTables):
         for column, lo, hi in zip(questions.column.tolist(), questions.lo.tolist(), questions.hi.tolist(), strict=True):
             code = self._column(table, column)
             conditions.append((code >= edges[column][lo]) & (code < edges[column][hi]))
-        starts, found = questions.starts.tolist(), [0] * len(questions)
+        starts, exact_numbers = questions.starts.tolist(), [0] * len(questions)
         for some in _batched(range(len(questions)), QUESTIONS):
             every = {f"n{i}": reduce(and_, conditions[starts[i] : starts[i + 1]]) for i in some}
             sums = {name: condition.ifelse(1, 0).sum().fill_null(0).cast("int64") for name, condition in every.items()}
             for i, number in zip(some, self._store.fetch(table.aggregate(**sums))[0].tolist(), strict=True):
-                found[i] = number
-        return np.array(found, dtype=np.int64)
+                exact_numbers[i] = number
+        return np.array(exact_numbers, dtype=np.int64)
 
     def _column(self, table: Table, column: int) -> IntegerValue:
         """A column by its number; the one after the attributes is the class."""
@@ -249,8 +249,8 @@ class DatabaseEngine(WholeTables):
             edges = within.edges[column]
             starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
             entry = entry * groups + self._group(table, column, np.append(edges[starts], edges[-1]))
-        made = table.select(entry=(entry + first).cast("int64"))
-        return made.group_by("entry").agg(n=lambda grouped: grouped.count())
+        entries = table.select(entry=(entry + first).cast("int64"))
+        return entries.group_by("entry").agg(n=lambda grouped: grouped.count())
 
     def _group(self, table: Table, column: int, edges: Ints) -> IntegerValue:
         """The number of the span that a record's code is in."""
@@ -287,15 +287,15 @@ class DatabaseEngine(WholeTables):
             raise EngineError("only PostgreSQL and DuckDB can bound the records of persons; use another engine")
         names = [*(f"c{column}" for column in range(len(self.sizes))), "label"]
         held, listed = self._store.keep(codes), ", ".join(names)
-        made = self._store.new_name("part")
+        part = self._store.new_name("part")
         with self._marking(names if self.classes > 1 else names[:-1]) as mark:
             marked = f"SELECT {listed}, node, who, {mark} AS mark FROM {held.get_name()}"
             place = f"row_number() OVER (PARTITION BY who ORDER BY mark, {', '.join(reversed(names))})"
             placed = f"SELECT {listed}, node, {place} AS place FROM ({marked}) AS marked"
             used = f"SELECT {listed}, node FROM ({placed}) AS placed WHERE place <= {max_records}"
-            self._store.run(f"CREATE TEMPORARY TABLE {made} AS {used}")
+            self._store.run(f"CREATE TEMPORARY TABLE {part} AS {used}")
         self._store.drop(held)
-        return self._ibis.table(codes.drop("who").schema(), name=made)
+        return self._ibis.table(codes.drop("who").schema(), name=part)
 
     @contextmanager
     def _marking(self, names: Sequence[str]) -> Iterator[str]:

@@ -147,8 +147,8 @@ class DuckEngine(WholeTables):
         self._all = self._slabs[0].table
 
     def count_all(self, workload: TableWorkload) -> Ints:
-        found = self._read(str(self._all), "node")
-        return count_all_words(self._layout, workload, (words for words, _ in found))
+        records = self._read(str(self._all), "node")
+        return count_all_words(self._layout, workload, (words for words, _ in records))
 
     def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         for slab, start, end in self._asked(positions, max(1, self._slab_cells // key.cells)):
@@ -163,7 +163,7 @@ class DuckEngine(WholeTables):
                 yield first, last, exact_counts[first - start : last - start]
 
     def split(self, positions: Ints, cuts: Cuts) -> None:
-        made: list[_Slab] = []
+        slabs: list[_Slab] = []
         most = max(1, self._slab_cells // (2 * max(1, sum(self.sizes)) * self.classes))
         for slab, start, end in self._asked(positions, len(positions) + 1):
             number = numbers(positions[start:end] - slab.first, slab.last - slab.first)
@@ -174,10 +174,10 @@ class DuckEngine(WholeTables):
                 words, child = split_words(self._layout, words, node, number, own)
                 self._share_out(fresh, words, child + 2 * start)
             self._drop(slab.table)
-            made += fresh
+            slabs += fresh
         for slab in self._slabs:
             self._drop(slab.table)
-        self._slabs = made
+        self._slabs = slabs
         self._base.run("CHECKPOINT")  # so that the space of dropped tables is reused
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
@@ -213,8 +213,8 @@ class DuckEngine(WholeTables):
         """Counts of cross tables or leaves, in one pass; for a subset DuckDB numbers equal records."""
         table = self._slabs[0].table
         if isinstance(key, LeafCounts) or key.subset is None:
-            found = self._read(table, "node")
-            return count_words(self._layout, key, ((words, None) for words, _ in found))
+            records = self._read(table, "node")
+            return count_words(self._layout, key, ((words, None) for words, _ in records))
         words = ", ".join(self._columns)
         numbered = f"(SELECT {words}, row_number() OVER (PARTITION BY {words}) AS copy FROM {table})"
         return count_words(self._layout, key, self._read(numbered, "copy"))
@@ -224,9 +224,9 @@ class DuckEngine(WholeTables):
         table = self._new_table("entry BIGINT", words=False)
         for words, _ in self._read(self._slabs[0].table, "node"):
             self._insert(table, words[:0], self._layout.locate(words, grid))
-        found = self._base.two_columns(f"SELECT entry, count(*) AS n FROM {table} GROUP BY entry ORDER BY entry")
+        entries = self._base.two_columns(f"SELECT entry, count(*) AS n FROM {table} GROUP BY entry ORDER BY entry")
         self._drop(table)
-        return found
+        return entries
 
     # ---- slabs --------------------------------------------------------------------------------------------
 

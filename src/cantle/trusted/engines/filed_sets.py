@@ -234,8 +234,8 @@ class FiledSetEngine:
         if self._inner is None and isinstance(key, SetSizes | ItemSupports | HeadPatterns):
             size, compiled = self._tree.size, self.compiled
             nothing = count_key(key, np.zeros(1, np.int64), np.zeros(0, np.int32), size)
-            found = self._files.added(lambda starts, items: count_key(key, starts, items, size, compiled=compiled))
-            yield 0, 1, (nothing + found).reshape(1, -1)
+            exact = self._files.added(lambda starts, items: count_key(key, starts, items, size, compiled=compiled))
+            yield 0, 1, (nothing + exact).reshape(1, -1)
         else:
             yield from self._in_memory().tally(positions, key)
 

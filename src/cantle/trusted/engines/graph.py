@@ -149,10 +149,10 @@ class GraphEngine:
     def _sized(self, degrees: Ints) -> Ints:
         """As many degrees as there are nodes: zeros are added, or the smallest left out."""
         nodes = self.nodes
-        made = np.zeros(max(nodes, len(degrees)), dtype=np.int64)
-        made[: len(degrees)] = degrees
-        made.sort()
-        return made[len(made) - nodes :]
+        sized = np.zeros(max(nodes, len(degrees)), dtype=np.int64)
+        sized[: len(degrees)] = degrees
+        sized.sort()
+        return sized[len(sized) - nodes :]
 
 
 def _from_top(degrees: Ints, most: int) -> Ints:

@@ -234,8 +234,8 @@ def _merge(tables: Sequence[Ints], part: Sparse) -> None:
 
 def add_sparse(one: Sparse, two: Sparse) -> Sparse:
     """The counts of two parts together."""
-    made = (merged([mine, other]) for mine, other in zip(one, two, strict=True))
-    return [(at.astype(np.uint32), counts) for at, counts in made]
+    sums = (merged([mine, other]) for mine, other in zip(one, two, strict=True))
+    return [(at.astype(np.uint32), counts) for at, counts in sums]
 
 
 def add_counts(counts: Ints, place: Ints) -> None:
@@ -243,8 +243,8 @@ def add_counts(counts: Ints, place: Ints) -> None:
     if len(counts) <= 4 * len(place):
         counts += np.bincount(place, minlength=len(counts))
     else:
-        found, times = np.unique(place, return_counts=True)
-        counts[found] += times
+        places, times = np.unique(place, return_counts=True)
+        counts[places] += times
 
 
 def occupied(places: Sequence[Ints]) -> tuple[Ints, Ints]:

@@ -42,9 +42,9 @@ class TemporaryTables:
 
     def listed(self, table: Table, entry: IntegerValue) -> tuple[Ints, Ints]:
         """The entries that occur, ascending, and how often."""
-        found = self.fetch(table.select(entry=entry).group_by("entry").agg(n=lambda grouped: grouped.count()))
-        order = np.argsort(found[:, 0])
-        return found[order, 0], found[order, 1]
+        exact_rows = self.fetch(table.select(entry=entry).group_by("entry").agg(n=lambda grouped: grouped.count()))
+        order = np.argsort(exact_rows[:, 0])
+        return exact_rows[order, 0], exact_rows[order, 1]
 
     def fetch(self, table: Table) -> Ints:
         """The rows of an expression of integers."""

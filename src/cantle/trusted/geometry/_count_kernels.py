@@ -55,12 +55,12 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
 
 
 @compiled
-def _descend(cells: Codes, column: Ints, side: Bytes, child: Ints, leaf: Ints, found: Ints) -> None:
-    for u in range(len(found)):
+def _descend(cells: Codes, column: Ints, side: Bytes, child: Ints, leaf: Ints, leaves: Ints) -> None:
+    for u in range(len(leaves)):
         node = 0
         while column[node] >= 0:
             node = child[node, side[node, cells[column[node], u]]]
-        found[u] = leaf[node]
+        leaves[u] = leaf[node]
 
 
 def locate_leaves(tree: LabelTree, cells: Sequence[Codes]) -> Ints:
@@ -68,6 +68,6 @@ def locate_leaves(tree: LabelTree, cells: Sequence[Codes]) -> Ints:
     side = np.zeros((len(tree.column), max(map(len, tree.goes_left), default=1)), dtype=np.uint8)
     for row, goes_left in zip(side, tree.goes_left, strict=True):
         row[: len(goes_left)] = ~goes_left
-    found = np.empty(len(cells[0]), dtype=np.int64)
-    _descend(np.stack(cells), tree.column, side, np.stack([tree.left, tree.right], axis=1), tree.leaf, found)
-    return found
+    leaves = np.empty(len(cells[0]), dtype=np.int64)
+    _descend(np.stack(cells), tree.column, side, np.stack([tree.left, tree.right], axis=1), tree.leaf, leaves)
+    return leaves

@@ -42,14 +42,14 @@ def _pays(records: int, tables: int) -> bool:
 
 def count_tables_plainly(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     """The specification of `count_tables`."""
-    found = [np.zeros(0, dtype=np.int64)]
+    counts = [np.zeros(0, dtype=np.int64)]
     for table in tables:
         entry = np.zeros(cells.shape[1], dtype=np.int64)
         for column, map_, groups in zip(table.columns, table.maps, table.shape, strict=True):
             entry *= groups
             entry += map_[cells[column]]
-        found.append(np.bincount(entry, minlength=table.cells).astype(np.int64))
-    return np.concatenate(found)
+        counts.append(np.bincount(entry, minlength=table.cells).astype(np.int64))
+    return np.concatenate(counts)
 
 
 def flatten(tables: Sequence[CrossTable]) -> tuple[Ints, Ints, NDArray[np.uint32], Ints]:

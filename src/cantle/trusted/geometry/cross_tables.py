@@ -68,14 +68,14 @@ class ColumnCells:
 
     def locate(self, columns: Sequence[Codes]) -> Codes:
         """The cell of each record in each column, one row per column."""
-        found = np.empty((len(columns), len(columns[0])), dtype=self.kind)
-        for row, edge, codes in zip(found, self.edges, columns, strict=True):
+        cells = np.empty((len(columns), len(columns[0])), dtype=self.kind)
+        for row, edge, codes in zip(cells, self.edges, columns, strict=True):
             if edge[-1] <= LOOKED_UP:
                 table = np.repeat(np.arange(len(edge) - 1, dtype=self.kind), np.diff(edge))
                 np.take(table, codes, out=row, mode="clip")  # codes are below the last edge
             else:
                 row[:] = np.searchsorted(edge, codes, side="right") - 1
-        return found
+        return cells
 
 
 def are_edges(edge: object, last: int) -> bool:
@@ -186,17 +186,17 @@ class LabelTree:
 
     def locate_plainly(self, cells: Sequence[Codes]) -> Ints:
         """The specification of `locate`."""
-        found = np.zeros(len(cells[0]), dtype=np.int64)
-        waiting = [(0, np.arange(len(found)))]
+        leaves = np.zeros(len(cells[0]), dtype=np.int64)
+        waiting = [(0, np.arange(len(leaves)))]
         while waiting:
             node, rows = waiting.pop()
             if self.column[node] < 0:
-                found[rows] = self.leaf[node]
+                leaves[rows] = self.leaf[node]
                 continue
             goes = self.goes_left[node][cells[self.column[node]][rows]]
             waiting.append((int(self.left[node]), rows[goes]))
             waiting.append((int(self.right[node]), rows[~goes]))
-        return found
+        return leaves
 
 
 def _is_rule(rule: object, cells: int) -> bool:

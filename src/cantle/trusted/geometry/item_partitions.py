@@ -20,9 +20,9 @@ from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unr
 def gather(starts: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """The listed rows of a ragged table, in this order; row r has values[starts[r]:starts[r + 1]]."""
     sizes = (starts[1:] - starts[:-1])[rows]
-    made = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    inside = np.arange(made[-1]) - np.repeat(made[:-1], sizes)
-    return made, values[np.repeat(starts[:-1][rows], sizes) + inside]
+    picked_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    inside = np.arange(picked_starts[-1]) - np.repeat(picked_starts[:-1], sizes)
+    return picked_starts, values[np.repeat(starts[:-1][rows], sizes) + inside]
 
 
 def append(starts: Ints, values: Ints, more_starts: Ints, more: Ints) -> tuple[Ints, Ints]:
@@ -30,8 +30,8 @@ def append(starts: Ints, values: Ints, more_starts: Ints, more: Ints) -> tuple[I
     rows = len(starts) - 1
     both_starts, both = np.concatenate([starts, more_starts[1:] + starts[-1]]), np.concatenate([values, more])
     order = np.stack([np.arange(rows), np.arange(rows, 2 * rows)], axis=1).reshape(-1)
-    made, joined = gather(both_starts, both, order)
-    return made[::2], joined
+    row_starts, joined = gather(both_starts, both, order)
+    return row_starts[::2], joined
 
 
 def bits_of(mask: Ints, first: Ints) -> tuple[Ints, Ints]:
@@ -56,8 +56,8 @@ def find_pairs(part: Ints, mask: Ints, rows: Ints, masks: Ints) -> Ints:
         seen, place = np.unique(np.append(mask, masks), return_inverse=True)  # numbers masks in their order
         mask, masks, width = place[: len(mask)], place[len(mask) :], len(seen).bit_length()
     listed, asked = (part << width) | mask, (rows << width) | masks
-    found = np.searchsorted(listed, asked)
-    return np.where(np.append(listed, -1)[found] == asked, found, len(listed))
+    places = np.searchsorted(listed, asked)
+    return np.where(np.append(listed, -1)[places] == asked, places, len(listed))
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ def popcount(mask: Ints) -> Ints:
 
 def rank(mask: Ints, fan: Ints, most: Ints) -> Ints:
     """The number of each subset, given its own fan and bound."""
-    found = mask - 1
+    numbers = mask - 1
     few = np.flatnonzero(most < fan)
     if len(few):
         left, seen, inside = mask[few], np.zeros(len(few), np.int64), np.zeros(len(few), np.int64)
@@ -56,8 +56,8 @@ def rank(mask: Ints, fan: Ints, most: Ints) -> Ints:
             here = (left >> bit) & 1
             seen += here
             inside += here * BINOMIAL[bit, np.minimum(seen, MOST_CHILDREN)]
-        found[few] = inside + UP_TO[fan[few], seen - 1]
-    return found
+        numbers[few] = inside + UP_TO[fan[few], seen - 1]
+    return numbers
 
 
 def unrank(place: Ints, fan: Ints, most: Ints) -> Ints:
@@ -66,11 +66,11 @@ def unrank(place: Ints, fan: Ints, most: Ints) -> Ints:
     few = np.flatnonzero(most < fan)
     if len(few):
         size = (place[few, None] >= UP_TO[fan[few]][:, 1:]).sum(axis=1) + 1
-        left, made = place[few] - UP_TO[fan[few], size - 1], np.zeros(len(few), np.int64)
+        left, subset = place[few] - UP_TO[fan[few], size - 1], np.zeros(len(few), np.int64)
         for bit in range(int(fan[few].max()) - 1, -1, -1):
             here = (size > 0) & (bit < fan[few]) & (left >= BINOMIAL[bit, size])
             left -= here * BINOMIAL[bit, size]
-            made |= here.astype(np.int64) << bit
+            subset |= here.astype(np.int64) << bit
             size = size - here
-        mask[few] = made
+        mask[few] = subset
     return mask

@@ -39,10 +39,10 @@ class ValueClasses:
 
     def of(self, codes: Ints) -> Ints:
         """The class number of each code."""
-        found = np.zeros(len(codes), dtype=np.int64)
+        classes = np.zeros(len(codes), dtype=np.int64)
         for number, period in enumerate(self.periods[1:], 1):
-            found[(codes + self.origin) % period == 0] = number
-        return found
+            classes[(codes + self.origin) % period == 0] = number
+        return classes
 
     def multiples(self, first: int, last: int, number: int) -> int:
         """How many codes in [first, last) the period of a class divides."""

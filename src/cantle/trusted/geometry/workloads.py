@@ -207,9 +207,9 @@ def _inside(cells: Codes, lo: int, last: int) -> Bools:
 
 def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
     """All numbers of a workload over records given as ragged rows of item codes, none twice in a row."""
-    found = [np.zeros(len(workload.items), np.int64), np.zeros(len(workload.starts) - 1, np.int64)]
+    counts = [np.zeros(len(workload.items), np.int64), np.zeros(len(workload.starts) - 1, np.int64)]
     most = int(max(items.max(initial=-1), workload.items.max(initial=-1), workload.groups.max(initial=-1))) + 1
-    found[0] += np.bincount(items, minlength=most)[workload.items]
+    counts[0] += np.bincount(items, minlength=most)[workload.items]
     used, number = np.unique(workload.groups), len(workload.starts) - 1
     place = np.full(most, len(used), dtype=np.int64)  # all other items share a row that is not used
     place[used] = np.arange(len(used))
@@ -223,8 +223,8 @@ def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
         yes = packed[asked[0]]
         for rows in asked[1:]:
             yes &= packed[rows]
-        found[1] += _ones(yes)
-    return np.concatenate(found)
+        counts[1] += _ones(yes)
+    return np.concatenate(counts)
 
 
 def _padded(starts: Ints, values: Ints) -> Ints:

@@ -200,13 +200,13 @@ class Ledger:
         name = check_name(dataset)
         if type(epsilon_nano) is not int or not 0 < epsilon_nano <= MOST:
             raise ParameterError("a charge is a positive whole number of nano-units of epsilon")
-        made = json.dumps(parameters, sort_keys=True)
+        settings = json.dumps(parameters, sort_keys=True)
         with self._store.writing() as sql:
             before = _account(sql, name)
             self._check(sql, before, epsilon_nano, unit)
             sql("INSERT INTO cantle_dataset (name) VALUES (?) ON CONFLICT (name) DO NOTHING", name)
             sql("UPDATE cantle_dataset SET unit = ? WHERE name = ? AND unit IS NULL", unit, name)
-            row = (len(before.entries) + 1, now(), epsilon_nano, unit, method, made, guarantee, software, None)
+            row = (len(before.entries) + 1, now(), epsilon_nano, unit, method, settings, guarantee, software, None)
             sql(f"INSERT INTO cantle_release (dataset, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", name, *row)
             after = _account(sql, name)
         return Ticket(self, after)

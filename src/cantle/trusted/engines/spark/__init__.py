@@ -117,8 +117,8 @@ class SparkEngine(WholeTables):
 
     def count_all(self, workload: TableWorkload) -> Ints:
         assert self._all is not None
-        found = self._ask(self._all, workers.workload_counter, (self._layout, workload), np.add)
-        return sum(found, np.zeros(workload.cells, np.int64))
+        partial = self._ask(self._all, workers.workload_counter, (self._layout, workload), np.add)
+        return sum(partial, np.zeros(workload.cells, np.int64))
 
     def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         most, step = max(1, self._cells // key.cells), max(1, CHUNK_CELLS // key.cells)

@@ -66,11 +66,11 @@ def session() -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
     }
     try:
-        made = kind.builder.appName("cantle").config(map=quiet).getOrCreate()
+        running = kind.builder.appName("cantle").config(map=quiet).getOrCreate()
     except errors():
         raise_alone(EngineError("Spark does not start; check its configuration, the master's address and JAVA_HOME"))
-    made.sparkContext.setLogLevel("OFF")  # its messages may quote what it reads
-    return made
+    running.sparkContext.setLogLevel("OFF")  # its messages may quote what it reads
+    return running
 
 
 def reading(name: str) -> hushed:

@@ -70,9 +70,9 @@ class SparkSets:
 
     def everything(self) -> tuple[Ints, Codes]:
         with self._guarded():
-            found = self._parts.collect()
-        lengths = np.concatenate([np.zeros(1, np.int64), *(lengths for lengths, _ in found)])
-        return np.cumsum(lengths), np.concatenate([np.zeros(0, np.int32), *(items for _, items in found)])
+            parts = self._parts.collect()
+        lengths = np.concatenate([np.zeros(1, np.int64), *(lengths for lengths, _ in parts)])
+        return np.cumsum(lengths), np.concatenate([np.zeros(0, np.int32), *(items for _, items in parts)])
 
     def close(self) -> None:
         with self._guarded():

@@ -201,8 +201,8 @@ def copy_counter(question: Sent[tuple[Layout, TableCounts | LeafCounts]]) -> Wor
 
     def count(groups: Iterable[Group]) -> Iterator[Counts]:
         layout, key = question.value
-        found = (np.concatenate(list(words), axis=1) for _, words in groups)
-        counts = count_words(layout, key, ((words, copy_numbers(words)) for words in found))
+        joined = (np.concatenate(list(words), axis=1) for _, words in groups)
+        counts = count_words(layout, key, ((words, copy_numbers(words)) for words in joined))
         at = np.flatnonzero(counts)
         yield at, counts[at]
 
