@@ -34,11 +34,11 @@ def check_small_tables(
 ) -> None:
     """The smallest tables of the configuration; claims of the named configurations are used up by larger ones only.
 
-    Of a costly one so many pairs of these tables are compared, from the first to the last.
+    Of a costly one so many pairs of these tables are compared: the last one, or some from the first to the last.
     """
     pairs = list(config.pairs(config.quick if records is None else records))
     few = (costly or {}).get(config.name, len(pairs))
-    chosen = [pairs[place * (len(pairs) - 1) // max(1, few - 1)] for place in range(few)]
+    chosen = [pairs[place * (len(pairs) - 1) // (few - 1)] for place in range(few)] if few > 1 else pairs[-1:]
     check(config, sound(config).worst(chosen), tight=config.tight and config.name not in used_up_later)
 
 

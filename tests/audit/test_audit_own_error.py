@@ -18,7 +18,13 @@ from tests.effort import later
 
 LONG = {"own error: three values", "own error: a workload chosen from the data"}
 """What runs with `-m slow` only."""
-COSTLY = {"own error: sets": 2, "own error: a class beside the columns": 2}
+COSTLY = {
+    "own error: sets": 1,
+    "own error: a class beside the columns": 1,
+    "own error: three numbers": 2,
+    "own error: a person of two records": 2,
+}
+"""How many pairs of small tables are compared."""
 
 
 @pytest.mark.parametrize("config", later(OWN_ERROR_CONFIGS, LONG), ids=lambda config: config.name)
