@@ -79,6 +79,7 @@ def pytest_collection_finish() -> None:
     """What has been collected stays until the end, so no search for garbage looks at it again."""
     gc.freeze()
     atexit.register(gc.unfreeze)
+    gc.set_threshold(5_000, 20, 20)  # tests leave few circles of objects, and compiled kernels many objects
     gc.enable()
 
 

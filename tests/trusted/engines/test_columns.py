@@ -194,7 +194,6 @@ def test_a_closed_engine_holds_no_records() -> None:
     assert not [name for name, value in vars(engine).items() if isinstance(value, np.ndarray | list | dict)]
     del column, label, kept, counts
     gc.collect()
-    gc.unfreeze()
     assert [one() for one in gone] == [None] * 4
     with pytest.raises(AttributeError):
         list(engine.tally(ROOT, Sizes()))

@@ -139,7 +139,6 @@ def test_the_folder_goes_with_the_engine(room: Path) -> None:
     engine = opened(TABLE)
     del engine
     gc.collect()
-    gc.unfreeze()
     assert not list(room.iterdir())
 
 

@@ -149,7 +149,6 @@ def test_the_compiled_engine_shows_nothing_and_keeps_nothing() -> None:
     rows = weakref.ref(engine._words)
     engine.close()
     gc.collect()
-    gc.unfreeze()
     assert rows() is None
     assert not [value for value in vars(engine).values() if isinstance(value, np.ndarray)]
     assert (codes == before).all()
