@@ -28,15 +28,26 @@ Intrinsic = tuple["Signature", Emit]
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel: it is compiled when first called, and cached on disk for later processes if a folder can be written."""
+    return _cached(function, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+
+
+def inner(function: Callable[P, R]) -> Callable[P, R]:
+    """A part of kernels that only they call: the code by which Python would call it is left out."""
+    return _cached(function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def _cached(function: Callable[P, R], **options: object) -> Callable[P, R]:
     try:
-        return njit(cache=True, error_model="numpy", nogil=True)(function)
+        return njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no folder to write to
-        return njit(error_model="numpy", nogil=True)(function)
+        return njit(**options)(function)
 
 
 def contracted(function: Callable[P, R]) -> Callable[P, R]:
     """A part of kernels in which multiply and add may be fused, so that the result is rounded once instead of twice."""
-    return njit(error_model="numpy", nogil=True, fastmath={"contract"})(function)
+    return njit(error_model="numpy", nogil=True, fastmath={"contract"}, no_cfunc_wrapper=True, no_cpython_wrapper=True)(
+        function
+    )
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle._arrays import Bytes, Codes, Floats, Ints, Words
-from cantle._jit import compiled, copy16, inlined
+from cantle._jit import compiled, copy16, inlined, inner
 
 _FEW = 24  # largest region whose records are ranked by comparing all pairs
 
@@ -38,7 +38,7 @@ def fit(
     return f
 
 
-@compiled
+@inner
 def _sort(keys: Words, room: Words, bits: int) -> None:
     """Sorts keys in ascending order; their `bits` above bit 32 are uniform, so that each bucket holds few."""
     level = 0
@@ -62,7 +62,7 @@ def _sort(keys: Words, room: Words, bits: int) -> None:
         keys[j] = key
 
 
-@compiled
+@inner
 def _guide(below: Floats, parts: int) -> NDArray[np.int32]:
     """For each of `parts` equal parts of the whole mass, approximately the code in which it begins."""
     guide, code = np.empty(parts + 1, np.int32), 0

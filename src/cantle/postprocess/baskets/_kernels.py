@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle._arrays import Bools, Codes, Floats, Ints, Words
-from cantle._jit import compiled, inlined
+from cantle._jit import compiled, inlined, inner
 
 Int32s = NDArray[np.int32]
 
@@ -31,7 +31,7 @@ def _unit(word: np.uint64) -> float:
     return np.float64(word >> np.uint64(11)) * 2.0**-53
 
 
-@compiled
+@inner
 def _search(running: Floats, at: float, first: int, last: int) -> int:
     """The first position from `first` to `last` - 1 whose running sum exceeds `at`; otherwise the last position."""
     low, high = first, last - 1
@@ -44,7 +44,7 @@ def _search(running: Floats, at: float, first: int, last: int) -> int:
     return low
 
 
-@compiled
+@inner
 def _guide(running: Floats, parts: int) -> Int32s:
     """For each of `parts` equal parts of the whole, the first position that may hold a point of the part."""
     guide, place = np.empty(parts + 2, np.int32), 0
@@ -105,7 +105,7 @@ def walk(
         _ascending(items[begin : begin + number])
 
 
-@compiled
+@inner
 def _next_free(item: np.int64, record: Codes, head: Bools) -> np.int64:
     """`pool._next_free`."""
     for step in range(len(head)):
@@ -119,12 +119,20 @@ def _next_free(item: np.int64, record: Codes, head: Bools) -> np.int64:
     return np.int64(-1)
 
 
-@compiled
+@inner
 def _ascending(record: Codes) -> None:
-    """Sorts a record in place; most have few items."""
-    if len(record) > 64:
-        record.sort()
-        return
+    """Sorts a record in place by insertion; of many items those far apart are put in order first (Shell's sort)."""
+    gap = 1
+    while len(record) > 64 and 9 * gap < len(record):
+        gap = 3 * gap + 1
+    while gap > 1:
+        for i in range(gap, len(record)):
+            item, j = record[i], i
+            while j >= gap and record[j - gap] > item:
+                record[j] = record[j - gap]
+                j -= gap
+            record[j] = item
+        gap //= 3
     for i in range(1, len(record)):
         item, j = record[i], i
         while j > 0 and record[j - 1] > item:

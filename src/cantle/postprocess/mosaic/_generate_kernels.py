@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle._arrays import Codes, Floats, Ints, Words
-from cantle._jit import compiled, inlined
+from cantle._jit import compiled, inlined, inner
 from cantle.postprocess.mosaic.conditionals import BELOW_ONE, Places, rising
 
 _BLOCK = 512
@@ -75,7 +75,7 @@ def _mixed(key: np.uint64) -> np.uint64:
     return word ^ (word >> np.uint64(31))
 
 
-@compiled
+@inner
 def _strata_of(keys: Codes, strata: int, word: np.uint64) -> Words:
     """For each key: the number of its records, the number of ranks given so far, and two words that permute the
     ranks."""
@@ -112,7 +112,7 @@ def _uniform(known: Words, key: np.uint32, jitter: np.uint64) -> np.float64:
     return (np.float64(x) + np.float64(_mixed(jitter) >> np.uint64(11)) * 2.0**-53) / np.float64(size)
 
 
-@compiled
+@inner
 def _find_rows(cells: Codes, columns: Ints, offsets: NDArray[np.uint32], first: int, rows: NDArray[np.uint32]) -> None:
     """Writes to `rows` the row in one table of each record from `first` on; `offsets` is what the cells of `columns`
     add."""

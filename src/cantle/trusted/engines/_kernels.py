@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from cantle._arrays import Codes, Ints, Words
-from cantle._jit import compiled
+from cantle._jit import compiled, inner
 
 _U = np.uint64
 _LOW = 2**32 - 1
@@ -87,7 +87,7 @@ def part(rows: Codes, words: Words, start: Ints, end: Ints, attribute: Ints, poi
         middle[i] = at
 
 
-@compiled
+@inner
 def _add_bytes(
     rows: Codes, words: Words, label: int, first: int, last: int, offset: Words, steps: Ints, table: Ints
 ) -> None:
@@ -101,7 +101,7 @@ def _add_bytes(
                 table[offset[at + _U(k)] + ((word >> _U(8 * k)) & _U(255))] += step
 
 
-@compiled
+@inner
 def _add_rows(
     rows: Codes, label: int, first: int, last: int, open_: Ints, offset: Words, bases: Ints, steps: Ints, table: Ints
 ) -> None:
@@ -114,7 +114,7 @@ def _add_rows(
             table[base + offset[open_[j]] + _U(rows[r, open_[j]])] += step
 
 
-@compiled
+@inner
 def _separated(left: Ints, total: Ints) -> int:
     """max over classes c != c' of left_c + right_c', from the two largest of each side; 0 if there is one class."""
     best_l, next_l, who_l, best_r, next_r, who_r = -1, -1, -1, -1, -1, -1
@@ -162,15 +162,16 @@ def score_cuts(
     nowhere, codes = codes, codes + _U(256)  # counts of bytes that are not needed go there
     # Two classes share a cell, the second above bit 32; with more classes, each has a table.
     two = classes == 2 and len(rows) < 1 << 31
-    bases, steps = np.arange(classes) * np.int64(codes), np.ones(classes, np.int64)
-    if two:
-        bases[1], steps[1] = 0, 1 << 32
+    bases, steps = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    for c in range(classes):
+        bases[c], steps[c] = (0, 1 << 32 * c) if two else (c * np.int64(codes), 1)
     table = np.zeros(np.int64(codes) * (1 if two else classes), np.int64)
-    open_, total, left = np.empty(attributes, np.int64), np.empty(classes, np.int64), np.empty(classes, np.int64)
-    sums = np.empty(np.int64(codes), np.int64)
+    open_, total, left = np.zeros(attributes, np.int64), np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    sums = np.zeros(np.int64(codes), np.int64)
     at = _U(0)
     for i in range(len(start)):
-        place[:] = nowhere
+        for a in range(len(place)):
+            place[a] = nowhere
         number = 0
         for a in range(attributes):
             if hi[i, a] - lo[i, a] > 1 and (len(only) == 0 or only[i] == a):
@@ -201,9 +202,11 @@ def score_cuts(
                     mine[v] = even * min(x + y, records - x - y) + apart * separated
                 at += _U(cuts)
             else:
-                left[:] = 0
                 for c in range(classes):
-                    total[c] = table[_U(c) * codes + first : _U(c) * codes + last].sum()
+                    whole = 0
+                    for v in range(first, last):
+                        whole += table[_U(c) * codes + v]
+                    left[c], total[c] = 0, whole
                 for v in range(first, last - _U(1)):
                     size = 0
                     for c in range(classes):

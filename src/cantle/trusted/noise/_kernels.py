@@ -10,7 +10,7 @@ from math import frexp, ldexp, log
 import numpy as np
 
 from cantle._arrays import Bools, Floats, Ints, Words
-from cantle._jit import compiled, contracted
+from cantle._jit import compiled, contracted, inner
 from cantle.trusted.noise.enclosure import _LN2_HIGH, _LN2_LOW, _LOG2_E, _TAYLOR, LARGEST
 
 _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10, _T11 = _TAYLOR[1:]
@@ -65,7 +65,7 @@ def tails(words: Words, speed: Floats, two_sided: bool, margin: float, sizes: In
         sure[i] = level + 2.0**-62 <= reached * (1.0 - margin) and level >= reached * a * (1.0 + margin) + 2.0**-100
 
 
-@compiled
+@inner
 def _powers(scores: Ints, best: int, speed: float, weights: Floats, bits: Ints) -> None:
     """exp_minus(speed * (best - score)): weights times the powers of two whose bits are given."""
     for i in range(len(scores)):
@@ -73,7 +73,7 @@ def _powers(scores: Ints, best: int, speed: float, weights: Floats, bits: Ints) 
         bits[i] = (1023 - k) << 52
 
 
-@compiled
+@inner
 def _sum(weights: Floats) -> float:
     """The sum, in eight independent strands; only its power of two matters."""
     whole = len(weights) - len(weights) % 8
@@ -92,7 +92,7 @@ def _sum(weights: Floats) -> float:
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-@compiled
+@inner
 def _multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
     """floor(a * b / 2**64), as in samplers.py."""
     middle = (a >> _HALF) * (b & _LOW) + (((a & _LOW) * (b & _LOW)) >> _HALF)
