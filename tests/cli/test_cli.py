@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 import yaml
 
+from cantle.lab import demo_data
 from tests.cli.inside import run as cantle
 from tests.entropy import launcher
 from tests.release.people import SCHEMA, people
@@ -144,11 +145,13 @@ def test_init_then_publish(folder: Path) -> None:
     assert "no guarantee" in done.stdout
 
 
-def test_demo(tmp_path: Path) -> None:
+def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = cantle("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "24,000 made-up people" in done.stdout
     assert cantle("verify", "cantle-demo", cwd=tmp_path).returncode == 0
+    fewer = demo_data.population(people=1_000)
+    monkeypatch.setattr(demo_data, "population", lambda: fewer)
     facts = json.loads(cantle("demo", "--json", cwd=tmp_path).stdout)
     assert facts["release"] == "cantle-demo-2"
     assert all(isinstance(row["released"], int | float) for row in facts["comparison"])
