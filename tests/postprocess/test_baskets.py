@@ -7,7 +7,7 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle.postprocess.baskets import pair_plan, pool, rake, synthesis
-from cantle.postprocess.baskets.given_pairs import GivenPairs, find_pairs
+from cantle.postprocess.baskets.given_pairs import Doubles, GivenPairs, find_pairs, with_likely
 from cantle.postprocess.baskets.item_supports import ItemSupports, fit_supports
 from cantle.postprocess.baskets.pool import HeadModel, make_pool
 from cantle.postprocess.baskets.set_sizes import SizeModel, fit_sizes, size_edges
@@ -103,6 +103,24 @@ def test_long_records_are_scaled_back():
     assert np.allclose(found.support, np.minimum(short + long * 5, 2000), rtol=0.02)
 
 
+def test_the_stratum_that_holds_most_records_says_most_about_items_below_the_noise():
+    rng = public_dice(6)
+    truth = 60_000 / np.arange(100, 3100)
+    sizes = SizeModel(np.array([2, 8]), truth.sum() * np.array([0.05, 0.225]), truth.sum() * 0.275)
+    noisy = np.stack([truth * 0.1, truth * 0.9]) + rng.laplace(0, 50.0, (2, 3000))
+    apart = fit_supports(noisy, 50.0, 4, sizes)
+    added = fit_supports(noisy.sum(axis=0)[None], 50.0 * 2**0.5, 4, sizes)
+    support = truth * (0.1 + 0.9 * apart.enlarge)
+    assert np.abs(apart.support - support).sum() < 0.9 * np.abs(added.support - support).sum()
+
+
+def test_frequent_items_keep_the_share_of_their_own_strata():
+    sizes = SizeModel(np.array([2, 8]), np.array([500.0, 2250.0]), 2750.0)
+    noisy = np.array([[900.0, 0.0, 100.0], [1000.0, 4500.0, 3500.0]])
+    found = fit_supports(noisy, 0.5, 4, sizes)
+    assert np.allclose(np.stack([found.short, found.long]), noisy, atol=10)
+
+
 def test_records_of_one_item_have_less_noise_where_they_are_counted_apart():
     rng = public_dice(5)
     single, other = np.linspace(0, 300, 60), np.linspace(900, 0, 60)
@@ -123,6 +141,32 @@ def test_shares_never_exceed_epsilon():
             rest = 1 - pair_plan.SIZES_SHARE - accuracy
             assert plan.share == rest if not plan.pairs else plan.share <= rest - pair_plan.HEAD_SHARE
             assert plan.pairs == (records >= pair_plan.POOR)
+
+
+def test_fewer_items_of_a_record_count_where_there_is_more_noise():
+    size = np.arange(1, 31)
+    shape = size * np.exp(-size / 6)
+    plans = {
+        records: pair_plan.plan_items(
+            SizeModel(size, records * shape / shape.sum(), records), 10_000, 1.0, Fraction(0), True
+        )
+        for records in (8_000, 40_000, 80_000)
+    }
+    most = [plan.most for plan in plans.values()]
+    assert most == sorted(set(most))
+
+
+def test_pairs_of_two_items_are_likely_in_longer_records():
+    doubles = Doubles(np.array([[3, 7], [3, 9], [7, 9], [5, 7]]), np.array([100.0, 10.0, 60.0, -2.0]), 1.0)
+    given = GivenPairs(np.array([3, 5, 7, 9]), np.array([1]), np.array([50.0]), 6, 2.0, 1.5, 20.0, doubles)
+    likely = with_likely(given)
+    values = dict(zip(zip(*(code.tolist() for code in likely.item_codes()), strict=True), likely.noisy, strict=True))
+    assert values[3, 7] == 50.0  # as given
+    assert values[7, 9] == 10.0  # half of the least that is given
+    assert values[3, 9] == pytest.approx(10 * (50 + 10) / (100 + 60))  # the ratio without this pair
+    assert values[5, 7] == 0.0
+    assert len(values) == len(doubles.items)
+    assert (np.diff(likely.cell) > 0).all()
 
 
 def test_pair_cells_and_places_are_inverse():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,10 @@ from cantle.postprocess.baskets.pair_plan import PairPlan, pair_cells, pair_plac
 from cantle.postprocess.baskets.pool import Codes, Pool
 from cantle.postprocess.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import PARTS
 
+_BELOW = 0.5  # most that is taken as likely for a pair that is not given, relative to the least that is
+_ROUNDS = 20  # of the ratio of two counts, some of which are not given
 _BLOCK = 1 << 20  # pairs listed at once by the plain form
 
 
@@ -29,9 +32,9 @@ class GivenPairs:
     """Noisy numbers of records that hold two of `items` (ascending codes), counted with at most `most` pairs per
     record.
 
-    `cell` numbers a pair of places in `items` (`pair_plan.pair_cells`), ascending; `noise` is the scale of the noise
-    and `enlarge` how many pairs stand for one that was counted. If records of two items were counted apart, they are
-    not counted here, but in `doubles`.
+    `cell` numbers a pair of places in `items` (`pair_plan.pair_cells`), ascending; `noise` is the scale of the noise,
+    `enlarge` how many pairs stand for one that was counted, and `least` the value from which on pairs are given. If
+    records of two items were counted apart, they are not counted here, but in `doubles`.
     """
 
     items: Ints
@@ -40,6 +43,7 @@ class GivenPairs:
     most: int
     noise: float
     enlarge: float
+    least: float = 0.0
     doubles: Doubles | None = None
 
     @property
@@ -56,17 +60,40 @@ class GivenPairs:
     @staticmethod
     def of(plan: PairPlan, cell: Ints, noisy: Floats, noise: float) -> GivenPairs:
         """The answer to a plan."""
+        least = plan.at_least / PARTS
         if not plan.doubles:
-            return GivenPairs(plan.items, cell, noisy, plan.most, noise, plan.scale)
+            return GivenPairs(plan.items, cell, noisy, plan.most, noise, plan.scale, least)
         two = int(np.searchsorted(cell, plan.pairs))
         items = np.stack([plan.items[place] for place in pair_places(cell[:two])], axis=1)
         doubles = Doubles(items, noisy[:two] / plan.most, noise / plan.most)
-        return GivenPairs(plan.items, cell[two:] - plan.pairs, noisy[two:], plan.most, noise, plan.scale, doubles)
+        cell, noisy = cell[two:] - plan.pairs, noisy[two:]
+        return GivenPairs(plan.items, cell, noisy, plan.most, noise, plan.scale, least, doubles)
 
     def item_codes(self) -> tuple[Ints, Ints]:
         """The two items of each pair, the smaller first."""
         low, high = pair_places(self.cell)
         return self.items[low], self.items[high]
+
+
+def with_likely(pairs: GivenPairs) -> GivenPairs:
+    """The given pairs, and those given for records of two items only: these are likely in longer records too.
+
+    Their values follow from the average ratio of the two counts, but are at most half of what would have been given.
+    """
+    if pairs.doubles is None or not len(pairs.cell) or not len(pairs.doubles.items):
+        return pairs
+    places = np.searchsorted(pairs.items, pairs.doubles.items)
+    cell, doubled = pair_cells(places[:, 0], places[:, 1]), np.maximum(pairs.doubles.noisy, 0.0)
+    near = np.minimum(np.searchsorted(pairs.cell, cell), len(pairs.cell) - 1)
+    given = pairs.cell[near] == cell
+    known, most = float(np.maximum(pairs.noisy[near[given]], 0.0).sum()), pairs.least * _BELOW
+    ratio = 0.0
+    for _ in range(_ROUNDS):
+        likely = np.minimum(ratio * doubled[~given], most)
+        ratio = (known + float(likely.sum())) / max(float(doubled.sum()), 1.0)
+    cell, noisy = np.append(pairs.cell, cell[~given]), np.append(pairs.noisy, likely)
+    order = np.argsort(cell, kind="stable")
+    return replace(pairs, cell=cell[order], noisy=noisy[order])
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,10 +25,11 @@ POOR = 15_000.0
 """Records times epsilon below which pairs are not measured."""
 
 RICH = 50_000.0
-"""Records times epsilon from which on at least half of all occurrences must be counted."""
+"""Records times epsilon from which on noise is less of a problem than what the cut leaves out."""
 
 _MOST_COUNTED = 16  # items of a record that count, at most
-_COVER_MIN = 0.5
+_COVER_MIN = (0.2, 0.4, 0.5)  # share of all occurrences that must be counted: if poor, in between, if rich
+_CUT_LOSS = (0.02, 0.02, 0.08)  # error per occurrence that is not counted, likewise
 _LONG_MIN = 0.02  # share of the counted occurrences from which on long records are a stratum of their own
 _SINGLES_MIN = 0.01  # share of the records from which on those of one item are a stratum of their own
 _DOUBLES_MIN = 0.05  # likewise for those of two items
@@ -82,14 +83,15 @@ def plan_items(sizes: SizeModel, universe: int, epsilon: float, accuracy: Fracti
     strength = sizes.records * epsilon
     pairs = pairs and universe >= 2 and strength >= POOR
     zipf = sizes.occurrences / np.arange(1, universe + 1) / (1 / np.arange(1, universe + 1)).sum()
+    level = int(strength >= POOR) + int(strength >= RICH)
     best, best_loss = 1, np.inf
     for most in range(1, min(_MOST_COUNTED, universe) + 1):
         cover = sizes.counted(most) / sizes.occurrences
-        if strength >= RICH and cover < _COVER_MIN and most < universe and most < _MOST_COUNTED:
+        if cover < _COVER_MIN[level] and most < universe and most < _MOST_COUNTED:
             continue
         strata = 1.4 if _long_share(sizes, most) >= _LONG_MIN else 1.0  # two noisy counts per item instead of one
         noise = strata * most / (_items_share(most, strength, rest, pairs) * epsilon * cover)
-        loss = float(np.minimum(zipf, noise).sum()) + 0.08 * (1 - cover) * sizes.occurrences
+        loss = float(np.minimum(zipf, noise).sum()) + _CUT_LOSS[level] * (1 - cover) * sizes.occurrences
         if loss < best_loss:
             best, best_loss = most, loss
     strata_pay = _long_share(sizes, best) >= _LONG_MIN

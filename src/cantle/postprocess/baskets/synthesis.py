@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cantle.postprocess.baskets.draw import draw_records
-from cantle.postprocess.baskets.given_pairs import GivenPairs, PairRows, find_doubles, find_pairs
+from cantle.postprocess.baskets.given_pairs import GivenPairs, PairRows, find_doubles, find_pairs, with_likely
 from cantle.postprocess.baskets.item_supports import ItemSupports
 from cantle.postprocess.baskets.pool import Codes, HeadModel, Pool, WalkModel, make_pool
 from cantle.postprocess.baskets.rake import Features, postings, rake
@@ -52,10 +52,11 @@ def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) 
     if number_drawn is not None:
         require_drawable(mean * number_drawn)
     number = int(min(np.clip(records, *POOL), _PER_RECORD * records, _POOL_ITEMS / mean)) or 1
-    model = first_model(measured)
+    likely = replace(measured, pairs=with_likely(measured.pairs))
+    model = first_model(likely)
     if len(measured.pairs.cell):
         for _ in range(_TRIALS):
-            model = _calibrated(model, measured, min(number, _TRIAL), dice)
+            model = _calibrated(model, likely, min(number, _TRIAL), dice)
     pool = make_pool(measured.head, measured.sizes, model, measured.items.support, number, dice)
     weights = pool_weights(pool, measured, compiled=dice.compiled)
     return draw_records(pool, weights, drawn, dice)
