@@ -19,7 +19,7 @@ from cantle.cli.internal import check_command, evaluate_command
 from cantle.cli.lab import bench_command
 from cantle.cli.ledger import ledger_app
 from cantle.cli.output import Json, print_result, progress, speak_utf8, table
-from cantle.cli.plan import Records, make_plans, note_caution, plan_command, require_yes, show_plans
+from cantle.cli.plan import MethodName, Records, make_plans, note_caution, plan_command, require_yes, show_plans
 from cantle.cli.query import query_command
 from cantle.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.cli.report import report_command, write_report
@@ -121,7 +121,7 @@ def demo(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="The folder for the release. Default: cantle-demo."),
     ] = None,
-    epsilon: Annotated[str, typer.Option(help="The privacy budget.")] = "1",
+    epsilon: Annotated[str, typer.Option(metavar="E", help="The privacy budget.")] = "1",
     as_json: Json = False,
 ) -> None:
     """Publish a small made-up population.
@@ -178,26 +178,37 @@ def _free_name(stem: str) -> Path:
 @app.command("publish")
 def publish_command(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges.")
+        str,
+        typer.Argument(metavar="DATA", help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges."),
     ],
     schema: Annotated[
         Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
     ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="The whole privacy budget of this release.")] = None,
-    method: Annotated[
-        str | None, typer.Option(help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.")
-    ] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
+    method: MethodName = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="A new folder. Default: release.")
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="memory (default), duckdb, spark or database.")] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=lambda: ["memory", "duckdb", "spark", "database"],
+            help="memory (default), duckdb, spark or database.",
+        ),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory limit of engine duckdb, such as 4GB.")
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data."),
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            autocompletion=lambda: ["csv", "parquet", "fimi"],
+            help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data.",
+        ),
     ] = None,
     nodes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
@@ -208,7 +219,7 @@ def publish_command(
     ] = None,
     dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
     insecure_seed: Annotated[
-        int | None, typer.Option(help="Make the release repeatable and NOT PRIVATE, for tests.")
+        int | None, typer.Option(metavar="N", help="Make the release repeatable and NOT PRIVATE, for tests.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Publish even with an epsilon above 20.")] = False,
     dry_run: Annotated[

@@ -17,6 +17,14 @@ from cantle.errors import ParameterError
 if TYPE_CHECKING:
     from cantle.planning.outline import Part, Plan
 
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=lambda: ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"],
+        help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.",
+    ),
+]
 Records = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="About how many records (sets, nodes) there are, from public knowledge."),
@@ -35,16 +43,16 @@ def plan_command(
         list[str] | None, typer.Argument(metavar="EPSILON", help="More values, for comparison.")
     ] = None,
     records: Records = None,
-    epsilon: Annotated[str | None, typer.Option(help="The privacy budget; give several to compare them.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="The privacy budget; give several to compare them.")
+    ] = None,
     want: Annotated[
         str | None,
         typer.Option(
             metavar="ERROR", help='Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".'
         ),
     ] = None,
-    method: Annotated[
-        str | None, typer.Option(help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.")
-    ] = None,
+    method: MethodName = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:

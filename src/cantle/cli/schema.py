@@ -25,15 +25,16 @@ def init_command(
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A table (CSV, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
+            help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
         ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
     ] = None,
-    kind: Annotated[str | None, typer.Option(help="table, sets or graph. Default: by the file's name.")] = None,
+    kind: Annotated[str | None, typer.Option(metavar="table|sets|graph", help="Default: by the file's name.")] = None,
     header: Annotated[
-        str | None, typer.Option(metavar="yes|no", help="CSV files: whether the first line holds column names.")
+        str | None,
+        typer.Option(metavar="yes|no", help="CSV and Excel files: whether the first line holds column names."),
     ] = None,
     codebook: Annotated[
         Path | None,
