@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cantle
 from cantle.data.graphs import Degrees, Graph, identifier_of, read_graph
 from cantle.errors import DataError, ParameterError
 from cantle.schema import identifier_lines
@@ -413,6 +414,18 @@ def test_errors_are_about_the_input_as_a_whole(data: Any, said: str) -> None:
         read(data)
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("packing", [".zip", ".zst", ".7Z"])
+def test_packed_files_that_cannot_be_read_are_refused_before_the_charge(tmp_path: Path, packing: str) -> None:
+    """Otherwise their bytes would be edges, and the ledger would pay for a release of them."""
+    ledger, packed = cantle.Ledger(tmp_path / "ledger.db"), file(tmp_path, "1 2\n", f"edges.txt{packing}")
+    ledger.create()
+    schema = {"kind": "graph", "unit": "node"}
+    for data, nodes in ((packed, None), ([(1, 2)], packed)):
+        with pytest.raises(DataError, match="is compressed; unpack it first"):
+            cantle.publish(data, schema, epsilon=1, nodes=nodes, ledger=ledger, dataset="graph")
+    assert not ledger.accounts()
 
 
 def test_nodes_are_a_file_or_a_list() -> None:

@@ -34,7 +34,7 @@ from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.graph import GraphSchema, NodeRange
-from cantle.schema.identifier_lines import check_file, matrix_market, pieces, read_fields
+from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
 from cantle.schema.values import text_of
 from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
@@ -73,8 +73,11 @@ class Network(Protocol):
 
 
 def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses a list of nodes if the nodes are public or its file does not exist, and inputs that need memory if
-    another engine was chosen."""
+    """Refuses a list of nodes if the nodes are public or its file does not exist, packed files that cannot be read, and
+    inputs that need memory if another engine was chosen."""
+    for one in (data, nodes):
+        if _is_path(one):
+            check_packing(one)
     if choice.engine == "duckdb":
         from cantle.data.filed_graphs import refuse_filed
 

@@ -36,6 +36,7 @@ _UNPACK: dict[str, Callable[[Path], BufferedIOBase]] = {
     ".xz": lzma.LZMAFile,
     ".bz2": bz2.BZ2File,
 }
+_PACKED = (".zip", ".zst", ".7z", ".lz4")  # whose bytes would be read as identifiers
 _TOKEN, _BLANK, _MARK, _END = range(4)
 _KIND = np.full(256, _TOKEN, dtype=np.uint8)
 _KIND[list(b" \t\v\f")] = _BLANK
@@ -57,6 +58,13 @@ def check_file(path: Path) -> None:
         raise DataError(f"{path.name!r} is a folder; give one file.")
     if not os.path.exists(path):
         raise DataError(f"there is no file {path.name!r}; check the path.")
+
+
+def check_packing(source: str | os.PathLike[str]) -> None:
+    """Refuses a file that is packed in a way that is not unpacked while reading."""
+    path = Path(source)
+    if path.suffix.lower() in _PACKED:
+        raise DataError(f"{path.name!r} is compressed; unpack it first (edges and nodes may be .gz, .xz or .bz2).")
 
 
 def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
