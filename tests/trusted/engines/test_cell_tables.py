@@ -198,6 +198,15 @@ def test_the_kernel_counts_as_specified() -> None:
         assert np.array_equal(kernels.count_tables(cells.astype(np.uint16), TABLES), want)
 
 
+def test_kernels_count_tables_of_many_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="numba is not installed")
+    cells = WITHIN.locate(columns_of(records(50))[0])
+    expected = count_tables.count_tables(cells, TABLES).tolist()
+    monkeypatch.setattr("cantle._fast.FROM", 50)
+    monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
+    assert count_tables.count_tables(cells, TABLES).tolist() == expected
+
+
 def test_the_kernel_finds_leaves_as_specified() -> None:
     kernels = pytest.importorskip("cantle.trusted.geometry._count_kernels", reason="numba is not installed")
     for n in (1, 500):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cantle.errors import ParameterError
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.sets import SetEngine, _cut
+from cantle.trusted.engines.sets import WIDE, SetEngine, _cut
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.keys import PatternTable, Sizes
 from cantle.trusted.noise import Seeded
@@ -129,6 +129,22 @@ def test_the_engine_counts_and_splits_as_the_definition_says(case: tuple[Sets, I
         positions = every[[bool(more.draw(st.booleans())) for _ in every]] if more.draw(st.booleans()) else every
         if not len(positions):
             break
+
+
+def test_nodes_of_many_children_are_split_as_the_definition_says() -> None:
+    """Their masks are too wide for a number of partition and mask."""
+    tree = ItemTree.of(900, 30, even=False)
+    records = [[0, 899], [1, 898], [0, 35, 870], [31], [899]]
+    fast, slow, root = engine(records, tree, 900), Naive(records, tree, 900), np.zeros(1, np.int64)
+    masks = sorted([*slow.touched([0])[0]][1:] + [1 << 5])
+    assert max(masks).bit_length() > WIDE
+    kept = Kept(np.zeros(len(masks), np.int64), np.array(masks))
+    assert kept.fits(slow.parts)
+    fast.split(root, kept)
+    slow.split([0], kept)
+    every = np.arange(len(masks))
+    assert listed(*fast.touched(every)) == slow.touched(every.tolist())
+    assert 0 < sum(map(len, slow.held)) < len(records)
 
 
 @given(data())
