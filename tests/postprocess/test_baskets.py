@@ -156,6 +156,13 @@ def test_fewer_items_of_a_record_count_where_there_is_more_noise():
     assert most == sorted(set(most))
 
 
+def test_items_get_more_than_half_only_where_noise_hides_most_of_them():
+    sizes = some_sizes(30_000.0)
+    few, many = (pair_plan.plan_items(sizes, items, 1.0, Fraction(0), True) for items in (50, 100_000))
+    assert few.share <= Fraction(1, 2) < many.share <= Fraction(11, 20)
+    assert many.pairs
+
+
 def test_pairs_of_two_items_are_likely_in_longer_records():
     doubles = Doubles(np.array([[3, 7], [3, 9], [7, 9], [5, 7]]), np.array([100.0, 10.0, 60.0, -2.0]), 1.0)
     given = GivenPairs(np.array([3, 5, 7, 9]), np.array([1]), np.array([50.0]), 6, 2.0, 1.5, 20.0, doubles)

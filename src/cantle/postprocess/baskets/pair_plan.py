@@ -21,12 +21,16 @@ from cantle.trusted.geometry.set_parts import PARTS
 SIZES_SHARE = Fraction(4, 100)
 HEAD_SHARE = Fraction(5, 100)
 ITEMS_SHARE = (0.25, 0.5)
+BLURRED_ITEMS_SHARE = 0.55
+"""The largest share for items if noise hides most of them: pairs of items that are barely known help little."""
+
 POOR = 15_000.0
 """Records times epsilon below which pairs are not measured."""
 
 RICH = 50_000.0
 """Records times epsilon from which on noise is less of a problem than what the cut leaves out."""
 
+_BLURRED = 0.3  # expected error of all supports, relative to their sum, from which on noise hides most items
 _MOST_COUNTED = 16  # items of a record that count, at most
 _COVER_MIN = (0.2, 0.4, 0.5)  # share of all occurrences that must be counted: if poor, in between, if rich
 _CUT_LOSS = (0.02, 0.02, 0.08)  # error per occurrence that is not counted, likewise
@@ -84,19 +88,21 @@ def plan_items(sizes: SizeModel, universe: int, epsilon: float, accuracy: Fracti
     pairs = pairs and universe >= 2 and strength >= POOR
     zipf = sizes.occurrences / np.arange(1, universe + 1) / (1 / np.arange(1, universe + 1)).sum()
     level = int(strength >= POOR) + int(strength >= RICH)
-    best, best_loss = 1, np.inf
+    best, best_loss, blur = 1, np.inf, 0.0
     for most in range(1, min(_MOST_COUNTED, universe) + 1):
         cover = sizes.counted(most) / sizes.occurrences
         if cover < _COVER_MIN[level] and most < universe and most < _MOST_COUNTED:
             continue
         strata = 1.4 if _long_share(sizes, most) >= _LONG_MIN else 1.0  # two noisy counts per item instead of one
         noise = strata * most / (_items_share(most, strength, rest, pairs) * epsilon * cover)
-        loss = float(np.minimum(zipf, noise).sum()) + _CUT_LOSS[level] * (1 - cover) * sizes.occurrences
+        hidden = float(np.minimum(zipf, noise).sum())
+        loss = hidden + _CUT_LOSS[level] * (1 - cover) * sizes.occurrences
         if loss < best_loss:
-            best, best_loss = most, loss
+            best, best_loss, blur = most, loss, hidden / sizes.occurrences
     strata_pay = _long_share(sizes, best) >= _LONG_MIN
     singles_pay = best > 1 and sizes.of(1) >= _SINGLES_MIN * sizes.records
-    return ItemPlan(best, _items_share(best, strength, rest, pairs), strata_pay, singles_pay, pairs)
+    share = _items_share(best, strength, rest, pairs, BLURRED_ITEMS_SHARE if blur > _BLURRED else ITEMS_SHARE[1])
+    return ItemPlan(best, share, strata_pay, singles_pay, pairs)
 
 
 def _long_share(sizes: SizeModel, most: int) -> float:
@@ -104,10 +110,10 @@ def _long_share(sizes: SizeModel, most: int) -> float:
     return sizes.longer(most)[0] * most / sizes.counted(most)
 
 
-def _items_share(most: int, strength: float, rest: Fraction, pairs: bool) -> Fraction:
+def _items_share(most: int, strength: float, rest: Fraction, pairs: bool, largest: float = ITEMS_SHARE[1]) -> Fraction:
     if not pairs:
         return rest
-    share = float(np.clip(8000 * most / strength, *ITEMS_SHARE))
+    share = float(np.clip(8000 * most / strength, ITEMS_SHARE[0], largest))
     return min(rest - HEAD_SHARE, Fraction(round(1000 * share), 1000))
 
 
