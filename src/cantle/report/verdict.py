@@ -99,14 +99,13 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
         why = "There are too few records to measure it at this epsilon" if few else "This release did not measure it"
         return Tile("accuracy", "not measured", f"{why}; error bars show the noise in counts only.")
     assert accuracy is not None
-    several = accuracy.more_columns is not None
-    about = f"two or three {part}s" if several else f"one {part}"
-    words = f"95 % of random counting questions about {about} are off by fewer records than that"
-    if several and accuracy.one_column is not None:
-        words += f", about one {part} by fewer than {bound_of(accuracy.one_column):,}"
-    bound, measured = bound_of(error), max(0, error.records)
-    sum_of = f"{measured:,} as measured privately, and {bound - measured:,} more because the measurement has noise"
-    return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", f"{words} ({sum_of}).")
+    kinds = {f"one {part}": accuracy.one_column, f"two or three {part}s": accuracy.more_columns}
+    bounds = " or ".join(f"{bound_of(one):,} records ({kind})" for kind, one in kinds.items() if one is not None)
+    words = (
+        f"95 % of random counting questions are off by fewer than {bounds}. The noise of the measurement is included."
+    )
+    bound = bound_of(error)
+    return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", words)
 
 
 def _node_margin(release: Release) -> int:
@@ -122,10 +121,11 @@ def _node_tile(margin: int, nodes: int) -> Tile:
 
 
 def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
-    """The measured error of questions about several columns, or about one where there are no others."""
+    """The measured error of questions about one column or about several, whichever is larger; None if not measured."""
     if accuracy is None or not accuracy.bought:
         return None
-    return accuracy.more_columns or accuracy.one_column
+    errors = [error for error in (accuracy.more_columns, accuracy.one_column) if error is not None]
+    return max(errors, key=bound_of, default=None)
 
 
 def _uses(release: Release) -> tuple[list[str], list[str]]:
