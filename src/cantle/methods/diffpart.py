@@ -157,7 +157,7 @@ class DiffPart:
 
     @property
     def cuts_by_size(self) -> bool:
-        """Whether noisy sizes decide how many items of a record are kept."""
+        """Whether noisy sizes decide how many items are kept per record."""
         return not self.all_at_once and self.settings.m == "auto"
 
     def _begin(self, curator: Curator) -> Partitions:
