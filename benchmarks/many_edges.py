@@ -47,7 +47,9 @@ def main() -> None:
         words = ["publish", "edges.txt", "--schema", "schema.yaml", "--epsilon", "1", "--output", "release"]
         words += ["--engine", "duckdb", "--memory", asked.memory] if asked.engine == "duckdb" else []
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "from cantle.cli import main; main()", *words], cwd=folder, check=True)
+        subprocess.run(
+            [sys.executable, "-c", "from cantle.interfaces.cli import main; main()", *words], cwd=folder, check=True
+        )
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds, wall = used.ru_utime + used.ru_stime, time.perf_counter() - start
         print(f"{asked.edges:,} edges: {seconds:.1f} core-seconds, {wall:.0f} s, {used.ru_maxrss / 1e6:.2f} GB at most")

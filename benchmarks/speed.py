@@ -40,9 +40,9 @@ def measure(table: Path, schema: Path, options: dict[str, object], kernels: bool
         sys.modules["numba"] = None  # as if it were not installed
     began = time.process_time()
     import cantle
-    from cantle import _fast
+    from cantle.trusted import kernel_choice
 
-    _fast.FROM = 0 if kernels else sys.maxsize
+    kernel_choice.FROM = 0 if kernels else sys.maxsize
     with tempfile.TemporaryDirectory() as folder:
         head = Path(folder) / "head.csv"
         with table.open("rb") as lines:

@@ -24,7 +24,7 @@ import cantle
 from cantle.errors import DataError
 from cantle.lab import demo_data
 from cantle.lab.papers import graphs, sets, table_sets
-from cantle.report.page import render
+from cantle.release.report.page import render
 
 ROOT = Path(__file__).resolve().parents[1]
 EPSILON = 1

@@ -16,7 +16,7 @@ def launch(name: str, *arguments: str) -> None:
             sys.argv = ["-c", *arguments[2:]]
             exec(arguments[1], {"__name__": "__main__"})
         else:
-            from cantle.cli import main
+            from cantle.interfaces.cli import main
 
             sys.argv = ["cantle", *arguments]
             main()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tests.cli.inside import run
+from tests.interfaces.cli.inside import run
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.findall(r"```(sh|yaml|python)\n(.*?)```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.DOTALL)

@@ -18,13 +18,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cantle._publish import publish as publish
     from cantle.data.draft_schema import draft as draft
-    from cantle.estimators import RPS as RPS
-    from cantle.estimators import DiffGen as DiffGen
-    from cantle.estimators import Mosaic as Mosaic
-    from cantle.planning import plan as plan
-    from cantle.planning.outline import Plan as Plan
+    from cantle.interfaces.estimators import RPS as RPS
+    from cantle.interfaces.estimators import DiffGen as DiffGen
+    from cantle.interfaces.estimators import Mosaic as Mosaic
+    from cantle.interfaces.publishing import publish as publish
+    from cantle.methods.planning import plan as plan
+    from cantle.methods.planning.outline import Plan as Plan
     from cantle.release import Release as Release
     from cantle.release.estimates import Estimate as Estimate
     from cantle.schema import Schema as Schema
@@ -34,17 +34,17 @@ __version__: str
 __all__ = ["DiffGen", "Estimate", "Ledger", "Mosaic", "Plan", "RPS", "Release", "Schema", "draft", "plan", "publish"]
 
 _HOMES = {
-    "DiffGen": "cantle.estimators",
+    "DiffGen": "cantle.interfaces.estimators",
     "Estimate": "cantle.release.estimates",
     "Ledger": "cantle.trusted.ledger",
-    "Mosaic": "cantle.estimators",
-    "Plan": "cantle.planning.outline",
-    "RPS": "cantle.estimators",
+    "Mosaic": "cantle.interfaces.estimators",
+    "Plan": "cantle.methods.planning.outline",
+    "RPS": "cantle.interfaces.estimators",
     "Release": "cantle.release",
     "Schema": "cantle.schema",
     "draft": "cantle.data.draft_schema",
-    "plan": "cantle.planning",
-    "publish": "cantle._publish",
+    "plan": "cantle.methods.planning",
+    "publish": "cantle.interfaces.publishing",
 }
 
 

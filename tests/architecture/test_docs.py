@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cantle.cli.app import app
+from cantle.interfaces.cli.app import app
 from cantle.methods import METHODS
 from cantle.methods.settings import rules_of
 from cantle.schema import Schema

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 import cantle as library
-from cantle.internal import WARNING
-from cantle.internal.evaluate import evaluate
-from cantle.internal.report_sections import internal_sections
-from cantle.report.page import render
+from cantle.lab.internal import WARNING
+from cantle.lab.internal.evaluate import evaluate
+from cantle.lab.internal.report_sections import internal_sections
+from cantle.release.report.page import render
 from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
 from tests.effort import one_in, slow
 from tests.release.people import people
-from tests.report.test_report import RELEASES, hostile, made
+from tests.release.report.test_report import RELEASES, hostile, made
 
 pytestmark = needs_chromium
 

@@ -16,8 +16,8 @@ import pytest
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
 from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
-from tests.studio.running import Running
-from tests.studio.site import people
+from tests.interfaces.studio.running import Running
+from tests.interfaces.studio.site import people
 
 pytestmark = needs_chromium
 

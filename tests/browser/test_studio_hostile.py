@@ -12,22 +12,22 @@ import pytest
 
 from cantle.trusted.ledger import Ledger
 from tests.browser.chromium import Tab, needs_chromium
-from tests.studio.running import Running
-from tests.studio.site import SLOW
+from tests.interfaces.studio.running import Running
+from tests.interfaces.studio.site import SLOW
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 MOST = 1000
 PROGRAM = f"""
 import sys
-import cantle.studio.server as server
+import cantle.interfaces.studio.server as server
 studio = server.Studio
 server.Studio = lambda *places: studio(*places, launch=[sys.executable, "-c", {SLOW!r}], most_upload={MOST})
-from cantle.cli import main
+from cantle.interfaces.cli import main
 main()
 """
 """The studio with a small limit for uploads, in which a release stays for a minute where its data is opened."""
 PAGES = ("data", "columns", "columns/0", "columns/text", "publish")
-"""Pages that show names; tests/studio/test_pages.py looks at the text of all pages."""
+"""Pages that show names; tests/interfaces/studio/test_pages.py looks at the text of all pages."""
 
 pytestmark = needs_chromium
 
@@ -103,7 +103,7 @@ def test_a_form_of_another_site_is_refused(filled: Any, running: Running) -> Non
     other.close()
 
 
-@pytest.mark.slow  # by default, tests/studio/test_pages.py stops one without a browser
+@pytest.mark.slow  # by default, tests/interfaces/studio/test_pages.py stops one without a browser
 def test_a_cancelled_release_says_what_was_charged(filled: Any, running: Running) -> None:
     tab = filled
     tab.goto(running.home + "budget")

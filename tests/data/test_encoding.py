@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle import _fast
 from cantle.data import encoding
 from cantle.data.encoding import read_codes
 from cantle.data.tables import read_columns
 from cantle.errors import DataError
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.trusted import kernel_choice
 from tests.effort import examples, slow
 
 pytest.importorskip("numba")
@@ -56,7 +56,7 @@ def check(path: Path, given: Schema, domain: Domain | None = None) -> None:
     columns, labels = domain.encode_columns(frame)
     codes, classes = domain.encode(frame)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_fast, "FROM", 0)
+        patch.setattr(kernel_choice, "FROM", 0)
         types = [str(column.dtype) for column in (*columns, labels)]
         assert gathered(path, given, domain, "columns") == (
             [column.tolist() for column in columns],
@@ -164,7 +164,7 @@ def test_wide_grids_and_long_lists_are_left_to_the_text_path(tmp_path: Path) -> 
 
 
 def test_bad_files_are_refused_in_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fast, "FROM", 0)
+    monkeypatch.setattr(kernel_choice, "FROM", 0)
     for name, text, says in (
         ("t.csv", b"a,b\nSECRET,2\n", "no column 'n'"),
         ("t.doc", b"SECRET", "ending"),
@@ -182,7 +182,7 @@ def test_plain_lines_are_really_read_by_the_kernel(tmp_path: Path, monkeypatch: 
     (tmp_path / "t.csv").write_text(",".join(names) + "\n" + "3,12,i,a,1,true,yes\n,5,i,,,,other\n" * 3)
     given = Schema.from_dict({"fields": [one for one in FIELDS if one["name"] != "x"], "missingValues": MARKS})
     want = given.domain().encode_columns(read_columns(tmp_path / "t.csv", given).frame)
-    monkeypatch.setattr(_fast, "FROM", 0)
+    monkeypatch.setattr(kernel_choice, "FROM", 0)
 
     def refuse(*_: Any) -> Any:
         raise AssertionError("the text path was asked")

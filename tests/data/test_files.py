@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 import zstandard
 
-from cantle import _fast
 from cantle.data import sheets
 from cantle.data.draft_schema import draft
 from cantle.data.engine_choice import EngineChoice
@@ -23,6 +22,7 @@ from cantle.data.file_forms import ending, files, pieces
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.schema import Schema
+from cantle.trusted import kernel_choice
 from tests.neighbours.filed import ods, xlsx
 from tests.neighbours.reading import table
 
@@ -108,8 +108,8 @@ def test_the_same_records_give_the_same_codes(form: str, tmp_path: Path, monkeyp
     assert table()(SCHEMA, data) == wanted
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     assert table(choice=EngineChoice("duckdb"))(SCHEMA, data) == wanted
-    if form in ("gz", "list", "UTF-16") and _fast.worth_loading(10**9):
-        monkeypatch.setattr(_fast, "FROM", 0)
+    if form in ("gz", "list", "UTF-16") and kernel_choice.worth_loading(10**9):
+        monkeypatch.setattr(kernel_choice, "FROM", 0)
         assert table()(SCHEMA, data) == wanted
 
 

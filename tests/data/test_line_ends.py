@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle import _fast
 from cantle.data import encoding, file_forms, fimi, json_lines
 from cantle.data.encoding import read_codes
 from cantle.data.tables import header, read_columns, read_lines
@@ -20,6 +19,7 @@ from cantle.schema import Schema, identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
 from cantle.schema.table import Dialect
+from cantle.trusted import kernel_choice
 from tests.effort import examples
 
 ENDS = ["\n", "\r\n", "\r"]
@@ -112,7 +112,7 @@ def test_kernels_read_every_line_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     domain = schema.domain()
     want = domain.encode(read_columns(tmp_path / "t.csv", schema).frame)[0].tolist()
     assert want[:4] == [[0, 1], [1, 0], [3, 1], [0, 3]]
-    monkeypatch.setattr(_fast, "FROM", 0)
+    monkeypatch.setattr(kernel_choice, "FROM", 0)
     monkeypatch.setattr(encoding, "_PIECE", 40)
     got = [codes.tolist() for _, codes, _ in read_codes(tmp_path / "t.csv", schema, domain, "rows")]
     assert sum(got, []) == want

@@ -19,13 +19,13 @@ import polars as pl
 import rfc8785
 import yaml
 
-from cantle import _fast
 from cantle.data.draft_schema import draft, text_of
 from cantle.data.encoding import read_codes
 from cantle.errors import CantleError, SchemaError
 from cantle.schema import Schema
 from cantle.schema.code_books import read_code_book
 from cantle.schema.hierarchy_files import load_hierarchy
+from cantle.trusted import kernel_choice
 from tests.fuzz.case import NUMBER, WORD, Target, WhenUsed, published
 from tests.fuzz.mutations import TOKENS, YAML
 from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part
@@ -77,8 +77,8 @@ def _use_both_ways(path: Path, dice: Random) -> None:
     """The kernels for large files and the general way give the same codes, or refuse in the same words."""
     schema = Schema.from_dict(_table_schema(dice) | {"unit": None})
     domain, ways = schema.domain(), []
-    for least in (_fast.FROM, 0):
-        with patch.object(_fast, "FROM", least):
+    for least in (kernel_choice.FROM, 0):
+        with patch.object(kernel_choice, "FROM", least):
             try:
                 parts = list(read_codes(path, schema, domain, "rows"))
                 ways.append((np.concatenate([part[1] for part in parts]).tolist(), _joined(parts)))

@@ -28,11 +28,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle.cli.app import app, main
-from tests.cli.inside import PARSER
+from cantle.interfaces.cli.app import app, main
 from tests.effort import examples
 from tests.fuzz.case import CANARIES, NUMBER, WORD
 from tests.fuzz.targets import GRAPH_SCHEMA, SETS_SCHEMA, TARGETS
+from tests.interfaces.cli.inside import PARSER
 from tests.release.people import SCHEMA, people
 
 SEEDED = ("--insecure-seed", "5")
@@ -85,7 +85,7 @@ SHOWS_VALUES = {"check"}
 """Commands whose purpose is to show the curator private values; they warn, and write only where they are told to."""
 
 ELSEWHERE = {"studio"}
-"""A server, whose pages, addresses and files tests/studio searches for private values."""
+"""A server, whose pages, addresses and files tests/interfaces/studio searches for private values."""
 
 
 def write_files(folder: Path) -> set[str]:

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cantle._publish import publish, run
 from cantle.errors import ParameterError, SchemaError
+from cantle.interfaces.publishing import publish, run
 from cantle.methods.diffgen import DiffGen
 from cantle.postprocess.from_cells import generalise
 from cantle.schema import Schema

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle._open import open_data
-from cantle._publish import run
 from cantle.audit import diffpart as audit
 from cantle.audit.exact import Audit
 from cantle.errors import ParameterError
+from cantle.interfaces.opening import open_data
+from cantle.interfaces.publishing import run
 from cantle.methods.diffpart import DiffPart
 from cantle.postprocess.counts import public_dice
 from cantle.schema.sets import SetSchema

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle._publish import run
+from cantle.interfaces.publishing import run
 from cantle.methods.rps import RPS
 from cantle.trusted.budget import Unit
 from cantle.trusted.engines.rows import MemoryEngine

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cantle import _fast
 from cantle.methods.auto_sets import BySizes
 from cantle.methods.baskets import Baskets
 from cantle.postprocess.mosaic import generate, label
+from cantle.trusted import kernel_choice
 from cantle.trusted.geometry import count_tables
 from tests.golden.same_bytes import HASHES, TABLES, all_hashes, other_calls, table_hashes
 
@@ -44,7 +44,7 @@ BY_DUCKDB = parted(IN_DUCKDB, TABLES.keys())
 
 def compile_from(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels take over from this number of records on."""
-    monkeypatch.setattr(_fast, "FROM", records)
+    monkeypatch.setattr(kernel_choice, "FROM", records)
     for module in (generate, label, count_tables):
         monkeypatch.setattr(module, "COMPILED_FROM", records)
     for method in (Baskets, BySizes):

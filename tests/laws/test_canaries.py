@@ -25,9 +25,9 @@ from cantle.data import graphs, sets
 from cantle.errors import CantleError, DataError
 from cantle.release.show import overview, sections
 from cantle.trusted.curator import Curator
-from tests.cli.inside import Cantle
-from tests.cli.inside import cantle as command  # noqa: F401 - a fixture
 from tests.effort import slow
+from tests.interfaces.cli.inside import Cantle
+from tests.interfaces.cli.inside import cantle as command  # noqa: F401 - a fixture
 from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, NUMBERS, WORDS, baskets, edges
 from tests.release.people import SCHEMA, people
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cantle._open import open_data
-from cantle._publish import run
 from cantle.errors import CantleError
+from cantle.interfaces.opening import open_data
+from cantle.interfaces.publishing import run
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffpart import DiffPart
 from cantle.methods.rps import RPS

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle import _fast
 from cantle.data import graphs
 from cantle.data.engine_choice import IN_MEMORY
 from cantle.errors import MissingExtra, ParameterError
 from cantle.schema.graph import GraphSchema
+from cantle.trusted import kernel_choice
 from cantle.trusted.bounding import projection
 from cantle.trusted.bounding.graph_arrays import Graph
 from cantle.trusted.bounding.node_ids import number_keys
@@ -337,11 +337,11 @@ def test_large_graphs_are_opened_with_kernels_where_these_are_installed(monkeypa
     def is_compiled() -> bool:
         return graphs.open_engine([(0, 1), (0, 2)], GraphSchema(), None, IN_MEMORY, None)[1].compiled
 
-    monkeypatch.setattr(_fast, "find_spec", lambda _: True)
+    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: True)
     assert not is_compiled()
     monkeypatch.setattr(graphs, "COMPILED_FROM", 2)
     assert is_compiled()
-    monkeypatch.setattr(_fast, "find_spec", lambda _: None)
+    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: None)
     assert not is_compiled()
 
 

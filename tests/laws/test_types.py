@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle._open import open_data
 from cantle.data.tables import read_columns
+from cantle.interfaces.opening import open_data
 from cantle.methods.degrees import DegreeSequence
 from cantle.methods.diffpart import DiffPart
 from cantle.schema import Schema

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle._open import open_data
-from cantle._publish import run
 from cantle.errors import ParameterError
+from cantle.interfaces.opening import open_data
+from cantle.interfaces.publishing import run
 from cantle.methods.degrees import LADDER, MOST_BINS, DegreeSequence
 from cantle.postprocess.counts import public_dice
 from cantle.postprocess.degree_fit import fit_at_most, fit_edge, isotonic, sequence, smooth

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle._publish import run
 from cantle.errors import ParameterError, SchemaError, VerifyError
+from cantle.interfaces.publishing import run
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
 from cantle.postprocess.counts import public_dice

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle._open import open_data
-from cantle._publish import run
 from cantle.errors import ParameterError
+from cantle.interfaces.opening import open_data
+from cantle.interfaces.publishing import run
 from cantle.methods.diffpart import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes, _largest
 from cantle.postprocess import records as released_records
 from cantle.postprocess.counts import public_dice

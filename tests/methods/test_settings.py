@@ -9,9 +9,9 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from cantle._publish import MethodName
-from cantle.cli.app import publish_command
 from cantle.errors import ParameterError
+from cantle.interfaces.cli.app import publish_command
+from cantle.interfaces.publishing import MethodName
 from cantle.methods import METHODS, methods_for
 from cantle.methods.rps import RPS
 from cantle.methods.rps_settings import PRESETS, RpsSettings

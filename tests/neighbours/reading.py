@@ -11,12 +11,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cantle import _fast
-from cantle._open import open_data
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice
 from cantle.data.openers import OPENERS
+from cantle.interfaces.opening import open_data
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
+from cantle.trusted import kernel_choice
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.engines.rows_compiled import CompiledEngine
@@ -57,7 +57,7 @@ def table(layout: str = "rows", *, compiled: bool = False, choice: EngineChoice 
     def read(document: dict[str, Any], data: Any) -> Codes:
         schema = schema_of(document)
         OPENERS[schema.kind].refuse_early(data, schema, choice, None)
-        with patch.object(_fast, "FROM", 0 if compiled else _fast.FROM):
+        with patch.object(kernel_choice, "FROM", 0 if compiled else kernel_choice.FROM):
             _, engine = open_data(data, schema, Asked(schema.domain(), layout), choice=choice)  # type: ignore[arg-type]
         try:
             return codes_in(engine)

@@ -10,8 +10,8 @@ from time import sleep
 import pytest
 
 import cantle
-from cantle import _fast
 from cantle.postprocess import records
+from cantle.trusted import kernel_choice
 from tests.release.people import SCHEMA, people
 
 
@@ -58,7 +58,7 @@ def test_a_thread_is_for_large_data_and_several_cores(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 def test_the_same_bytes_with_and_without_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     pytest.importorskip("numba")
-    monkeypatch.setattr(_fast, "FROM", 0)
+    monkeypatch.setattr(kernel_choice, "FROM", 0)
     monkeypatch.setattr(records, "_ROWS", 64)  # many blocks of few records
     people(3000).write_csv(tmp_path / "people.csv")
     made = []

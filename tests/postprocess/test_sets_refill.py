@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle._publish import run
+from cantle.interfaces.publishing import run
 from cantle.methods.diffpart import DiffPart
 from cantle.postprocess import sets_refill as module
 from cantle.postprocess.counts import public_dice

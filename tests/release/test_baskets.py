@@ -17,11 +17,11 @@ import pytest
 import yaml
 
 import cantle
-from cantle import _fast
 from cantle.release.manifest import Receipt
 from cantle.release.sets import list_frame
 from cantle.release.show import overview, tree_lines
 from cantle.release.verify import problems
+from cantle.trusted import kernel_choice
 from tests.effort import one_in
 from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
 
@@ -201,7 +201,7 @@ def test_kernels_and_plain_paths_give_the_same_release(monkeypatch: pytest.Monke
     pytest.importorskip("numba", reason="numba is not installed (extra fast)")
     made = []
     for compiled in (False, True):
-        monkeypatch.setattr(_fast, "worth_loading", lambda *_, compiled=compiled: compiled)
+        monkeypatch.setattr(kernel_choice, "worth_loading", lambda *_, compiled=compiled: compiled)
         made.append(released.__wrapped__(epsilon=40))
     assert made[0].groups.equals(made[1].groups)
     assert made[0].records.equals(made[1].records)

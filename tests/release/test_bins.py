@@ -14,7 +14,7 @@ import cantle
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.bins import Bins, bins_of, inside_and_around
-from cantle.report.ask import _errors
+from cantle.release.report.ask import _errors
 from cantle.schema.code_sets import CodeSet, OneColumn
 from tests.effort import examples
 

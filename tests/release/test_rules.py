@@ -17,8 +17,8 @@ import cantle
 from benchmarks.server import postgres
 from cantle.postprocess.mosaic import fitted
 from cantle.release.verify import problems, verify_folder
-from tests.cli.inside import run
 from tests.effort import slow
+from tests.interfaces.cli.inside import run
 from tests.neighbours.forms import without_spark
 from tests.release.changes import with_manifest, with_parts
 

@@ -11,7 +11,7 @@ from cantle.errors import ParameterError, SchemaError
 from cantle.schema import Schema
 from cantle.schema.code_books import read_code_book
 from cantle.schema.code_books.columns import BookColumn
-from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
+from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 from tests.schema.code_books import ADULT, COMPLETE, PARTIAL, TABLES
 
 SAYS_REQUIRED = {"book.csv", "datapackage.json", "parameters.json", "metadata.yaml"}

@@ -17,7 +17,7 @@ import yaml
 from cantle.errors import SchemaError
 from cantle.schema import Schema, dialect, field_parser, graph, json_schema, sets, table
 from cantle.schema.documents import parse_document
-from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
+from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 from tests.schema.test_problems import WRONG
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 
 from cantle.errors import SchemaError
 from cantle.schema import Schema
-from tests.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
+from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 
 WRONG = """\
 # a comment

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle._open import open_data
 from cantle.errors import DataError, SchemaError
+from cantle.interfaces.opening import open_data
 from cantle.methods import make_method
 from cantle.trusted.bounding import persons
 from cantle.trusted.bounding.persons import person_numbers, places, within_bound

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle._publish import run
 from cantle.audit.diffpart import SetConfig, listening
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
+from cantle.interfaces.publishing import run
 from cantle.methods.baskets import Baskets
 from cantle.postprocess.baskets import item_supports, pair_plan, questions
 from cantle.postprocess.baskets.questions import PAID

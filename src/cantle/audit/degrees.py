@@ -15,12 +15,12 @@ from functools import cached_property
 from itertools import combinations
 from types import ModuleType
 
-from cantle._publish import run
 from cantle.audit.diffpart import listening
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Drawn, Mechanism, Runner, Shown, drawn_by, replaced
 from cantle.audit.exact import shown as shown_tree
 from cantle.data.graphs import read_graph
+from cantle.interfaces.publishing import run
 from cantle.methods import degrees
 from cantle.methods.degrees import DegreeSequence
 from cantle.schema.graph import GraphSchema

@@ -17,9 +17,9 @@ from types import ModuleType
 
 import numpy as np
 
-from cantle._publish import run
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
+from cantle.interfaces.publishing import run
 from cantle.methods import diffgen
 from cantle.methods.diffgen import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps

@@ -15,9 +15,9 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from cantle._publish import run
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, replaced, without_own_error
+from cantle.interfaces.publishing import run
 from cantle.methods.diffpart import DiffPart
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells

@@ -11,10 +11,10 @@ from contextlib import nullcontext
 
 import polars as pl
 
-from cantle._open import preflight
-from cantle._publish import carry_out
 from cantle.audit.black_box import Draw, Outcome, Trial
 from cantle.audit.exact import Patch
+from cantle.interfaces.opening import preflight
+from cantle.interfaces.publishing import carry_out
 from cantle.release import Release
 from cantle.schema import Schema
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Literal, cast, overload
 import numpy as np
 import polars as pl
 
-from cantle import _fast
 from cantle.data.file_forms import CSV, UNPACKED, Paths, are_paths, ending, files
 from cantle.data.tables import Lines, as_ids, read_batches, read_lines
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Layout, unsigned
 from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
+from cantle.trusted import kernel_choice
 
 if TYPE_CHECKING:
     from cantle.data._scan_kernel import Ints, Words
@@ -105,7 +105,9 @@ def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tupl
 def _is_large_csv(path: Path) -> bool:
     if ending(path) not in CSV or not os.path.isfile(path):
         return False
-    return _fast.worth_loading(path.stat().st_size * (PACKED if path.suffix.lower() in UNPACKED else 1) // BYTES)
+    return kernel_choice.worth_loading(
+        path.stat().st_size * (PACKED if path.suffix.lower() in UNPACKED else 1) // BYTES
+    )
 
 
 class _Scanner:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import polars as pl
 
-from cantle import _fast
 from cantle.data.duckdb_files import read_database
 from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
@@ -27,6 +26,7 @@ from cantle.errors import CantleError, DataError, EngineError, ParameterError, r
 from cantle.schema.domain import Domain, Layout
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
+from cantle.trusted import kernel_choice
 from cantle.trusted.bounding.persons import person_numbers, within_bound
 from cantle.trusted.engines import database, duckdb
 from cantle.trusted.engines.base import Engine, TableEngine
@@ -125,13 +125,21 @@ def _persons(data: object, schema: TableSchema, method: AsksTable) -> Opened:
 
 def _columns(columns: list[Codes], classes: Codes, method: AsksTable) -> Engine:
     return ColumnEngine(
-        columns, classes, sizes=method.sizes, class_count=method.classes, compiled=_fast.worth_loading(len(classes))
+        columns,
+        classes,
+        sizes=method.sizes,
+        class_count=method.classes,
+        compiled=kernel_choice.worth_loading(len(classes)),
     )
 
 
 def _rows(codes: Codes, classes: Codes, method: AsksTable) -> Engine:
     return open_rows(
-        codes, classes, sizes=method.sizes, class_count=method.classes, compiled=_fast.worth_loading(len(classes))
+        codes,
+        classes,
+        sizes=method.sizes,
+        class_count=method.classes,
+        compiled=kernel_choice.worth_loading(len(classes)),
     )
 
 
@@ -159,7 +167,7 @@ def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: E
 
     batches = of_records() if schema.person is None else duckdb.OfPersons(of_persons(), schema.max_records)
     engine = duckdb.DuckEngine(batches, sizes=method.sizes, class_count=method.classes, memory=memory)
-    engine.compiled = _fast.worth_loading(total)
+    engine.compiled = kernel_choice.worth_loading(total)
     return POLARS, engine
 
 

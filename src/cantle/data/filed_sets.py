@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from cantle import _fast
 from cantle.data import sets
 from cantle.data.engine_choice import EngineChoice, Opened
 from cantle.data.engines_for_tables import parquet_batches, polars_of
@@ -25,6 +24,7 @@ from cantle.data.sets import AsksSets
 from cantle.data.tables import Raw, column_types, header, read_batches
 from cantle.errors import DataError, ParameterError
 from cantle.schema.sets import SetForm, SetSchema
+from cantle.trusted import kernel_choice
 from cantle.trusted.engines.filed_sets import FiledSetEngine, Packed, SetFiles, sort_rows
 from cantle.trusted.engines.private_database import MEMORY
 
@@ -38,7 +38,7 @@ def open_filed(data: object, schema: SetSchema, method: AsksSets, choice: Engine
     try:
         form = _write(data, schema, choice, set_files)
         least = method.kernels_from
-        compiled = least is not None and _fast.worth_loading(len(set_files.starts) - 1, least)
+        compiled = least is not None and kernel_choice.worth_loading(len(set_files.starts) - 1, least)
         return asdict(form), FiledSetEngine(set_files, tree=method.tree, most=method.most, compiled=compiled)
     except BaseException:
         set_files.close()

@@ -27,7 +27,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle import _fast
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.frames import as_frame, frame_or_series
 from cantle.data.objects import EXACT, meaning
@@ -36,6 +35,7 @@ from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.graph import GraphSchema, NodeRange
 from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
 from cantle.schema.values import text_of
+from cantle.trusted import kernel_choice
 from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
 from cantle.trusted.bounding.graph_pairs import Declared, Pairs
@@ -98,7 +98,7 @@ def open_engine(data: object, schema: GraphSchema, method: object, choice: Engin
 
         return open_filed(data, schema, choice)
     graph = read_graph(data, schema, nodes)
-    compiled = isinstance(graph, Graph) and _fast.worth_loading(len(graph.ends), COMPILED_FROM)
+    compiled = isinstance(graph, Graph) and kernel_choice.worth_loading(len(graph.ends), COMPILED_FROM)
     return POLARS, GraphEngine(graph, nodes=schema.node_count, compiled=compiled)
 
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 import numpy as np
 import polars as pl
 
-from cantle import _fast
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, check_packing, ending
 from cantle.data.fimi import Ints, read_tokens
@@ -46,6 +45,7 @@ from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.schema.table import TableSchema
+from cantle.trusted import kernel_choice
 from cantle.trusted.bounding.persons import sets_within_bound
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.item_partitions import ItemTree
@@ -123,7 +123,7 @@ def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: Engin
         return open_spark(data, schema, method)
     baskets = read_baskets(data, schema)
     least = method.kernels_from
-    compiled = least is not None and _fast.worth_loading(len(baskets.starts) - 1, least)
+    compiled = least is not None and kernel_choice.worth_loading(len(baskets.starts) - 1, least)
     engine = SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most, compiled=compiled)
     return asdict(baskets.form), engine
 

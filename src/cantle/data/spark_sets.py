@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
-from cantle import _fast
 from cantle.data import sets
 from cantle.data.engine_choice import Opened
 from cantle.data.engines_for_tables import polars_of, spark_frame
@@ -22,6 +21,7 @@ from cantle.data.set_form import check_pair
 from cantle.data.sets import AsksSets
 from cantle.data.tables import as_ids, read_batches
 from cantle.schema.sets import SetForm, SetSchema
+from cantle.trusted import kernel_choice
 from cantle.trusted.engines import spark
 from cantle.trusted.engines.filed_sets import FiledSetEngine, Packed
 from cantle.trusted.engines.spark.sets import Lists, LongRows, Rows, SparkSets
@@ -44,7 +44,7 @@ def open_spark(data: object, schema: SetSchema, method: AsksSets) -> Opened:
         spark_sets = SparkSets(frame, records, own=own)
         least = method.kernels_from
         number = int(spark_sets.added(lambda starts, _: np.array([len(starts) - 1]))[0])
-        compiled = least is not None and _fast.worth_loading(number, least)
+        compiled = least is not None and kernel_choice.worth_loading(number, least)
         return asdict(form), FiledSetEngine(spark_sets, tree=method.tree, most=method.most, compiled=compiled)
     except BaseException:
         if own:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from cantle._arrays import Codes
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic_questions import Questions
@@ -19,6 +18,7 @@ from cantle.postprocess.mosaic.column_cells import Column, column_of
 from cantle.postprocess.mosaic.frames import mosaic_results
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain, Layout
+from cantle.trusted.arrays import Codes
 from cantle.trusted.budget import NANO
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.cross_tables import MOST_CELLS

@@ -14,7 +14,6 @@ from math import ceil, log
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.methods import mosaic_plan as rules
 from cantle.methods.mosaic_questions import CandidateTables, Questions, SpikeSearch
 from cantle.postprocess.counts import Dice, Floats
@@ -35,6 +34,7 @@ from cantle.postprocess.mosaic.fitted import DOUBT, Learned, first_tables
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.postprocess.mosaic.table_sets import Grouped, Survivors, candidates
 from cantle.schema.rules import Rules
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice, Floats, Strata, draw_uniform
 from cantle.postprocess.mosaic.column_cells import WIDTHS, column_of, starting_edges, with_null
 from cantle.postprocess.mosaic.noisy_tables import laplace_variance
 from cantle.postprocess.mosaic.smooth import project, smooth
 from cantle.postprocess.obey_rules import Shape
 from cantle.schema.domain import Attribute, Domain
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 

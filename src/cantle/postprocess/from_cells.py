@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.postprocess.column_shapes import ColumnShapes, ColumnTable, tables_frame
 from cantle.postprocess.counts import Dice, Floats, project_rows, round_rows
 from cantle.postprocess.group_frames import column_of, span_columns
@@ -16,6 +15,7 @@ from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.trusted.answers import NoisyCells
+from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Codes
 from cantle.postprocess.counts import Floats, variance
 from cantle.postprocess.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
 from cantle.postprocess.records import MOST_DRAWN
 from cantle.postprocess.results import Results
 from cantle.trusted.answers import Noisy
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import (
     Dice,
     Floats,
@@ -29,6 +28,7 @@ from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.schema.rules import Rules
 from cantle.trusted.answers import Noisy
+from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Bools, Codes, Floats
 from cantle.errors import SchemaError
 from cantle.postprocess.counts import distinct_spans
 from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
+from cantle.trusted.arrays import Bools, Codes, Floats
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.schema.domain import Attribute, Domain
 from cantle.schema.rules import EVERYWHERE, SOMEWHERE, Rules
+from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 ROUNDS = 30

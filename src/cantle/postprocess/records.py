@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from cantle._arrays import Codes
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels
+from cantle.trusted.arrays import Codes
 
 if TYPE_CHECKING:
     import pandas as pd

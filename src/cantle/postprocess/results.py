@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cantle._arrays import Codes, Ints
 from cantle.postprocess.records import Drawn
+from cantle.trusted.arrays import Codes, Ints
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.workloads import SetWorkload
 

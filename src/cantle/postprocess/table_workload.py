@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from cantle._arrays import Bytes, Codes
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import Drawn
 from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.trusted.arrays import Bytes, Codes
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.workloads import Questions, TableWorkload, count_table

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes, Floats, Ints
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
 from cantle.release.accuracy import DOUBT, MOST_DOUBT
@@ -36,6 +35,7 @@ from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Vocabulary, vocabulary_of
 from cantle.schema.questions import parse
 from cantle.schema.scales import Labels, Steps
+from cantle.trusted.arrays import Bools, Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle import _fast
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import WHY
 from cantle.postprocess.baskets.pair_plan import PairPlan, pair_cells
@@ -26,6 +25,7 @@ from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
 from cantle.release.sets import list_frame
 from cantle.schema.values import Codes
+from cantle.trusted import kernel_choice
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
@@ -124,7 +124,7 @@ def sample_baskets(release: Release, n: int, dice: Dice) -> pl.DataFrame:
 
 def _worth_loading(measured: Measured) -> bool:
     """Whether kernels pay off: the work depends on the number of records in the sizes, however few are drawn."""
-    return _fast.worth_loading(round(measured.sizes.total), KERNELS_FROM)
+    return kernel_choice.worth_loading(round(measured.sizes.total), KERNELS_FROM)
 
 
 def basket_problems(release: Release) -> Iterator[str]:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from cantle import _fast
-from cantle._arrays import Bools
 from cantle.data.tables import read_columns
 from cantle.errors import CantleError, ParameterError, VerifyError, raise_alone
 from cantle.postprocess import column_shapes, from_cells
@@ -28,6 +26,8 @@ from cantle.release.kinds import KINDS
 from cantle.release.manifest import FORMAT, Document, Manifest
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
+from cantle.trusted import kernel_choice
+from cantle.trusted.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 
@@ -187,7 +187,7 @@ def sample(release: Release, n: int, seed: int | None, where: str | None = None)
         raise ParameterError(f"n must be a whole number from 0 to 1e9, got {n!r}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
-    generator = public_dice(fresh_seed() if seed is None else seed, compiled=_fast.worth_loading(n))
+    generator = public_dice(fresh_seed() if seed is None else seed, compiled=kernel_choice.worth_loading(n))
     draw = SAMPLERS.get(release.manifest.method, _redraw)
     drawn = draw(release, n, generator) if not where else _drawn_where(release, where, n, draw, generator)
     kind = kind_of_frame(release.drawn)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.errors import VerifyError, raise_alone
 from cantle.postprocess.counts import STREAMS, Dice, public_streams
 from cantle.postprocess.mosaic.answers import FIRST
@@ -25,6 +24,7 @@ from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.schema.domain import Domain
+from cantle.trusted.arrays import Codes
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import HeapTable, LabelTree

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Codes, Floats, Ints
 from cantle.postprocess.counts import variance
 from cantle.postprocess.from_baskets import SINGLE
 from cantle.postprocess.group_frames import column_of, leaves_from
@@ -22,6 +21,7 @@ from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, uni
 from cantle.release.noisy_tables import tables_of
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, holds, hull
 from cantle.schema.domain import Attribute
+from cantle.trusted.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl

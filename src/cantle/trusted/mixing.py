@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle._arrays import Codes, Words
+from cantle.trusted.arrays import Codes, Words
 
 
 def scramble(keys: Codes) -> Words:

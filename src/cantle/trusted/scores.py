@@ -22,8 +22,8 @@ from typing import Protocol
 
 import numpy as np
 
-from cantle._arrays import Codes, Floats
 from cantle.errors import ParameterError
+from cantle.trusted.arrays import Codes, Floats
 from cantle.trusted.geometry.boxes import Ints
 
 MOST_RECORDS = 1 << 52

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cantle._publish import publish
 from cantle.errors import DataError, ParameterError
+from cantle.interfaces.publishing import publish
 from cantle.lab.papers import degree_figures, figures, graphs
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cantle._publish import publish
 from cantle.errors import DataError, ParameterError
+from cantle.interfaces.publishing import publish
 from cantle.lab.papers import graphs, hay, rps_degrees
 from cantle.lab.papers.degree_metrics import MOVED, ks
 from cantle.lab.papers.metrics import w1

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cantle._publish import publish as real_publish
 from cantle.errors import ParameterError
+from cantle.interfaces.publishing import publish as real_publish
 from cantle.lab.papers import basket_figures, diffpart_figures, figures, setreport, sets, setstages
 from cantle.lab.papers.setqueries import answers_of
 from tests.effort import slow

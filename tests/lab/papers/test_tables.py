@@ -265,7 +265,7 @@ def test_musts_and_peers_name_measures_that_are_measured(three_tables: Path) -> 
 
 
 def test_with_the_real_publisher(three_tables: Path) -> None:
-    setting = figures.Setting(publish=figures.import_module("cantle._publish").publish, repeats=1, seed=1)
+    setting = figures.Setting(publish=figures.import_module("cantle.interfaces.publishing").publish, repeats=1, seed=1)
     table = table_sets.load_nltcs(three_tables)
     values = {m: [row.value for row in table_figures.measure(setting, table, m, 1)] for m in table_figures.METHODS}
     assert all(np.isfinite(list_of).all() for list_of in values.values())

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle._open import open_data
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice
 from cantle.errors import DataError
+from cantle.interfaces.opening import open_data
 from cantle.trusted.bounding import persons
 from tests.neighbours.reading import Asked, codes_in
 

@@ -202,7 +202,7 @@ def test_kernels_count_tables_of_many_records(monkeypatch: pytest.MonkeyPatch) -
     pytest.importorskip("numba", reason="numba is not installed")
     cells = WITHIN.locate(columns_of(records(50))[0])
     expected = count_tables.count_tables(cells, TABLES).tolist()
-    monkeypatch.setattr("cantle._fast.FROM", 50)
+    monkeypatch.setattr("cantle.trusted.kernel_choice.FROM", 50)
     monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
     assert count_tables.count_tables(cells, TABLES).tolist() == expected
 
@@ -295,7 +295,7 @@ def test_kernels_and_rules_send_records_to_the_same_leaves(monkeypatch: pytest.M
     pytest.importorskip("numba")
     cells = WITHIN.locate(list(records(300).codes.T))
     expected = TREE.locate(list(cells)).tolist()
-    monkeypatch.setattr("cantle._fast.worth_loading", lambda _: True)
+    monkeypatch.setattr("cantle.trusted.kernel_choice.worth_loading", lambda _: True)
     assert TREE.locate(list(cells)).tolist() == expected
     assert set(expected) == {0, 1, 2}
 

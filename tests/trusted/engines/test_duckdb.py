@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import cantle
-from cantle.cli.app import app
 from cantle.data.engine_choice import EngineChoice, bytes_of
 from cantle.data.file_forms import files
 from cantle.errors import CantleError, DataError, EngineError, MissingExtra, ParameterError
+from cantle.interfaces.cli.app import app
 from cantle.methods.rps import RPS
 from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.geometry.boxes import Cuts
@@ -321,13 +321,13 @@ def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: py
 
 def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:
     """SIGTERM in the middle of a run, as a service manager sends it."""
-    people(30).write_parquet(tmp_path / "people.parquet")
+    people(3000).write_parquet(tmp_path / "people.parquet")
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     room = tmp_path / "room"
     room.mkdir()
     program = """
         import os, signal, sys
-        from cantle.cli import app as cli
+        from cantle.interfaces.cli import app as cli
         from cantle.trusted.engines.duckdb import DuckEngine
         def stop(self, *_):
             assert os.listdir(os.environ["TMPDIR"])

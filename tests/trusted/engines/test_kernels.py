@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle import _fast
-from cantle._open import open_data
+from cantle.interfaces.opening import open_data
 from cantle.methods import make_method
 from cantle.postprocess import counts as counting
 from cantle.schema import Schema
+from cantle.trusted import kernel_choice
 from cantle.trusted.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.rows import MemoryEngine
@@ -52,12 +52,12 @@ SCHEMA: dict[str, Any] = {
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fast, "FROM", 0)
+    monkeypatch.setattr(kernel_choice, "FROM", 0)
 
 
 @pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fast, "FROM", 10**18)
+    monkeypatch.setattr(kernel_choice, "FROM", 10**18)
 
 
 def people(n: int, seed: int = 0) -> pl.DataFrame:
@@ -126,9 +126,9 @@ def test_the_engine_is_chosen_by_the_number_of_records(monkeypatch: pytest.Monke
         return type(open_data(frame, schema, make_method(schema, "rps", "default", {}))[1])
 
     assert opened() is MemoryEngine
-    monkeypatch.setattr(_fast, "FROM", 5)
+    monkeypatch.setattr(kernel_choice, "FROM", 5)
     assert opened() is CompiledEngine
-    monkeypatch.setattr(_fast, "find_spec", lambda _: None)  # the extra is not there
+    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: None)  # the extra is not there
     assert opened() is MemoryEngine
 
 
@@ -290,7 +290,7 @@ def test_the_same_seed_gives_the_same_bytes_with_and_without_kernels(
     made = []
     for name, first in (("plain", 10**18), ("kernels", 0)):
         (tmp_path / name).mkdir()
-        monkeypatch.setattr(_fast, "FROM", first)
+        monkeypatch.setattr(kernel_choice, "FROM", first)
         made.append(files(tmp_path / name, tmp_path / "people.csv", run))
     assert made[0] == made[1]
 

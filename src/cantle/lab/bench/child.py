@@ -30,9 +30,9 @@ def measure(table: str, schema: str, method: str, preset: str, engine: str, fold
     Among them are core-seconds in all and per pass (imports excluded), wall time, peak memory, and the core-seconds of
     reading the same file.
     """
-    from cantle import _publish
-    from cantle._open import preflight
     from cantle.data.engine_choice import EngineChoice
+    from cantle.interfaces import publishing
+    from cantle.interfaces.opening import preflight
     from cantle.lab.bench.passes import PASSES, Stopwatch
     from cantle.lab.bench.usage import clock, peak
 
@@ -43,7 +43,7 @@ def measure(table: str, schema: str, method: str, preset: str, engine: str, fold
     began = now()
     with watch.watching():
         order = preflight(table, schema, epsilon=EPSILON, method=method, preset=preset, engine=engine)
-        release = _publish.carry_out(order)
+        release = publishing.carry_out(order)
     published = now()
     release.save(Path(folder) / "release")
     saved = now()

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from cantle import _publish
-from cantle._open import Order
-from cantle._open import open_data as really_open_data
 from cantle.audit.exact import replaced
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Opened
+from cantle.interfaces import publishing
+from cantle.interfaces.opening import Order
+from cantle.interfaces.opening import open_data as really_open_data
 from cantle.lab.bench.usage import Clock
 from cantle.methods.base import Method
 from cantle.schema import Schema
@@ -62,7 +62,7 @@ class Stopwatch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Inside the block, the publisher opens data, runs methods and draws records under this watch."""
-        really_run, really_noise = _publish._run_and_draw, _publish._noise
+        really_run, really_noise = publishing._run_and_draw, publishing._noise
 
         def open_data(
             data: object, schema: Schema, method: Method, nodes: object = None, choice: EngineChoice = IN_MEMORY
@@ -75,7 +75,7 @@ class Stopwatch:
             self.watch_noise(source)
             return source
 
-        def run_and_draw(order: Order, store: Engine, seed: int) -> _publish.Made:
+        def run_and_draw(order: Order, store: Engine, seed: int) -> publishing.Made:
             self.watch_engine(store)
             self.watch_method(order.method)
             made = really_run(order, store, seed)
@@ -83,9 +83,9 @@ class Stopwatch:
             return made
 
         with (
-            replaced(_publish, "open_data", open_data),
-            replaced(_publish, "_noise", noise),
-            replaced(_publish, "_run_and_draw", run_and_draw),
+            replaced(publishing, "open_data", open_data),
+            replaced(publishing, "_noise", noise),
+            replaced(publishing, "_run_and_draw", run_and_draw),
         ):
             yield
 

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle._arrays import Bools
 from cantle.errors import ParameterError
 from cantle.lab.documents import TableDocument
 from cantle.lab.papers import adult
 from cantle.lab.papers.coding import Coded, Coder, Floats, Ints
 from cantle.lab.papers.extras import need
 from cantle.lab.papers.metrics import tvd1
+from cantle.trusted.arrays import Bools
 
 Publisher = Callable[[pl.DataFrame], pl.DataFrame]
 

@@ -217,7 +217,7 @@ def reproduce(
         raise ParameterError(f"unknown figure {', '.join(unknown) or '(none given)'}; choose from {', '.join(FIGURES)}")
     need("matplotlib")  # fail now rather than after hours of work
     setting = Setting(
-        publish=publish or import_module("cantle._publish").publish,
+        publish=publish or import_module("cantle.interfaces.publishing").publish,
         data_dir=Path(data_dir) if data_dir is not None else None,
         repeats=1 if quick else repeats,
         quick=quick,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.lab import demo_data
 from cantle.lab.papers import table_sets
 from cantle.lab.papers.harness import Row, Setting
@@ -23,6 +22,7 @@ from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_o
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
+from cantle.trusted.arrays import Bools, Codes
 
 FIGURE = "intervals"
 QUESTIONS, MEANS, QUICK = 2_000, 200, 400

@@ -16,7 +16,7 @@ from cantle.lab.papers import table_sets
 from cantle.lab.papers.harness import Row, Setting
 from cantle.lab.papers.interval_coverage import Truth
 from cantle.lab.papers.table_sets import TableSet
-from cantle.planning import plan
+from cantle.methods.planning import plan
 from cantle.release.asking import Asker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from cantle._arrays import Ints
 from cantle.errors import ParameterError
 from cantle.lab.documents import TableDocument
 from cantle.lab.papers import adult, classify, privelet, synthetic
@@ -17,6 +16,7 @@ from cantle.lab.papers.coding import Coder
 from cantle.lab.papers.harness import Options, Row, Setting
 from cantle.lab.papers.metrics import emd, locate, purity
 from cantle.schema.table import TableSchema
+from cantle.trusted.arrays import Ints
 
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5)
 

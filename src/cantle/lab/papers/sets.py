@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle._arrays import Codes as AnyCodes
 from cantle.errors import DataError, ParameterError
 from cantle.lab.papers.coding import Ints
+from cantle.trusted.arrays import Codes as AnyCodes
 
 Codes = npt.NDArray[np.int32]
 

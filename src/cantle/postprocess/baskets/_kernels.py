@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Bools, Codes, Floats, Ints, Words
-from cantle._jit import compiled, inlined, inner
+from cantle.trusted.arrays import Bools, Codes, Floats, Ints, Words
+from cantle.trusted.jit import compiled, inlined, inner
 
 Int32s = NDArray[np.int32]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cantle._arrays import Words
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Dice, Floats
+from cantle.trusted.arrays import Words
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.mixing import scramble
 

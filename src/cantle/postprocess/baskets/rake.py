@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cantle._arrays import Codes
 from cantle.postprocess.counts import Floats
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 SWEEPS, LAST = 15, 3

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Codes, Floats, Ints, Words
-from cantle._jit import compiled, inlined, inner
 from cantle.postprocess.mosaic.conditionals import BELOW_ONE, Places, rising
+from cantle.trusted.arrays import Codes, Floats, Ints, Words
+from cantle.trusted.jit import compiled, inlined, inner
 
 _BLOCK = 512
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle._arrays import Codes, Floats
-from cantle._jit import compiled
+from cantle.trusted.arrays import Codes, Floats
+from cantle.trusted.jit import compiled
 
 
 @compiled

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Codes, Words
 from cantle.postprocess.counts import Floats
+from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.mixing import scramble
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import CrossTable

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic import estimates
 from cantle.postprocess.mosaic.classes import MOST_MEAN_CELLS, learn_classes
@@ -21,6 +20,7 @@ from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.possible import drawn_again, enough, more_for
 from cantle.postprocess.obey_rules import Regions, Shape, repair
 from cantle.schema.rules import EVERYWHERE, Rules
+from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 DOUBT = 2.0

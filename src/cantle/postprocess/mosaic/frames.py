@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
-from cantle import _fast
-from cantle._arrays import Codes
 from cantle.postprocess.mosaic.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain, unsigned
+from cantle.trusted import kernel_choice
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LOOKED_UP
 
@@ -26,7 +26,7 @@ def drawn_codes(domain: Domain, codes: Sequence[Codes]) -> Drawn:
     columns = zip(domain.attributes, codes, strict=True)
     drawn = [(one, part.astype(unsigned(one.size + 1), copy=False)) for one, part in columns]
     records = len(codes[0]) if codes else 0
-    return Drawn.of(drawn, records, compiled=_fast.worth_loading(records))
+    return Drawn.of(drawn, records, compiled=kernel_choice.worth_loading(records))
 
 
 def mosaic_results(

@@ -9,13 +9,13 @@ from itertools import combinations
 
 import numpy as np
 
-from cantle._arrays import Codes, Words
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic import conditionals
 from cantle.postprocess.mosaic.conditionals import Places, Regression
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import SubTable, sub_tables
+from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Ints
 
 FITTED, LAST_FITTED = 5_000, 20_000

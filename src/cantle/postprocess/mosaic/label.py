@@ -7,7 +7,6 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.mosaic import label_fit
 from cantle.postprocess.mosaic.column_cells import Column
@@ -15,6 +14,7 @@ from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.label_fit import Block, Sums
 from cantle.postprocess.mosaic.label_tree import cut_back, label_tree, parent_leaves
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 

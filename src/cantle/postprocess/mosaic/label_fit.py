@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.postprocess.counts import Dice, Floats
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3

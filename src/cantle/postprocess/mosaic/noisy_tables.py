@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cantle._arrays import Bools
 from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.smooth import LEAST_VARIANCE, project_onto
+from cantle.trusted.arrays import Bools
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 

@@ -11,10 +11,10 @@ from math import ceil
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.trusted.arrays import Bools, Codes
 
 LEAST_KEPT = 0.05
 """The smallest share of records that obey the rules with which replacements are drawn."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.postprocess.counts import Floats
+from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 SEGMENT_PRICE = 3.0

@@ -13,11 +13,11 @@ from math import prod
 
 import numpy as np
 
-from cantle._arrays import Bools
 from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.smooth import project_onto
+from cantle.trusted.arrays import Bools
 
 LEVELS = (3, 8, 1 << 30)
 """Most groups per column at levels 1, 2 and 3."""

@@ -12,9 +12,9 @@ from math import prod
 
 import numpy as np
 
-from cantle._arrays import Bools
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.mosaic.groupings import MOST_GROUPS
+from cantle.trusted.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 
 RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8

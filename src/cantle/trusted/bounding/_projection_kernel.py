@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Bools, Ints
+from cantle.trusted.arrays import Bools, Ints
 from cantle.trusted.bounding.graph_arrays import Ends
 
 

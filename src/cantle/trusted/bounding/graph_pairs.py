@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.bounding.graph_arrays import Ends, Graph
 from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, number_keys, text_keys
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle._arrays import Codes, Words
+from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.mixing import scramble
 

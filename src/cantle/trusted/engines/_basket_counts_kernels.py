@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle._arrays import Codes, Ints
-from cantle._jit import compiled
+from cantle.trusted.arrays import Codes, Ints
+from cantle.trusted.jit import compiled
 
 
 @compiled

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle._arrays import Codes, Ints, Words
-from cantle._jit import compiled, inner
+from cantle.trusted.arrays import Codes, Ints, Words
+from cantle.trusted.jit import compiled, inner
 
 _U = np.uint64
 _LOW = 2**32 - 1

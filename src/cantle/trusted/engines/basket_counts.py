@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
 

@@ -11,7 +11,7 @@ from typing import ClassVar, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.engines.base import Chunk, WholeTables
 from cantle.trusted.engines.packing import Layout
 from cantle.trusted.engines.table_counts import count_cells, count_columns, count_key

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.bounding.persons import marks
 from cantle.trusted.engines.base import Chunk, WholeTables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, Words, add_bins, numbers, split_words

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
 from cantle.errors import EngineError, ParameterError, raise_alone
+from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.bounding.persons import sets_within_bound
 from cantle.trusted.engines.base import Chunk
 from cantle.trusted.engines.basket_counts import count_pairs

@@ -14,7 +14,7 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import ChildSizes, Classes, GridBins, OneWayEach, OneWays, Sizes, TableKey

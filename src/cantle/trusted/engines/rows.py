@@ -12,7 +12,7 @@ from typing import NoReturn, assert_never
 
 import numpy as np
 
-from cantle._arrays import Bools, Codes
+from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.engines.base import Chunk, TableEngine, Tables
 from cantle.trusted.engines.table_counts import count_rows
 from cantle.trusted.geometry.boxes import Cuts, Ints

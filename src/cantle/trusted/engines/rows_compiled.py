@@ -11,7 +11,7 @@ from typing import NoReturn, assert_never
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.engines import _kernels
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.table_counts import count_rows

@@ -15,8 +15,8 @@ from typing import ClassVar, NoReturn, assert_never
 
 import numpy as np
 
-from cantle._arrays import Codes
 from cantle.errors import ParameterError
+from cantle.trusted.arrays import Codes
 from cantle.trusted.engines.base import Chunk
 from cantle.trusted.engines.basket_counts import count_items, count_pairs, count_patterns, count_sizes
 from cantle.trusted.geometry.boxes import Ints

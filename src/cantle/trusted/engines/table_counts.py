@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.engines.packing import SLICE, Layout, Words
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables

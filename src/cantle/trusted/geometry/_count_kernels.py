@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle._arrays import Bytes, Codes, Ints
-from cantle._jit import compiled
+from cantle.trusted.arrays import Bytes, Codes, Ints
 from cantle.trusted.geometry.count_tables import flatten
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
+from cantle.trusted.jit import compiled
 
 _BLOCK = 4096
 

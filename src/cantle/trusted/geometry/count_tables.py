@@ -12,8 +12,8 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle import _fast
-from cantle._arrays import Codes
+from cantle.trusted import kernel_choice
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
 
@@ -35,7 +35,7 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
 
 def _pays(records: int, tables: int) -> bool:
     """Whether kernels pay off. Both ways return the same counts, so the choice does not show in a result."""
-    if _fast.worth_loading(records):
+    if kernel_choice.worth_loading(records):
         return find_spec("numba") is not None
     return records >= COMPILED_FROM and tables >= MANY and find_spec("numba") is not None
 

@@ -13,8 +13,8 @@ from math import prod
 
 import numpy as np
 
-from cantle import _fast
-from cantle._arrays import Codes
+from cantle.trusted import kernel_choice
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.value_classes import ValueClasses
 
@@ -178,7 +178,7 @@ class LabelTree:
 
     def locate(self, cells: Sequence[Codes]) -> Ints:
         """The leaf of each record, given its cells by column."""
-        if _fast.worth_loading(len(cells[0])):
+        if kernel_choice.worth_loading(len(cells[0])):
             from cantle.trusted.geometry import _count_kernels
 
             return _count_kernels.locate_leaves(self, cells)

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from cantle._arrays import Codes
+from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 MOST_CELLS = 1 << 60

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle._arrays import Codes, Words
+from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.mixing import scramble
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle._arrays import Codes, Words
+from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables

@@ -9,8 +9,8 @@ from math import frexp, ldexp, log
 
 import numpy as np
 
-from cantle._arrays import Bools, Floats, Ints, Words
-from cantle._jit import compiled, contracted, inner
+from cantle.trusted.arrays import Bools, Floats, Ints, Words
+from cantle.trusted.jit import compiled, contracted, inner
 from cantle.trusted.noise.enclosure import _LN2_HIGH, _LN2_LOW, _LOG2_E, _TAYLOR, LARGEST
 
 _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10, _T11 = _TAYLOR[1:]

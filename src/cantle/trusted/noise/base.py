@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from cantle._arrays import Bools as Bools
-from cantle._arrays import Codes, Index
-from cantle._arrays import Floats as Floats
-from cantle._arrays import Ints as Ints
-from cantle._arrays import Words as Words
+from cantle.trusted.arrays import Bools as Bools
+from cantle.trusted.arrays import Codes, Index
+from cantle.trusted.arrays import Floats as Floats
+from cantle.trusted.arrays import Ints as Ints
+from cantle.trusted.arrays import Words as Words
 from cantle.trusted.mixing import scramble as scramble
 
 MOST_VALUE = 2**61

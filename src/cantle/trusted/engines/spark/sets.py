@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from cantle._arrays import Codes, Ints
 from cantle.errors import EngineError
+from cantle.trusted.arrays import Codes, Ints
 from cantle.trusted.bounding.persons import places
 from cantle.trusted.engines.filed_sets import Count, Packed, add_up
 from cantle.trusted.engines.spark import cluster, tree

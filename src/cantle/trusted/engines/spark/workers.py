@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from cantle._arrays import Codes, Ints, Words
+from cantle.trusted.arrays import Codes, Ints, Words
 from cantle.trusted.bounding.persons import person_numbers, places, within_bound
 from cantle.trusted.engines.packing import GridTally, Layout, Sparse, Tally, add_bins, merged, occupied, split_words
 from cantle.trusted.engines.table_counts import count_all_words, count_words

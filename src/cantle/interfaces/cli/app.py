@@ -1,0 +1,397 @@
+"""The commands demo, publish and reproduce, and the entry point. Commands import heavy modules only when run."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError, install_command
+from cantle.interfaces.cli.audit import audit_command
+from cantle.interfaces.cli.config import chosen, needed
+from cantle.interfaces.cli.internal import check_command, evaluate_command
+from cantle.interfaces.cli.lab import bench_command
+from cantle.interfaces.cli.ledger import ledger_app
+from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8, table
+from cantle.interfaces.cli.plan import (
+    MethodName,
+    Records,
+    make_plans,
+    note_caution,
+    plan_command,
+    require_yes,
+    show_plans,
+)
+from cantle.interfaces.cli.query import query_command
+from cantle.interfaces.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
+from cantle.interfaces.cli.report import report_command, write_report
+from cantle.interfaces.cli.schema import init_command, schema_command
+from cantle.interfaces.cli.settings import settings_of
+from cantle.interfaces.cli.studio import studio_command
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+
+_NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
+
+_ORDER = (
+    "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "verify", "sample", "apply",
+    "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
+)  # fmt: skip
+"""The commands in the order in which people need them."""
+
+
+class _InOrder(typer.core.TyperGroup):
+    """The list of commands in that order. The type of a context depends on the version of typer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
+
+
+app = typer.Typer(
+    name="cantle",
+    cls=_InOrder,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Publish private data under pure differential privacy.",
+    no_args_is_help=True,
+    # Tracebacks with local variables could print records.
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def main() -> None:
+    """Runs a command. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM."""
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # as an exception, so that temporary private folders are deleted
+    speak_utf8()
+    try:
+        app()
+    except ParameterError as error:
+        _complain(error, 2)
+    except CantleError as error:
+        _complain(error, 1)
+    except BrokenPipeError:
+        sys.exit(1)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except (
+        BaseException
+    ) as error:  # its text may quote a record, so it is not shown; panics of polars are not Exceptions
+        words = [f"unexpected {type(error).__name__}", "nothing was released", *_charge_notes(error)]
+        print(f"error: {'; '.join(words)}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _charge_notes(error: BaseException) -> list[str]:
+    """Our own notes that a ledger was charged; those of libraries may quote a record."""
+    return [note for note in getattr(error, "__notes__", []) if note.startswith(CHARGE_NOTE)]
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Reports a charge that remains in the ledger when a command is stopped; click would only print "Aborted!"."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        words, code = ["interrupted", *_charge_notes(stop)], 130
+    except SystemExit as stop:
+        if not _charge_notes(stop):
+            raise
+        words, code = ["ended by a signal", *_charge_notes(stop)], 143
+    else:
+        return
+    print(f"error: {'; '.join(words)}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _complain(error: CantleError, code: int) -> None:
+    notes = getattr(error, "__notes__", [])
+    message = "; ".join([str(error).rstrip("."), *notes]) if notes else str(error)
+    if "--json" in sys.argv:
+        more = {"problems": [one.text for one in error.problems]} if isinstance(error, SchemaError) else {}
+        print(json.dumps({"error": type(error).__name__, "message": message, **more}))
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="The folder for the release. Default: cantle-demo."),
+    ] = None,
+    epsilon: Annotated[str, typer.Option(metavar="E", help="The privacy budget.")] = "1",
+    as_json: Json = False,
+) -> None:
+    """Publish a small made-up population.
+
+    It compares what went in with what came out.
+
+    Example: cantle demo
+    """
+    from cantle.interfaces.publishing import publish
+    from cantle.lab import demo_data
+    from cantle.release import Release, check_free
+    from cantle.release.report.page import installed
+
+    folder = check_free(output) if output else _free_name("cantle-demo")
+    truth = demo_data.population()
+    with progress():
+        publish(truth, demo_data.SCHEMA, epsilon=epsilon).save(folder)
+        release = Release.load(folder)
+        report = _demo_report(release, folder)
+    compared = demo_data.comparison(truth, release.records)
+    rows = [(name, demo_data.in_words(private), demo_data.in_words(released)) for name, private, released in compared]
+
+    def show() -> None:
+        print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
+        table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
+        print(f"\n{report}" if installed() else f"\nNo report: {report}")
+        print(f"Read {folder}/statement.md for the promise, then try:")
+        print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
+
+    facts = [{"fact": name, "private": private, "released": released} for name, private, released in compared]
+    print_result(as_json, {"release": str(folder), "comparison": facts}, show)
+
+
+def _demo_report(release: Release, folder: Path) -> str:
+    """Writes the report; returns a sentence that says where it is, or why there is none."""
+    from cantle.release.report.page import installed, render
+
+    if not installed():
+        return f"it needs jinja2 ({install_command('report')})"
+    target = folder / "report.html"
+    write_report(target, render(release))
+    return f"Open {target} in a browser to see the release."
+
+
+def _free_name(stem: str) -> Path:
+    """The first of stem, stem-2, stem-3, … that does not exist yet."""
+    number, folder = 1, Path(stem)
+    while folder.exists():
+        number += 1
+        folder = Path(f"{stem}-{number}")
+    return folder
+
+
+@app.command("publish")
+def publish_command(
+    data: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges."),
+    ],
+    schema: Annotated[
+        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
+    method: MethodName = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="A new folder. Default: release.")
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=lambda: ["memory", "duckdb", "spark", "database"],
+            help="memory (default), duckdb, spark or database.",
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory limit of engine duckdb, such as 4GB.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            autocompletion=lambda: ["csv", "parquet", "fimi"],
+            help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data.",
+        ),
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
+    ] = None,
+    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The ledger to charge first: a SQLite file or postgresql:// URL.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
+    insecure_seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Make the release repeatable and NOT PRIVATE, for tests.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Publish even with an epsilon above 20.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and show the plan; read no data, spend nothing.")
+    ] = False,
+    records: Records = None,
+    as_json: Json = False,
+) -> None:
+    """Make a private release of a table, sets of items, or a graph.
+
+    Only the degrees of a graph are released.
+
+    Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 -o release
+
+    Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
+
+    Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
+
+    Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
+
+    Options may also be set in cantle.toml in the working folder (schema, epsilon, out, ledger, dataset, …).
+
+    Parameters that --set takes, besides preset=paper (docs/reference.md has all):
+
+    mosaic: accuracy_share.
+
+    rps: depth, attributes, quality, stop, leaf_share, oneway_share, bins, records, accuracy_share.
+
+    diffgen: rounds, cells, score, objective, records, accuracy_share.
+
+    baskets: pairs, accuracy_share.
+
+    diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share.
+
+    degrees: theta.
+    """
+    from cantle.interfaces.opening import preflight
+    from cantle.interfaces.publishing import carry_out, noting_the_charge
+    from cantle.trusted.budget import NANO
+
+    parameters = settings_of(settings)
+    public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
+    method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
+    memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
+    ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")
+    folder = Path(chosen(None if output is None else str(output), "out", "release"))
+    own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
+    reserved = (own | {"insecure_seed"}) & set(parameters)
+    if reserved:
+        raise ParameterError(f"--set {min(reserved)}: this is an option of its own, not a parameter of the method")
+    shared = dict(parameters)
+    with _stoppable(), progress():
+        order = preflight(
+            data,
+            public,
+            epsilon=budget,
+            method=method,
+            preset=str(parameters.pop("preset", "default")),
+            engine=engine,
+            memory=memory,
+            table=table,
+            ledger=ledger,
+            dataset=dataset,
+            nodes=nodes,
+            insecure_seed=insecure_seed,
+            parameters=parameters,
+            output=folder,
+            stored_as=form,
+        )
+        if dry_run:
+            guess = records or order.method.parameters().get("records")
+            if guess is None:
+                raise ParameterError("--dry-run needs --records N: about how many there are, from public knowledge")
+            show_plans(make_plans(public, int(guess), [budget], None, method, shared), as_json)
+            return
+        if records is not None:
+            raise ParameterError("--records is for --dry-run; a public number of records is --set records=N")
+        spent = order.epsilon_nano / NANO
+        if insecure_seed is None:
+            require_yes(spent, yes)
+            note_caution(spent)
+        release = carry_out(order)
+        with noting_the_charge(release.ticket):
+            release.save(folder, data=form)
+    for note in (*release.notes, *([] if ledger else [_NO_LEDGER])):
+        print(f"note: {note}", file=sys.stderr)
+    from cantle.release.show import facts, overview
+
+    def show() -> None:
+        print(f"wrote {folder}/")
+        for name, value in overview(release):
+            print(f"  {name:10} {value}")
+        print(f"next: cantle show {folder} or cantle report {folder}, and cantle verify {folder}")
+
+    print_result(as_json, {"release": str(folder), **facts(release)}, show)
+
+
+app.command("init")(init_command)
+app.command("schema")(schema_command)
+app.command("check")(check_command)
+app.command("show")(show_command)
+app.command("verify")(verify_command)
+app.command("plan")(plan_command)
+app.command("query")(query_command)
+app.command("sample")(sample_command)
+app.command("graph")(graph_command)
+app.command("apply")(apply_command)
+app.command("evaluate")(evaluate_command)
+app.command("report")(report_command)
+app.command("studio")(studio_command)
+
+
+@app.command("reproduce")
+def reproduce_command(
+    figures: Annotated[
+        list[str] | None, typer.Argument(metavar="FIGURE...", help="Names of figures, or all. Default: list them.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder with the data sets.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("figures"),
+    repeats: Annotated[int, typer.Option(min=1, help="Repetitions of each point.")] = 5,
+    quick: Annotated[bool, typer.Option(help="One repetition, few points.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Random seed, for repeatable figures.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rebuild figures of the papers. Each gives a table, a CSV file and a picture.
+
+    Example: cantle reproduce rps-fig1 rps-fig2 rps-fig3 --data data/
+    """
+    from cantle.lab.papers.figures import FIGURES, reproduce
+
+    if not figures:
+        about = {name: figure.about for name, figure in FIGURES.items()}
+        listed = [f"{name:20} {text}" for name, text in about.items()]
+        print_result(as_json, {"figures": about}, lambda: print("\n".join(listed)))
+        return
+
+    def note(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    # With --json the tables go to stderr, so that stdout holds one object.
+    files = reproduce(
+        figures,
+        out=output,
+        data_dir=data,
+        repeats=repeats,
+        quick=quick,
+        seed=seed,
+        echo=note if as_json else print,
+        progress=note if sys.stderr.isatty() else lambda _: None,
+    )
+    print_result(
+        as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files)))
+    )
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from importlib.metadata import version as of
+
+        print(of("cantle"))
+        raise typer.Exit
+
+
+app.add_typer(ledger_app, name="ledger")
+app.command("bench")(bench_command)
+app.command("audit")(audit_command)

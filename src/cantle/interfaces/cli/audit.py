@@ -1,0 +1,151 @@
+"""The command `cantle audit`."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.interfaces.cli.output import Json, print_result, progress, table
+
+if TYPE_CHECKING:
+    from cantle.audit import Row
+
+All = Annotated[bool, typer.Option("--all", help="All small data sets instead of the smallest; takes minutes.")]
+Sampled = Annotated[
+    bool,
+    typer.Option("--statistical", help="Also audit the publisher from outside, with its real noise; takes minutes."),
+]
+Runs = Annotated[int | None, typer.Option(min=50, metavar="N", help="Runs per data set, with --statistical.")]
+
+_KINDS: dict[str, tuple[str, tuple[str, ...], tuple[str, str]]] = {
+    "exact": (
+        "Exact audits of the shipped code: worst loss over small data sets and all their neighbours (epsilon in units "
+        "of ln 2)",
+        ("claim", "epsilon", "measured", ""),
+        ("holds", "DOES NOT HOLD"),
+    ),
+    "instance": (
+        "Known instances: losses computed by hand, and as measured (units of ln 2; closed forms: natural units)",
+        ("instance", "stated", "measured", ""),
+        ("as stated", "DIFFERS"),
+    ),
+    "breakage": (
+        "Broken on purpose: the exact audit must measure more than is claimed",
+        ("flaw", "epsilon", "measured", ""),
+        ("caught", "NOT CAUGHT"),
+    ),
+    "sampled": (
+        "Black-box audits with real noise: lower bounds of epsilon (99.9 % confidence), from runs on two neighbours",
+        ("claim", "epsilon", "at least", ""),
+        ("holds", "DOES NOT HOLD"),
+    ),
+    "broken sampled": (
+        "Broken on purpose: the black-box audit must measure more than is claimed",
+        ("flaw", "epsilon", "at least", ""),
+        ("caught", "NOT CAUGHT"),
+    ),
+}
+"""For each kind of row: title, columns, and the words for a good and a bad verdict."""
+
+
+def audit_command(
+    everything: All = False, statistical: Sampled = False, runs: Runs = None, as_json: Json = False
+) -> None:
+    """Audit this installation on tiny data.
+
+    It compares the measured privacy loss with the claims, checks known values, and tries flaws that must be caught.
+
+    The exit code is 1 if a measured loss exceeds its claim or a flaw is not caught. Passing proves nothing about
+    larger data: the claims rest on their proofs (docs/privacy.md).
+
+    Example: cantle audit
+
+    Example: cantle audit --statistical --runs 1000
+    """
+    from cantle.errors import ParameterError
+
+    if runs is not None and not statistical:
+        raise ParameterError("--runs is for --statistical; give both or neither")
+    with progress():
+        rows = _run(everything, statistical, runs, logging.getLogger("cantle").info)
+    passed = all(row.ok for row in rows)
+
+    def show() -> None:
+        for kind in dict.fromkeys(row.kind for row in rows):
+            _print(kind, [row for row in rows if row.kind == kind])
+        for line in summary(rows):
+            print(line)
+
+    facts = {kind.replace(" ", "_"): [_facts(row) for row in rows if row.kind == kind] for kind in _KINDS}
+    print_result(as_json, {"ok": passed} | {kind: found for kind, found in facts.items() if found}, show)
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _run(everything: bool, statistical: bool, runs: int | None, report: Callable[[str], None]) -> list[Row]:
+    """The rows of all audits that the options ask for."""
+    from cantle.audit import run_audits
+    from cantle.lab.mutants import BREAKAGES, INSTANCES
+
+    rows = run_audits(report, quick=not everything, instances=INSTANCES, breakages=BREAKAGES)
+    if statistical:
+        from cantle.audit.black_box import RUNS, run_statistical
+        from cantle.lab.mutants.trials import all_trials
+
+        sampled = run_statistical(all_trials(), report, runs=runs or RUNS)
+        rows += sorted(sampled, key=lambda row: row.kind != "sampled")
+    return rows
+
+
+def summary(rows: Iterable[Row]) -> list[str]:
+    """One line per kind of audit with the number of audits and of those that passed."""
+    lines = []
+    for kind, words in (
+        ("exact", "exact audits, measured at most the claim"),
+        ("instance", "numbers of known instances, as stated"),
+        ("breakage", "flaws, caught by the exact audit"),
+        ("sampled", "black-box audits, measured at most the claim"),
+        ("broken sampled", "flaws, caught by the black-box audit"),
+    ):
+        of_kind = [row for row in rows if row.kind == kind]
+        if of_kind:
+            good = sum(row.ok for row in of_kind)
+            lines.append(f"{len(of_kind)} {words}: {'all' if good == len(of_kind) else good}")
+    return lines
+
+
+def _print(kind: str, rows: list[Row]) -> None:
+    """Prints the table of one kind of audit."""
+
+    title, columns, (good, bad) = _KINDS[kind]
+    with_note = kind in ("breakage", "broken sampled")
+    names = [f"{row.name} ({row.note.split(';')[0]})" if with_note else row.name for row in rows]
+    body = [
+        (name, _words(row.claimed), _words(row.measured), good if row.ok else bad)
+        for name, row in zip(names, rows, strict=True)
+    ]
+    table(title, columns, body)
+    print()
+
+
+def _words(loss: float) -> str:
+    return "infinite" if math.isinf(loss) else f"{loss:.4f}".rstrip("0").rstrip(".")
+
+
+def _facts(row: Row) -> dict[str, object]:
+    """A row for JSON; infinity becomes a text, because JSON has no number for it."""
+
+    def number(loss: float) -> float | str:
+        return "infinite" if math.isinf(loss) else loss
+
+    facts: dict[str, object] = {
+        "name": row.name,
+        "claimed": number(row.claimed),
+        "measured": number(row.measured),
+        "ok": row.ok,
+    }
+    return facts | ({"note": row.note} if row.note else {})

@@ -1,0 +1,113 @@
+"""The commands check and evaluate, which show private facts and are for the curator only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cantle.errors import OutputError, ParameterError
+from cantle.interfaces.cli.config import needed
+from cantle.interfaces.cli.output import Json, print_result, write_internal
+from cantle.interfaces.cli.release import ReleaseDirOrDefault, release_folder
+
+
+def check_command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A file: a table, sets of items, or edges.")],
+    schema: Annotated[
+        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
+    ] = None,
+    limit: Annotated[
+        str,
+        typer.Option(metavar="SHARE", help="Exit with 1 if a larger share of values or records is changed or lost."),
+    ] = "5%",
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="A new file named *.internal.json or *.internal.txt."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a schema does to your data, before you publish. INTERNAL: it shows private facts.
+
+    For each column it counts missing values, undeclared categories, and values out of bounds or unreadable. It also
+    counts the records that would be dropped. It reads the file as publish would, spends nothing, and writes nothing
+    unless you ask for it.
+
+    Example: cantle check adult.csv --schema schema.yaml --limit 2%
+    """
+    from cantle.lab.internal import WARNING
+    from cantle.lab.internal.check import check, conclusion, limit_of
+    from cantle.schema import load_schema
+
+    most, public = limit_of(limit), needed(schema, "schema", "--schema")
+    target = None if output is None else internal_file(output, (".json", ".txt"))
+    warn()
+    checked = check(data, load_schema(public), nodes)
+    good, words = conclusion(checked, most)
+    facts = {"internal": WARNING, "ok": good, "limit": most, "conclusion": words, **checked.to_dict()}
+
+    def show(say: Callable[[str], None] = print) -> None:
+        for line in (*checked.lines(), "", words):
+            say(line)
+
+    if target is not None:
+        lines = [WARNING, ""]
+        show(lines.append)
+        write_internal(target, json.dumps(facts) if target.suffix == ".json" else "\n".join(lines) + "\n")
+    print_result(as_json, facts, show)
+    if not good:
+        raise typer.Exit(1)
+
+
+def evaluate_command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The file that was published.")],
+    folder: ReleaseDirOrDefault = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare a release with the data it was made from. INTERNAL: do not publish what it prints.
+
+    It compares columns and pairs of columns, and sets the error of 200 random counting questions beside the error that
+    the release predicts. For a table with a target, it trains a classifier on the release and tests it on private
+    records.
+
+    Example: cantle evaluate adult.csv release
+    """
+    from cantle.lab.internal import WARNING
+    from cantle.lab.internal.evaluate import evaluate
+    from cantle.release import Release
+
+    where = release_folder(folder)
+    warn()
+    comparison = evaluate(data, Release.load(where), nodes)
+    facts = {"internal": WARNING, "release": str(where), **comparison.to_dict()}
+    print_result(as_json, facts, lambda: print("\n".join(comparison.lines())))
+
+
+def warn() -> None:
+    """Warns on stderr, in red on a terminal, that what follows is private."""
+    from cantle.lab.internal import WARNING
+
+    typer.secho(WARNING, fg=typer.colors.RED, bold=True, err=True)
+
+
+def internal_file(output: Path, endings: tuple[str, ...], folder: Path | None = None) -> Path:
+    """Checks the path of a file with private facts: its name must say so, it must not exist, and it must not be in the
+    release `folder`."""
+    allowed = tuple(f".internal{ending}" for ending in endings)
+    if not output.name.endswith(allowed):
+        named = " or ".join(f"*{ending}" for ending in allowed)
+        raise ParameterError(f"the output is not private and must be named {named}, got {output.name!r}")
+    if output.exists():
+        raise OutputError(f"{output} exists already; choose another -o file")
+    if folder is not None and folder.resolve() in output.resolve().parents:
+        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
+    return output

@@ -1,0 +1,74 @@
+"""The command `cantle bench`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cantle.interfaces.cli.output import Json, print_result
+
+
+def bench_command(
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST", help="Some of mosaic, rps, diffgen, diffpart, baskets, degrees; with a preset: rps:paper."
+        ),
+    ] = "rps,diffgen,diffpart,degrees",
+    rows: Annotated[str, typer.Option(metavar="LIST", help="Numbers of records (graphs: of edges).")] = (
+        "45222,1000000"
+    ),
+    engines: Annotated[str, typer.Option(metavar="LIST", help="Some of memory, duckdb, spark.")] = "memory",
+    repeat: Annotated[int, typer.Option(min=1, help="Runs per case; the best one counts.")] = 3,
+    grow: Annotated[
+        list[str],
+        typer.Option(metavar="AXIS", help="Measure growth with rows, attributes or universe; may be repeated."),
+    ] = [],  # noqa: B006
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="A folder with adult/: enlarge Adult instead of making up tables."),
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("bench"),
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the numbers into this page, between its markers.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure speed and memory of whole runs.
+
+    The data is made up. Times are also given as ratios to reading the same file.
+
+    Example: cantle bench --rows 45222,1000000 --engines memory,duckdb --grow rows
+    """
+    from cantle.lab.bench import cases
+    from cantle.lab.bench import page as pages
+    from cantle.lab.bench.running import run
+
+    chosen, records = cases.methods_of(methods), cases.numbers_of(rows, "--rows")
+    axes = [axis for text in grow for axis in cases.words_of(text, cases.AXES, "--grow")]
+    pages.check(page)
+    able, missing = cases.available(cases.engines_of(engines))
+    fixed, skipped = cases.sizes(chosen, able, records)
+    everything = [*fixed, *cases.growth(axes, chosen, max(records))]
+
+    def note(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    quiet = not sys.stderr.isatty()
+    bench = run(everything, [*missing, *skipped], repeat=repeat, data=data, say=(lambda _: None) if quiet else note)
+    files = pages.write(bench, output, note)
+    if page is not None:
+        given = ["--data DIR"] if data is not None else []
+        given += [f"--methods {methods}", f"--rows {rows}", f"--engines {engines}", f"--repeat {repeat}"]
+        given += [f"--grow {axis}" for axis in axes]
+        pages.put(bench, page, " ".join(["cantle bench", *given, f"--page {page.parent.name}/{page.name}"]))
+        files.append(page)
+
+    def show() -> None:
+        print(pages.report(bench))
+        print("wrote " + ", ".join(map(str, files)))
+
+    print_result(as_json, pages.facts(bench) | {"files": [str(path) for path in files]}, show)

@@ -1,0 +1,178 @@
+"""The command plan, and the checks of a large epsilon: a warning, and the option --yes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.errors import ParameterError
+from cantle.interfaces.cli.config import chosen, needed
+from cantle.interfaces.cli.output import Json, print_result, table
+from cantle.interfaces.cli.settings import Scalar, settings_of
+
+if TYPE_CHECKING:
+    from cantle.methods.planning.outline import Part, Plan
+
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=lambda: ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"],
+        help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.",
+    ),
+]
+Records = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="About how many records (sets, nodes) there are, from public knowledge."),
+]
+
+
+NAMED = 8
+"""At most this many of the columns that are too fine are named."""
+
+
+def plan_command(
+    schema: Annotated[
+        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
+    ] = None,
+    epsilons: Annotated[
+        list[str] | None, typer.Argument(metavar="EPSILON", help="More values, for comparison.")
+    ] = None,
+    records: Records = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="The privacy budget; give several to compare them.")
+    ] = None,
+    want: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ERROR", help='Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".'
+        ),
+    ] = None,
+    method: MethodName = None,
+    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Say what a release would be like before anything is spent. This reads no data.
+
+    It shows the budget by question, errors to expect, columns that are too fine, time and memory, and epsilon in words.
+
+    Example: cantle plan --schema schema.yaml --records 50000 --epsilon 0.5 1 2
+
+    Example: cantle plan --schema schema.yaml --records 50000 --want "one-way 0.5%"
+    """
+    parameters = settings_of(settings)
+    if records is None:
+        raise ParameterError("plan needs --records N: about how many records there are, from public knowledge")
+    public, method = Path(needed(schema, "schema", "--schema")), chosen(method, "method", "auto")
+    values = [*([epsilon] if epsilon is not None else []), *(epsilons or [])]
+    if not values and want is None:
+        values = [one for one in (chosen(None, "epsilon"),) if one is not None]
+    if bool(values) == (want is not None):
+        raise ParameterError('plan takes either --epsilon E (and more values after it) or --want "one-way 0.5%"')
+    show_plans(make_plans(public, records, values, want, method, parameters), as_json)
+
+
+def make_plans(
+    schema: Path, records: int, epsilons: Sequence[str], want: str | None, method: str, parameters: dict[str, Scalar]
+) -> list[Plan]:
+    """One plan per epsilon, or the single plan whose error is as small as `want` asks for."""
+    from cantle.methods.planning import plan, solve, want_of
+    from cantle.schema import load_schema
+
+    public, preset = load_schema(schema), str(parameters.pop("preset", "default"))
+
+    def made_with(epsilon: float | str) -> Plan:
+        return plan(public, epsilon=epsilon, records=records, method=method, preset=preset, **parameters)
+
+    return [made_with(one) for one in epsilons] if want is None else [solve(want_of(want, records), made_with)]
+
+
+def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
+    """Prints the errors of all plans in one table, then the budget and the explanation of each."""
+    from cantle.methods.planning.deployments import DEPLOYMENTS, like
+
+    for one in plans:
+        note_caution(one.epsilon)
+    others = [dict(vars(one)) for one in DEPLOYMENTS]
+    facts = {"plans": [one.to_dict() for one in plans], "deployments": others}
+
+    def show() -> None:
+        first = plans[0]
+        by = f"protecting {first.unit}; method {first.outline.method}"
+        print(f"{first.records:,} {first.noun}, {by}. No data was read.\n")
+        table("Errors to expect, on average", ("", *_heads(plans)), _errors(plans))
+        for one in plans:
+            print()
+            rows = [_part(part, one.epsilon) for part in one.outline.budget]
+            title = f"Budget of epsilon {one.epsilon:g}"
+            table(title, ("question", "share", "epsilon", f"noise in one count, {first.noun}"), rows)
+            print()
+            for line in one.words.lines():
+                print(f"* {line}")
+            print(f"* {like(one.epsilon)}")
+        _show_remarks(plans)
+        print()
+        print("What others chose: epsilon, by whom, and what it protects (units differ, so compare with care)")
+        for d in DEPLOYMENTS:
+            print(f"{_range(d.low, d.high):>14}  {d.name}: {d.unit} ({d.source})")
+
+    print_result(as_json, facts, show)
+
+
+def _heads(plans: Sequence[Plan]) -> list[str]:
+    return [f"epsilon {one.epsilon:g}" for one in plans]
+
+
+def _errors(plans: Sequence[Plan]) -> list[tuple[str, ...]]:
+    """The rows of the table of errors, with one column per plan."""
+    columns = [one.errors() for one in plans]
+    rows: list[tuple[str, ...]] = [
+        (name, *(errors[at][1] for errors in columns)) for at, (name, _) in enumerate(columns[0])
+    ]
+    if all(one.outline.seconds is not None for one in plans):
+        rows.append(("time, roughly", *(f"{one.outline.seconds:,.1f} s" for one in plans)))
+        rows.append(("memory, roughly", *(f"{one.outline.megabytes:,.0f} MB" for one in plans)))
+    return rows
+
+
+def _part(part: Part, epsilon: float) -> tuple[str, ...]:
+    noise = "" if part.noise is None else f"{part.noise:,.1f}"
+    return part.question, f"{100 * part.share:.1f} %", f"{part.share * epsilon:.3g}", noise
+
+
+def _show_remarks(plans: Sequence[Plan]) -> None:
+    for one in plans:
+        fine = [f"too fine: {text}" for text in one.outline.too_fine]
+        if len(fine) > NAMED:
+            fine[NAMED:] = [f"{len(fine) - NAMED} more columns are too fine (all of them: --json)"]
+        remarks = [*fine, *one.outline.remarks]
+        if remarks:
+            print(f"\nWith epsilon {one.epsilon:g}:", *(f"* {text}" for text in remarks), sep="\n")
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def note_caution(epsilon: float) -> None:
+    """Prints a warning if epsilon is so large that it protects little."""
+    from cantle.methods.planning.words import caution
+
+    text = caution(epsilon)
+    if text is not None:
+        print(f"warning: {text}", file=sys.stderr)
+
+
+def require_yes(epsilon: float, yes: bool) -> None:
+    """Refuses an epsilon that protects next to nothing, unless the user gave --yes."""
+    from cantle.methods.planning.words import RECKLESS
+
+    if epsilon > RECKLESS and not yes:
+        raise ParameterError(
+            f"epsilon {epsilon:g} is above {RECKLESS} and protects next to nothing; add --yes to publish anyway, "
+            "or see what smaller values cost: cantle plan"
+        )

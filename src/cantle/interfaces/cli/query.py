@@ -1,0 +1,119 @@
+"""The command query: counts, tables and means with error bars, from a release alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.errors import OutputError, ParameterError, raise_alone
+from cantle.interfaces.cli.output import Json, print_result, table
+from cantle.interfaces.cli.release import ReleaseDir, marked_file, warn_unless_private
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release import Release
+    from cantle.release.estimates import Estimate
+
+NOISE_ONLY_NOTE = "the error of the released records was not measured: the interval covers the noise in the counts they"
+NOISE_ONLY_NOTE += " were made from, and no more"
+GRAPH_NOTE = "the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed"
+
+
+def query_command(
+    folder: ReleaseDir,
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="Such as \"age >= 65 and diabetes == 'yes'\". Default: all.")
+    ] = "",
+    by: Annotated[
+        list[str], typer.Option("--by", metavar="COLUMN", help="One row per value; may be repeated (tables only).")
+    ] = [],  # noqa: B006
+    mean: Annotated[
+        str | None, typer.Option("--mean", metavar="COLUMN", help="The mean of a column of numbers, not a count.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="How often such intervals hold the true value.")] = 0.95,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new CSV file. Default: print.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count records, or take means, with error bars. This reads the release alone and uses no privacy budget.
+
+    A question joins comparisons (==, !=, <, <=, >, >=, in, between, is null) by and, or and not. Put texts, and names
+    with blanks, in quotes.
+
+    Example: cantle query release "age >= 65 and diabetes == 'yes'"
+
+    Example: cantle query release "employed" --by region --mean income -o income.csv
+
+    Example: cantle query baskets "contains 'bread' and not contains 'milk'"
+
+    Example: cantle query degrees "degree >= 10"
+    """
+    from cantle.release import Release
+
+    if output is not None and output.suffix.lower() != ".csv":
+        raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {output.name!r}")
+    release = Release.load(folder)
+    warn_unless_private(release)
+    target = None if output is None else marked_file(output, release)
+    facts: dict[str, object] = {"question": question, "mean": mean, "confidence": confidence}
+    if by:
+        rows = release.table(by, question, mean=mean, confidence=confidence)
+        answer = facts | {"by": by, "rows": _plain(rows)}
+    else:
+        given = confidence
+        one = release.mean(mean, question, confidence=given) if mean else release.count(question, confidence=given)
+        rows = _frame(one)
+        answer = facts | one.to_dict()
+    if "noise only" in rows["covers"]:
+        print(f"note: {GRAPH_NOTE if release.manifest.kind == 'graph' else NOISE_ONLY_NOTE}", file=sys.stderr)
+    answer |= {"private": release.private, "guarantee": release.manifest.guarantee}
+    if target is not None:
+        _write(rows, target)
+        print_result(as_json, answer | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
+        return
+    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if by else print(one))
+
+
+def _frame(one: Estimate) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({name: [getattr(one, name)] for name in ("value", "low", "high", "covers")})
+
+
+def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
+    """Rows for JSON: dates become texts, and NaN becomes null."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return rows.with_columns(cs.float().fill_nan(None), cs.temporal().cast(pl.String)).to_dicts()
+
+
+def _write(rows: pl.DataFrame, target: Path) -> None:
+    import polars.selectors as cs
+
+    try:
+        text = rows.with_columns(cs.float().fill_nan(None)).write_csv()
+        target.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+
+
+def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
+    """Prints the rows of a table of estimates."""
+    from cantle.release.estimates import in_words
+    from cantle.release.load import table_schema_of
+    from cantle.release.words import value_in_words
+
+    captions = table_schema_of(release.manifest).captions()
+    columns = (*by, "value", f"{100 * confidence:g} % from", "to")
+    lines = []
+    for row in rows.iter_rows(named=True):
+        width = row["high"] - row["low"]
+        words = [value_in_words(row[name], captions[name]) for name in by]
+        lines.append((*words, *(in_words(row[name], width) for name in ("value", "low", "high"))))
+    table("", columns, lines)

@@ -1,0 +1,202 @@
+"""The commands that read a release: show, verify, sample, graph, apply."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.errors import ParameterError, raise_alone
+from cantle.interfaces.cli.config import chosen
+from cantle.interfaces.cli.output import Json, print_result, write_internal
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+
+ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+ReleaseDirOrDefault = Annotated[
+    Path | None, typer.Argument(metavar="DIR", help="A release folder. Default: `out` in cantle.toml, or release.")
+]
+
+
+def release_folder(given: Path | None) -> Path:
+    """The folder of a release: as given, or the one that `publish` writes to without -o."""
+    return Path(chosen(None if given is None else str(given), "out", "release"))
+
+
+def show_command(
+    folder: ReleaseDirOrDefault = None,
+    depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All columns and noisy tables; by default the first ones of many.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the main facts of a release.
+
+    It also shows where the budget went, the columns as bars, and the regions or noisy tables.
+
+    Example: cantle show release
+    """
+    from cantle.release import Release
+    from cantle.release.show import overview, sections
+
+    release = Release.load(release_folder(folder))
+
+    def show() -> None:
+        for name, value in overview(release):
+            print(f"{name:10} {value}")
+        for title, lines in sections(release, depth, everything):
+            print("", title, *lines, sep="\n")
+
+    print_result(as_json, release.manifest.to_dict(), show)
+
+
+def verify_command(folder: ReleaseDirOrDefault = None, as_json: Json = False) -> None:
+    """Check a release: receipt, hashes, schema, statement and counts.
+
+    Example: cantle verify release
+    """
+    from cantle.release.verify import verify_folder
+
+    where = release_folder(folder)
+    problems = verify_folder(where)
+
+    def show() -> None:
+        for problem in problems:
+            print(f"FAILED: {problem}")
+        print(f"{where}: {'NOT verified' if problems else 'verified'}")
+
+    print_result(as_json, {"release": str(where), "ok": not problems, "problems": problems}, show)
+    if problems:
+        raise typer.Exit(1)
+
+
+def sample_command(
+    n: Annotated[int, typer.Option("-n", min=0, help="Number of records (graphs: of degrees).")],
+    folder: ReleaseDirOrDefault = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="A new CSV file (sets: FIMI lines). Default: print."),
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="QUESTION", help="Tables: only records such as \"age >= 65 and sex == 'F'\".")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Sampling uses no privacy budget.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw more synthetic records from a release. This uses no privacy budget.
+
+    mosaic, rps, diffgen and baskets draw new records from the noisy counts. From a release by diffpart or degrees, the
+    released sets or degrees are drawn again, with replacement.
+
+    Example: cantle sample release -n 1000 -o more.csv
+
+    Example: cantle sample release -n 100 --where "age >= 65"
+    """
+    from cantle.errors import OutputError
+    from cantle.release import Release
+    from cantle.release.data_file import as_text, number_of
+
+    if output is not None and output.suffix.lower() in (".parquet", ".pq"):
+        raise ParameterError(
+            f"sample writes CSV (sets: FIMI lines), not Parquet; choose another name than {output.name!r}"
+        )
+    release = Release.load(release_folder(folder))
+    warn_unless_private(release)
+    target = None if output is None else marked_file(output, release)
+    records = release.sample(n, seed=seed, where=where)
+    text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
+    facts = {"records": drawn, "private": release.private, "guarantee": release.manifest.guarantee}
+    if target is None:
+        print_result(as_json, facts | {"csv": text}, lambda: print(text, end=""))
+        return
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))
+
+
+def marked_file(output: Path, release: Release) -> Path:
+    """The path of a new file made from a release; its name is marked NOT-PRIVATE if those of the release are."""
+    from cantle.errors import OutputError
+    from cantle.release import mark_of
+
+    mark = mark_of(release.manifest)
+    target = output if output.name.startswith(mark) else output.with_name(mark + output.name)
+    if target.exists():
+        raise OutputError(f"{target} exists already; choose another -o file")
+    return target
+
+
+def warn_unless_private(release: Release) -> None:
+    """Warns on stderr that drawn records have no guarantee, because printed CSV lines cannot carry the mark."""
+    if not release.private:
+        print(f"{release.manifest.guarantee}; this also holds for what is made from the release", file=sys.stderr)
+
+
+def graph_command(
+    folder: ReleaseDir,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="A new edge list.")],
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed. The degrees are already public.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a random graph with the released degrees. Who is connected to whom is made up, and so is clustering.
+
+    Example: cantle graph release -o graph.txt
+    """
+    from cantle.errors import OutputError
+    from cantle.postprocess.random_graph import regenerate, write_edges
+    from cantle.release import Release
+    from cantle.release.data_file import as_polars
+
+    release = Release.load(folder)
+    if release.manifest.method != "degrees":
+        raise ParameterError(
+            "only a release by method degrees can be turned into a graph; this one was made by another method"
+        )
+    target = marked_file(output, release)
+    warn_unless_private(release)
+    degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
+    edges = regenerate(degrees, seed)
+    try:
+        warning = "" if release.private else release.manifest.guarantee
+        write_edges(edges, target, nodes=len(degrees), warning=warning)
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    note = "degrees as released (adjusted so that such a graph exists); edges and clustering are made up"
+    facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
+    facts |= {"private": release.private, "guarantee": release.manifest.guarantee}
+    print_result(as_json, facts, lambda: print(f"wrote {target}: {len(degrees):,} nodes, {len(edges):,} edges; {note}"))
+
+
+def apply_command(
+    folder: ReleaseDir,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table with the same schema.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file named *.internal.csv.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Generalise another file by a diffgen release. NOT PRIVATE.
+
+    The file may be a test set or next year's data. Its records get the same labels as those of the release.
+
+    Example: cantle apply release test.csv -o test.internal.csv
+    """
+    from cantle.errors import OutputError
+    from cantle.release import Release
+
+    target = output or Path(f"{data.stem}.internal.csv")
+    if not target.name.endswith(".internal.csv"):
+        raise ParameterError(f"the output is not private and must be named *.internal.csv, got {target.name!r}")
+    if target.exists():
+        raise OutputError(f"{target} exists already; choose another -o file")
+    if folder.resolve() in target.resolve().parents:
+        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
+    print("NOT PRIVATE: made from the records without noise, for internal use only", file=sys.stderr)
+    write_internal(target, Release.load(folder).generalise(data).write_csv())
+    print_result(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))

@@ -1,0 +1,112 @@
+"""The command `cantle report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.errors import OutputError, ParameterError, raise_alone
+from cantle.interfaces.cli.config import defaults
+from cantle.interfaces.cli.internal import internal_file, warn
+from cantle.interfaces.cli.output import Json, print_result, write_internal
+from cantle.interfaces.cli.release import ReleaseDirOrDefault, release_folder
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+    from cantle.release.report.budget_section import Account
+
+
+def report_command(
+    given: ReleaseDirOrDefault = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: report.html in the release folder.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="The private data: makes the INTERNAL edition, report.internal.html."),
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --against: file listing all nodes (graphs only).")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Show what the data set has spent up to now, from this ledger.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a page to look at from a release.
+
+    The page is one HTML file, made from the release alone. It loads nothing and sends nothing.
+
+    Example: cantle report release
+
+    Example: cantle report release --against adult.csv -o adult.internal.html
+    """
+    from cantle.lab.internal import WARNING
+    from cantle.release import Release
+    from cantle.release.report.page import render
+
+    if nodes is not None and against is None:
+        raise ParameterError("--nodes is for --against; give both, or leave it out")
+    folder = release_folder(given)
+    release = Release.load(folder)
+    account = _account(ledger, dataset, release)
+    if against is None:
+        target = _public_file(folder, output, release)
+        write_report(target, render(release, account=account))
+    else:
+        target = internal_file(output or Path("report.internal.html"), (".html",), folder)
+        warn()
+        from cantle.lab.internal.evaluate import evaluate
+        from cantle.lab.internal.report_sections import internal_sections
+
+        sections = internal_sections(evaluate(against, release, nodes))
+        write_internal(target, render(release, account=account, internal=sections, warning=WARNING))
+    facts = {"file": str(target), "bytes": target.stat().st_size, "internal": against is not None}
+    print_result(as_json, facts, lambda: print(f"wrote {target}: open it in a browser"))
+
+
+def _public_file(folder: Path, output: Path | None, release: Release) -> Path:
+    """The path of the report. Only report.html in the release folder may be overwritten; other files are kept."""
+    from cantle.release import mark_of
+    from cantle.release.verify import REPORT
+
+    name = mark_of(release.manifest) + REPORT
+    if output is None or output.resolve() == (folder / name).resolve():
+        return folder / name
+    marked = output.with_name(mark_of(release.manifest) + output.name.removeprefix(mark_of(release.manifest)))
+    if marked.exists():
+        raise OutputError(f"{marked} exists already; choose another -o file")
+    if folder.resolve() in marked.resolve().parents:
+        raise OutputError(f"in a release folder the report is called {name}; leave -o out, or choose another folder")
+    return marked
+
+
+def write_report(target: Path, text: str) -> None:
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+
+
+def _account(ledger: str | None, dataset: str | None, release: Release) -> Account | None:
+    """The data set's account in a ledger, as it is now.
+
+    The ledger is the one that the options name, or that of cantle.toml if the release was charged there.
+    """
+    charged, usual = release.manifest.ledger, defaults()
+    charged_there = charged is not None and "ledger" in usual and charged.dataset == usual.get("dataset")
+    if charged_there or ledger is not None or dataset is not None:
+        ledger, dataset = ledger or usual.get("ledger"), dataset or usual.get("dataset")
+    if (ledger is None) != (dataset is None):
+        raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
+    if ledger is None or dataset is None:
+        return None
+    from cantle.release.report.budget_section import Account, Spent
+    from cantle.trusted.ledger import Ledger
+
+    account = Ledger(ledger).account(dataset)
+    spent = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in account.entries]
+    return Account(account.dataset, spent, account.cap_nano)

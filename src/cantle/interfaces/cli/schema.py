@@ -1,0 +1,189 @@
+"""The commands init, which drafts a schema, and schema, which prints the JSON Schema that editors check it with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cantle.errors import OutputError, ParameterError, raise_alone
+from cantle.interfaces.cli.output import Json, print_result
+
+_MOST_NAMED = 8
+"""At most this many of the columns with blanks are named."""
+
+
+def init_command(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option(metavar="table|sets|graph", help="Default: by the file's name.")] = None,
+    header: Annotated[
+        str | None,
+        typer.Option(metavar="yes|no", help="CSV and Excel files: whether the first line holds column names."),
+    ] = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Tables: a public description of the columns: a CSV table of name, type, min, max, values; a "
+            "Frictionless schema; SDV or SmartNoise metadata; a NIST data dictionary; DDI XML.",
+        ),
+    ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Tables: ask about each column in the terminal. No value is read.")
+    ] = False,
+    infer: Annotated[
+        bool,
+        typer.Option(
+            help="Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a draft of a schema.
+
+    The draft has blanks (???) for what only you know. For a table it lists the columns of the header, with the types
+    that a Parquet file declares, or the columns of a code book. Beside the draft, init writes cantle.schema.json, with
+    which editors complete and check the schema.
+
+    Example: cantle init adult.csv --header yes -o schema.yaml
+
+    Example: cantle init --codebook variables.csv -o schema.yaml
+
+    Example: cantle init baskets.dat --kind sets -o schema.yaml
+    """
+    from cantle.schema.json_schema import FILE_NAME
+
+    if sum((codebook is not None, ask, infer)) > 1:
+        raise ParameterError("--codebook, --ask and --infer are three ways to fill in a schema; choose one")
+    text = _draft(data, kind, header, codebook, ask, infer, as_json)
+    if output is None:
+        print_result(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
+        return
+    _write_new(output, text)
+    beside = output.with_name(FILE_NAME)
+    if not beside.exists():
+        _write_new(beside, _json_schema())
+    todo = _to_do(output, data, infer)
+    print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+
+
+def _draft(
+    data: Path | None,
+    kind: str | None,
+    header: str | None,
+    codebook: Path | None,
+    ask: bool,
+    infer: bool,
+    as_json: bool,
+) -> str:
+    """The text of the draft."""
+    from cantle.data.draft_schema import blank_schema, declared_columns, draft, kind_of, needs_header, text_of
+    from cantle.errors import DataError
+    from cantle.schema.code_books import read_code_book
+
+    book = [] if codebook is None else read_code_book(codebook)
+    if data is None:
+        if codebook is None:
+            raise ParameterError("init needs DATA, whose columns it lists, or --codebook FILE, which describes them")
+        if header is not None or kind not in (None, "table"):
+            raise ParameterError("--header and --kind are about DATA; without it a code book describes a table")
+        return text_of([one.entry() for one in book])
+    kind = kind_of(data, kind)
+    if not os.path.exists(data):
+        raise DataError(f"there is no file {data.name!r}; check the path.")
+    for name, given in (("--infer", infer), ("--ask", ask), ("--codebook", codebook is not None)):
+        if given and kind != "table":
+            raise ParameterError(f"{name} is for tables; for {kind} fill in the schema from what could occur")
+    able = needs_header(data) if kind == "table" else kind == "sets" and data.suffix.lower() in (".csv", ".tsv")
+    if header is not None and not able:
+        raise ParameterError("--header is for tables and sets in CSV files; leave it out")
+    if kind != "table":
+        return blank_schema(data, kind, header is not None and _has_header(data, header, as_json))
+    named = _has_header(data, header, as_json) if needs_header(data) else None
+    if ask:
+        from cantle.interfaces.cli.ask import ask_about
+
+        columns, dialect = declared_columns(data, named)
+        return text_of(ask_about(columns), dialect=dialect)
+    return draft(data, header=named, infer=infer, book=book)
+
+
+def _to_do(output: Path, data: Path | None, infer: bool) -> str:
+    """A sentence that says what is left to do with a draft."""
+    from cantle.errors import SchemaError
+    from cantle.schema import load_schema
+
+    after = f"cantle check {shlex.quote(str(data or 'DATA'))} --schema {shlex.quote(str(output))}"
+    if infer:
+        return "It was inferred from the data: NO GUARANTEE."
+    try:
+        load_schema(output)
+    except SchemaError as error:
+        fields = dict.fromkeys(name for one in error.problems for name in re.findall("field '(.*?)'[,:]", one.text))
+        named = ", ".join(list(fields)[:_MOST_NAMED]) + (", …" if len(fields) > _MOST_NAMED else "")
+        of = f" of {len(fields)} column{'s' * (len(fields) != 1)} ({named})" if fields else ""
+        return f"Fill in the blanks (???){of}. Next: {after}"
+    return f"It is complete; read it through. Next: {after}"
+
+
+def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
+    """Whether the first line holds column names: as given, or as the user answers.
+
+    It is never guessed, because a record mistaken for names would be published with the schema.
+    """
+    if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
+        given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
+    answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
+    if answer is None:
+        rule = "a schema is public, and the first line of a CSV file or a sheet may hold column names or a record"
+        raise ParameterError(f"{rule}; add --header yes if it holds names, --header no if it holds a record")
+    return answer
+
+
+def schema_command(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print it.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of schema files.
+
+    Editors complete and check schemas with it. `cantle init -o` writes it beside a draft, whose first line names it.
+
+    Example: cantle schema -o cantle.schema.json
+    """
+    if output is None:
+        print_result(False, {}, lambda: print(_json_schema(), end=""))
+    else:
+        _write_new(output, _json_schema())
+
+
+def _json_schema() -> str:
+    from cantle.schema.json_schema import json_schema
+
+    return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _write_new(output: Path, text: str) -> None:
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise_alone(OutputError(f"{output} exists already; choose another -o file"))
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))

@@ -1,0 +1,126 @@
+"""Step 1, Data: a file on this machine, chosen by its path or from a list, or uploaded. Only its header is read."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from starlette.responses import Response
+
+from cantle.data.draft_schema import KINDS, blank_schema, draft, kind_of, needs_header
+from cantle.errors import CantleError, DataError, ParameterError
+from cantle.interfaces.studio import commands
+from cantle.interfaces.studio.pages import page
+from cantle.interfaces.studio.project import write
+from cantle.interfaces.studio.studio import Studio
+from cantle.interfaces.studio.visits import Visit, go
+from cantle.schema.json_schema import FILE_NAME, json_schema
+
+_TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".sav", ".dta", ".sas7bdat", ".xlsx", ".arrow", ".jsonl")
+_ENDINGS = (*_TABLES, ".dat", ".mtx", ".edges", ".edgelist", ".gz", ".xz", ".bz2")
+_MOST_SHOWN = 500
+
+
+def show(studio: Studio, visit: Visit, error: str = "", folder: Path | None = None) -> Response:
+    """The page."""
+    given = Path(os.path.abspath(folder or studio.folder))
+    folders, files, more = _listed(given)
+    data, kind = studio.data, visit.text("kind")
+    guess = kind or _kind(Path(data)) if data else "table"
+    schema = studio.schema
+    header = needs_header(data) if data and guess == "table" else False
+    command = commands.init(studio.data_shown, studio.settings.schema, guess, header or None)
+    return page(
+        studio,
+        "data",
+        "data",
+        done=visit.done,
+        error=error,
+        commands=[command] if data else [],
+        yaml=schema.text if schema.exists and len(schema.text) < 20_000 else "",
+        folder=str(given),
+        parent=str(given.parent) if given.parent != given else "",
+        folders=folders,
+        files=files,
+        more=more,
+        browsing=folder is not None,
+        data=data,
+        data_shown=studio.data_shown,
+        uploaded=studio.upload is not None,
+        kind=guess,
+        kinds=KINDS,
+        header=header,
+        schema_exists=schema.exists,
+        schema_name=studio.settings.schema,
+        typed=visit.text("path"),
+    )
+
+
+def _listed(folder: Path) -> tuple[list[str], list[str], int]:
+    """The folders and the data files in a folder, sorted by name, and how many more there are."""
+    try:
+        names = sorted(
+            (one for one in os.scandir(folder) if not one.name.startswith(".")), key=lambda one: one.name.lower()
+        )
+        folders = [one.name for one in names if one.is_dir()]
+        files = [one.name for one in names if one.name.lower().endswith(_ENDINGS) and one.is_file()]
+    except OSError:
+        return [], [], 0
+    more = max(0, len(folders) - _MOST_SHOWN) + max(0, len(files) - _MOST_SHOWN)
+    return folders[:_MOST_SHOWN], files[:_MOST_SHOWN], more
+
+
+def _kind(data: Path) -> str:
+    try:
+        return kind_of(data, None)
+    except CantleError:
+        return "table"
+
+
+def browse(studio: Studio, visit: Visit) -> Response:
+    """The page with another folder listed."""
+    folder = Path(visit.text("folder") or studio.folder) / visit.text("into")
+    problem = "" if folder.is_dir() else "there is no such folder, or it may not be read"
+    return show(studio, visit, problem, folder if not problem else None)
+
+
+def choose(studio: Studio, visit: Visit) -> Response:
+    """Takes a file by its path."""
+    typed = visit.text("path")
+    path = studio.folder / Path(typed).expanduser()
+    if not typed or not path.is_file():
+        return show(studio, visit, "there is no such file; type its whole path, or choose it in the list")
+    if not os.access(path, os.R_OK):
+        return show(studio, visit, "this file may not be read by you; ask for the permission, or choose another")
+    studio.take(None)
+    studio.project.set_own(data=studio.project.name_of(path))
+    return go("/data", "chosen")
+
+
+def draft_schema(studio: Studio, visit: Visit) -> Response:
+    """Writes a draft of a schema from the header, unless there is a schema."""
+    try:
+        data, kind = studio.require_data(), kind_of(studio.require_data(), visit.text("kind") or None)
+        studio.project.set(schema=studio.settings.schema)
+        studio.project.set_own(kind=kind)
+        if studio.schema.exists and not visit.text("replace"):
+            return go("/columns", "kept")
+        write(studio.project.schema_file, _draft(data, kind, visit.text("header")))
+        write(studio.project.schema_file.with_name(FILE_NAME), json.dumps(json_schema(), indent=1) + "\n")
+    except CantleError as error:
+        return show(studio, visit, str(error))
+    return go("/columns" if kind == "table" else "/columns/text", "schema")
+
+
+def _draft(data: Path, kind: str, header: str) -> str:
+    if kind != "table":
+        return blank_schema(data, kind)
+    if not needs_header(data):
+        return draft(data)
+    if header not in ("yes", "no"):
+        rule = "a schema is public, and the first line may hold column names or a record"
+        raise ParameterError(f"{rule}; say which it is")
+    if data.stat().st_size == 0:
+        raise DataError("the file is empty; choose another")
+    return draft(data, header=header == "yes")

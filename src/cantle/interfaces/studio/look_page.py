@@ -1,0 +1,166 @@
+"""Step 6, Look: the report of a release, a form for questions, more records, and the release as an archive."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from urllib.parse import quote
+
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+from cantle.errors import CantleError, ParameterError
+from cantle.interfaces.studio.commands import shown as in_a_shell
+from cantle.interfaces.studio.guard import refusal
+from cantle.interfaces.studio.opened import Opened
+from cantle.interfaces.studio.pages import page, part
+from cantle.interfaces.studio.studio import Studio
+from cantle.interfaces.studio.uploads import safe_name
+from cantle.interfaces.studio.visits import Visit, go
+from cantle.release import mark_of
+from cantle.release.data_file import as_text
+from cantle.release.estimates import in_words
+from cantle.release.load import table_schema_of
+from cantle.release.show import overview
+from cantle.release.words import value_in_words
+
+MOST_RECORDS = 1_000_000
+_MOST_ROWS = 2000
+# The report has its own content-security policy, with the hashes of its style and script. The headers here also give it
+# an origin of its own, so that nothing in it can send requests to the studio.
+DOCUMENT = {
+    "Content-Security-Policy": "sandbox allow-scripts; frame-ancestors 'self'",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Cross-Origin-Opener-Policy": "unsafe-none",
+}
+
+
+def newest(studio: Studio, visit: Visit) -> Response:
+    """Goes to the page of the newest release."""
+    names = list(studio.releases())
+    return go(f"/look/{quote(names[-1])}", visit.done) if names else page(studio, "nothing", "look")
+
+
+def opened(studio: Studio, visit: Visit) -> Opened | Response:
+    """The release that an address names, or a refusal."""
+    folder = studio.releases().get(visit.place["name"])
+    if folder is None:
+        return refusal(404)
+    try:
+        return studio.shelf.open(folder)
+    except CantleError as error:
+        return page(studio, "nothing", "look", error=str(error))
+
+
+def _with(studio: Studio, visit: Visit, answer: Callable[[Opened], Response]) -> Response:
+    release = opened(studio, visit)
+    return answer(release) if isinstance(release, Opened) else release
+
+
+def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object] | None = None) -> Response:
+    """The page of one release."""
+
+    def shown(one: Opened) -> Response:
+        name = visit.place["name"]
+        path = str(studio.folder) if studio.reads_only else name
+        asked = _query(path, visit) if answer else ["query", path, "QUESTION"]
+        return page(
+            studio,
+            "look",
+            "look",
+            done=visit.done,
+            error=error,
+            commands=[["verify", path], ["report", path], asked, ["sample", path, "-n", "1000", "-o", "more.csv"]],
+            name=name,
+            names=list(studio.releases()),
+            facts=overview(one.release),
+            notes=one.release.notes,
+            private=one.release.private,
+            guarantee=one.release.manifest.guarantee,
+            kind=one.release.manifest.kind,
+            problems=one.problems,
+            columns=one.columns,
+            numbers=one.numbers,
+            question=visit.form.get("question", ""),
+            by=visit.form.get("by", ""),
+            mean=visit.form.get("mean", ""),
+            answer=answer,
+            can_compare=bool(not studio.reads_only and studio.data),
+            compared=name in studio.internal_reports,
+            most=MOST_RECORDS,
+        )
+
+    return _with(studio, visit, shown)
+
+
+def report(studio: Studio, visit: Visit) -> Response:
+    """The report, for a frame in the page."""
+    return _with(studio, visit, lambda one: HTMLResponse(one.report, headers=DOCUMENT))
+
+
+def _query(path: str, visit: Visit) -> list[str]:
+    by, mean = visit.text("by"), visit.text("mean")
+    return ["query", path, visit.text("question"), *(["--by", by] if by else []), *(["--mean", mean] if mean else [])]
+
+
+def ask(studio: Studio, visit: Visit) -> Response:
+    """Answers a question from the release: a count or a mean, or one per value of a column, with error bars."""
+
+    def answered(one: Opened) -> Response:
+        try:
+            answer = _answer(one, visit)
+        except CantleError as error:
+            answer = {"problem": str(error)}
+        path = str(studio.folder) if studio.reads_only else visit.place["name"]
+        if visit.partial:
+            return part("answer", answer=answer, command=in_a_shell(_query(path, visit)))
+        return look(studio, visit, answer=answer)
+
+    return _with(studio, visit, answered)
+
+
+def _answer(one: Opened, visit: Visit) -> dict[str, object]:
+    question, by, mean = visit.text("question"), visit.text("by"), visit.text("mean") or None
+    if not by:
+        release = one.release
+        value = release.mean(mean, question) if mean else release.count(question)
+        return {"value": str(value), "covers": value.covers}
+    rows = one.release.table([by], question, mean=mean)
+    captions, lines = table_schema_of(one.release.manifest).captions()[by], []
+    for row in rows.head(_MOST_ROWS).iter_rows(named=True):
+        width = row["high"] - row["low"]
+        lines.append(
+            (value_in_words(row[by], captions), *(in_words(row[key], width) for key in ("value", "low", "high")))
+        )
+    return {"by": by, "rows": lines, "more": max(0, len(rows) - _MOST_ROWS)}
+
+
+def sample(studio: Studio, visit: Visit) -> Response:
+    """More records, drawn from the released counts, as a file to save."""
+
+    def drawn(one: Opened) -> Response:
+        try:
+            number = visit.text("n").replace(",", "")
+            if not number.isascii() or not number.isdigit() or not 0 < int(number[:9]) <= MOST_RECORDS:
+                raise ParameterError(f"say how many records, from 1 to {MOST_RECORDS:,}; more: cantle sample")
+            text = as_text(one.release.sample(int(number)), one.release.manifest)
+        except CantleError as error:
+            return look(studio, visit, str(error))
+        name = safe_name(f"{mark_of(one.release.manifest)}more.csv")
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+    return _with(studio, visit, drawn)
+
+
+def as_zip(studio: Studio, visit: Visit) -> Response:
+    """The release as an archive."""
+
+    def packed(one: Opened) -> Response:
+        place = studio.private.new("release.zip")
+        one.write_zip(place)
+        away = BackgroundTask(shutil.rmtree, place.parent, ignore_errors=True)
+        name = safe_name(f"{one.folder.name}.zip")
+        return FileResponse(place, filename=name, media_type="application/zip", background=away)
+
+    return _with(studio, visit, packed)

@@ -1,0 +1,99 @@
+"""Step 3, Whom to protect: one record or one person, and the ledger that adds up what the data set has spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from cantle.errors import CantleError, ParameterError
+from cantle.interfaces.studio import commands
+from cantle.interfaces.studio.accounts import standing
+from cantle.interfaces.studio.pages import page
+from cantle.interfaces.studio.project import LEDGER
+from cantle.interfaces.studio.studio import Studio
+from cantle.interfaces.studio.visits import Visit, go
+from cantle.interfaces.studio.yaml_text import flow
+from cantle.trusted.ledger import Ledger, check_name
+
+
+def show(studio: Studio, visit: Visit, error: str = "") -> Response:
+    """The page."""
+    schema, settings, now = studio.schema, studio.settings, standing(studio.project)
+    unit = schema.document.get("unit")
+    person = unit if isinstance(unit, Mapping) else {}
+    names = [str(one.get("name")) for one in schema.columns]
+    ledger, dataset = settings.ledger or LEDGER, settings.dataset or "NAME"
+    return page(
+        studio,
+        "protect",
+        "protect",
+        done=visit.done,
+        error=error,
+        commands=[commands.cap(visit.text("cap") or now.cap or "3", ledger, dataset)],
+        yaml=f"# in {settings.schema}\nunit: {flow(unit if unit is not None else 'record')}",
+        kind=schema.kind,
+        names=names,
+        person=visit.form.get("person", str(person.get("person", ""))),
+        most=visit.form.get("most", str(person.get("max_records", 1))),
+        protects_person=visit.form.get("unit", "person" if person else "record") == "person",
+        ledger=visit.form.get("ledger", settings.ledger or LEDGER),
+        dataset=visit.form.get("dataset", settings.dataset),
+        saved=bool(settings.ledger and settings.dataset),
+        standing=now,
+        exists=schema.exists,
+        cap=visit.form.get("cap", ""),
+    )
+
+
+def save_unit(studio: Studio, visit: Visit) -> Response:
+    """Writes the unit into the schema. The column of persons becomes an identifier, which serves no other purpose."""
+    schema = studio.schema
+    document = dict(schema.document)
+    try:
+        if visit.text("unit") == "person":
+            person, most = visit.text("person"), visit.text("most")
+            if not person or not most.isascii() or not most.isdigit() or not 1 <= int(most) <= 10**6:
+                raise ParameterError(
+                    "to protect persons, choose their column and a number of records from 1 to 1000000"
+                )
+            document["unit"] = {"person": person, "max_records": int(most)}
+            document["fields"] = [
+                {"name": person, "role": "identifier"} if one.get("name") == person else one for one in schema.columns
+            ]
+            if schema.kind != "table":
+                del document["fields"]
+        else:
+            document.pop("unit", None)
+        schema.save(document)
+    except CantleError as error:
+        return show(studio, visit, str(error))
+    return go("/protect", "saved")
+
+
+def save_ledger(studio: Studio, visit: Visit) -> Response:
+    """Writes the names of ledger and data set into cantle.toml; no ledger is made yet."""
+    ledger, dataset = visit.text("ledger"), visit.text("dataset")
+    try:
+        if visit.text("none"):
+            studio.project.set(ledger=None, dataset=None)
+            return go("/protect", "saved")
+        if not ledger:
+            raise ParameterError("name a file for the ledger, such as ledger.db")
+        check_name(dataset)
+        studio.project.set(ledger=ledger, dataset=dataset)
+    except CantleError as error:
+        return show(studio, visit, str(error))
+    return go("/protect", "saved")
+
+
+def set_cap(studio: Studio, visit: Visit) -> Response:
+    """Sets the most that the data set may ever spend, and makes the ledger if there is none."""
+    settings = studio.settings
+    try:
+        if not settings.ledger or not settings.dataset:
+            raise ParameterError("first save the names of the ledger and of the data set")
+        Ledger(studio.project.ledger()).cap(settings.dataset, visit.text("cap"))
+    except CantleError as error:
+        return show(studio, visit, str(error))
+    return go("/protect", "cap")

@@ -1,0 +1,117 @@
+"""The schema file of a project, edited one column at a time, so that two tabs do not undo each other's work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from cantle.errors import CantleError, SchemaError
+from cantle.interfaces.studio.project import write
+from cantle.interfaces.studio.yaml_text import flow, schema_text
+from cantle.schema import Schema
+from cantle.schema.declared_values import BLANK
+from cantle.schema.documents import parse_document
+from cantle.schema.problems import with_lines
+
+_OTHER = {"name": "another column of the table", "type": "boolean"}
+
+
+class SchemaFile:
+    """A schema as its file is now: its text, and its content if the text can be parsed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.is_json = path.name.lower().endswith(".json")
+        self.exists = path.is_file()
+        self.text = path.read_text(encoding="utf-8-sig", errors="replace") if self.exists else ""
+        self.document: dict[str, object] = {}
+        self.unreadable = ""
+        if self.exists:
+            try:
+                self.document = self._parsed(self.text)
+            except SchemaError as error:
+                self.unreadable = str(error)
+
+    def _parsed(self, text: str) -> dict[str, object]:
+        parsed = parse_document(text, f"schema {self.path.name!r}", self.is_json)
+        return dict(parsed) if isinstance(parsed, Mapping) else {}
+
+    @property
+    def kind(self) -> str:
+        kind = self.document.get("kind", "table")
+        return kind if isinstance(kind, str) else "table"
+
+    @property
+    def columns(self) -> list[dict[str, object]]:
+        """The declared columns of a table."""
+        listed = self.document.get("fields")
+        return [dict(one) for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the names of columns come from the file's header, so that they cannot be changed here."""
+        dialect = self.document.get("dialect")
+        return not (isinstance(dialect, Mapping) and dialect.get("header") is False)
+
+    def load(self) -> Schema:
+        """The schema; raises SchemaError."""
+        return Schema.load(self.path)
+
+    def problem(self) -> str:
+        """What is wrong with the whole schema; empty if nothing is."""
+        if not self.exists:
+            return "there is no schema yet"
+        return self.unreadable or self.problem_of_text(self.text)
+
+    def problem_of(self, document: Mapping[str, object]) -> str:
+        """What is wrong with a document, in the words of the commands."""
+        try:
+            Schema.from_dict(document, base_dir=self.path.parent)
+        except CantleError as error:
+            return str(error)
+        return ""
+
+    def problem_of_text(self, text: str) -> str:
+        """What is wrong with a text, with its lines."""
+        try:
+            document = self._parsed(text)
+        except SchemaError as error:
+            return str(error)  # no YAML or JSON, so it has no keys whose lines could be found
+        try:
+            Schema.from_dict(document, base_dir=self.path.parent)
+        except SchemaError as error:
+            return str(with_lines(error, f"schema {self.path.name!r}", text, self.is_json))
+        return ""
+
+    def problem_of_column(self, entry: Mapping[str, object]) -> str:
+        """What is wrong with one column by itself."""
+        if entry.get("type") == BLANK and entry.get("role") != "identifier":
+            return "choose a type, or the role identifier"
+        around = {key: value for key, value in self.document.items() if key in ("missingValues", "dialect")}
+        return self.problem_of({**around, "fields": [entry, _OTHER]})
+
+    def save_column(self, number: int, entry: Mapping[str, object]) -> None:
+        """Writes one column (numbered from 0)."""
+        columns: list[object] = list(self.columns)
+        columns[number] = entry
+        self.save({**self.document, "fields": columns})
+
+    def save(self, document: Mapping[str, object]) -> None:
+        """Writes the whole schema; the comments at its beginning stay."""
+        if self.is_json:
+            write(self.path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+            return
+        lines = self.text.splitlines(keepends=True)
+        first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
+        write(self.path, schema_text(document, "".join(lines[:first])))
+
+    def save_text(self, text: str) -> None:
+        """Writes the file as it was typed."""
+        write(self.path, text if text.endswith("\n") else text + "\n")
+
+
+def stamp(value: object) -> str:
+    """A short hash of what a form showed; comparing it later shows whether the file was changed meanwhile."""
+    return hashlib.sha256(flow(value).encode("utf-8", "replace")).hexdigest()[:16]

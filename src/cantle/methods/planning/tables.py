@@ -1,0 +1,247 @@
+"""Plans for tables: the public rules of mosaic, rps and diffgen, with a guessed number of records instead of a noisy
+one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
+from typing import Any
+
+from cantle.methods import mosaic_plan as rules
+from cantle.methods.diffgen import DiffGen
+from cantle.methods.mosaic import Mosaic
+from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
+from cantle.methods.rps import RPS
+from cantle.postprocess.counts import variance
+from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
+from cantle.schema.domain import Attribute
+
+SMOOTHED = 0.6
+"""The share of the noise that remains in the cells of wide columns of numbers. Most of these cells hold few records,
+and their counts are made non-negative and smoothed. Like CUT, it was chosen on Adult, bank and the demo."""
+
+NAMED = 8
+"""At most this many of the columns that are grouped into ranges are named."""
+
+CUT = 1.4
+"""The factor by which errors of groups are larger if their ends cut wide cells."""
+
+
+def noise_of(rate: float) -> float:
+    """The standard deviation of noise with this rate."""
+    return float(sqrt(float(variance(rate))))
+
+
+def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of mosaic, and the noise in its first tables."""
+    columns, rate = method.columns, epsilon / persons
+    target = method.target if _usable(method) else None
+    others = [column for number, column in enumerate(columns) if number != target]
+    wide = [column for column in others if column.wide]
+    round_values = any(len(column.classes.periods) > 1 for column in wide)
+    accuracy = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
+    start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), accuracy)
+    cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
+    few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
+    hub = target is None and len(columns) >= rules.HUB_COLUMNS and bool(few)
+    classes = columns[target].codes if target is not None else round(sum(few) / len(few)) if hub else 0
+    shares = rules.plan(start, cells, len(columns), classes, hub and len(few) > 1, hub)
+    first = _first_noise(cells, shares, rate)
+    known = [
+        _known_noise(size, cells, noise**2 * max(1, classes), shares, rate, len(columns))
+        for size, noise in zip(cells, first, strict=True)
+    ]
+    value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
+    budget = [
+        Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
+        Part("cells and frequent values of wide columns", float(start.shape)),
+        Part("own error of the release", float(start.accuracy)),
+        Part("hub column", float(shares.hub)),
+        Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), max(first)),
+        Part("choice of tables", float(shares.selection)),
+        Part(
+            f"{shares.count} chosen table{'' if shares.count == 1 else 's'}",
+            float(shares.tables),
+            _each(shares.tables, shares.count, rate),
+        ),
+        Part("target in groups of records", float(shares.label), _each(shares.label, 1, rate)),
+    ]
+    parts = zip(others, cells, known, strict=True)
+    errors = [_column_error(column, size, records, noise) for column, size, noise in parts]
+    return Outline(
+        method="mosaic",
+        budget=_whole(budget),
+        value_noise=value_noise,
+        one_way=sum(errors) / len(errors),
+        cells=sum(cells) / len(cells),
+        blur=1.0 if start.gate or not wide else CUT,
+        too_fine=_fine(others, records, value_noise),
+        remarks=(*_grouped(others, cells), *_mosaic_remarks(start, shares, len(columns))),
+        **_cost("mosaic", records, len(columns), shares.count),
+    )
+
+
+def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[float]:
+    """The noise in the first table of each column."""
+    noise = [0.0] * len(cells)
+    for group in rules.first_tables(cells, shares.first, shares.count == 0):
+        for number in group.columns:
+            noise[number] = noise_of(float(group.paid) * rate / len(group.columns))
+    return noise
+
+
+def _usable(method: Mosaic) -> bool:
+    """Whether mosaic uses the declared target as a target (mosaic_run.py)."""
+    if method.target is None or len(method.columns) < 2:
+        return False
+    return 2 <= method.columns[method.target].codes <= rules.MOST_CLASSES
+
+
+def _cells(columns: Sequence[Column], widths: int) -> list[int]:
+    return [len(starting_edges(column, widths)) - 1 + column.null for column in columns]
+
+
+def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:
+    """The expected number of cells of each column after frequent values and finer ranges of wide columns are found.
+
+    These are about 12 values, and one range per `theta` records, the threshold of the tree's tests, as observed on
+    Adult, bank and the demo. They are found only if there are enough records (`gate`).
+    """
+    more = round(12 + start.n0 / start.theta) if start.gate else 0
+    pairs = zip(columns, cells, strict=True)
+    return [min(column.codes, size + more) if column.wide else size for column, size in pairs]
+
+
+def _each(share: Any, number: int, rate: float) -> float | None:
+    return noise_of(float(share) * rate / number) if share and number else None
+
+
+def _known_noise(size: int, cells: Sequence[int], first: float, shares: rules.Plan, rate: float, columns: int) -> float:
+    """The noise in the count of one value of a column with `size` cells, combined from all tables that contain it.
+
+    `first` is the variance in the column's first table. A chosen table has 2.5 columns on average. It contains the
+    single values of a column that it does not have to group, and the noise of a value is then summed over the cells of
+    the other columns.
+    """
+    precision = 1 / first
+    if shares.count and size <= sqrt(shares.cap):
+        mean = sum(cells) / len(cells)
+        others = max(1.0, min(shares.cap / size, mean**1.5))
+        mine = shares.count * 2.5 / columns
+        precision += mine / (others * float(variance(float(shares.tables) * rate / shares.count)))
+    return sqrt(1 / precision)
+
+
+def _column_error(column: Column, cells: int, records: int, noise: float) -> float:
+    """The expected error of one count; it is at most the number of records in a cell."""
+    return min(MEAN_ERROR * noise * (SMOOTHED if column.wide else 1.0), records / max(1, cells))
+
+
+def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, ...]:
+    """Remarks on columns that are too fine; wide columns of numbers are left out, because they are put into ranges."""
+    narrow = [column for column in columns if not column.wide]
+    return tuple(text for column in narrow for text in too_fine(column.name, column.values, records, noise))
+
+
+def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
+    """A remark on the columns that are counted in ranges instead of value by value."""
+    wide = [(column, size) for column, size in zip(columns, cells, strict=True) if column.wide]
+    if not wide:
+        return []
+    names = ", ".join(column.name for column, _ in wide[:NAMED])
+    more = f" and {len(wide) - NAMED} more" if len(wide) > NAMED else ""
+    sizes = [size for _, size in wide]
+    many = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    are = "is" if len(wide) == 1 else "are"
+    ranges = f"{len(wide)} of {len(columns)} columns {are} grouped into about {many} ranges each before counting"
+    return [f"{ranges}: {names}{more}"]
+
+
+def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> tuple[str, ...]:
+    remarks = []
+    if not start.accuracy:
+        remarks.append("too few records for this epsilon to measure the error of the release itself")
+    if not shares.count and columns > 2:
+        remarks.append("too few records for this epsilon to choose tables: columns are related only through the target")
+    return tuple(remarks)
+
+
+def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of rps; counts of one column have the noise of its one-way table, or of leaves if there is none."""
+    s, rate = method.settings, epsilon / persons
+    accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
+    rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
+    leaves = rest * float(s.leaf_share)
+    tables, leaf_noise = max(1, len(method.sizes)), noise_of(leaves * rate)
+    noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
+    budget = [
+        Part("number of records", float(s.count_share), _each(s.count_share, 1, rate)),
+        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
+        Part("own error of the release", accuracy),
+        Part("cuts and tests", rest - leaves),
+        Part("leaves", leaves, leaf_noise),
+    ]
+    return _by_columns("rps", method.domain.attributes, budget, noise, records)
+
+
+def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of diffgen; how cuts and counts of cells divide the rest is decided during the run."""
+    s, rate = method.settings, epsilon / persons
+    columns = max(1, len(method.domain.attributes))
+    accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
+    rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
+    noise = noise_of(float(s.oneway_share) * rate / columns) if s.oneway_share else noise_of(rest / 2 * rate)
+    budget = [
+        Part("number of records per class", float(s.count_share), _each(s.count_share, 1, rate)),
+        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
+        Part("own error of the release", accuracy),
+        Part("cuts, and counts of cells by class", rest),
+    ]
+    return _by_columns("diffgen", method.domain.attributes, budget, noise, records)
+
+
+def _by_columns(
+    name: str, attributes: Sequence[Attribute], budget: Sequence[Part], noise: float, records: int
+) -> Outline:
+    """The outline of rps or diffgen; `noise` is that in one count of one column."""
+    sizes = [attribute.size for attribute in attributes]
+    errors = [min(MEAN_ERROR * noise, records / size) for size in sizes]
+    fine = [text for one in attributes for text in too_fine(one.name, one.bins, records, noise)]
+    return Outline(
+        method=name,
+        budget=_whole(budget),
+        value_noise=noise,
+        one_way=sum(errors) / max(1, len(errors)),
+        cells=sum(sizes) / max(1, len(sizes)),
+        too_fine=tuple(fine),
+        **_cost(name, records, len(sizes), 0),
+    )
+
+
+def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
+    """The questions that are asked: those with a share."""
+    return tuple(part for part in budget if part.share > 0)
+
+
+def _cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
+    """Core-seconds and megabytes, from single runs on two cores (`cantle reproduce plan`, `cantle bench`).
+
+    They may be wrong by a factor of about two.
+    """
+    start, per_value, per_table, least, bytes_per_value = _COSTS[method]
+    seconds = start + per_value * records * columns + per_table * tables
+    return {"seconds": seconds, "megabytes": least + records * columns * bytes_per_value / 1e6}
+
+
+_COSTS: Mapping[str, tuple[float, float, float, float, float]] = {
+    "mosaic": (0.5, 2e-6, 0.08, 220, 50),
+    "rps": (0.2, 1.2e-7, 0.0, 120, 16),
+    "diffgen": (0.2, 1.2e-7, 0.0, 120, 16),
+}
+"""Seconds to start, per value and per chosen table; megabytes to start; bytes per value."""
+
+PLANNERS: Mapping[str, Callable[[Any, float, int, int], Outline]] = {
+    "mosaic": plan_mosaic,
+    "rps": plan_rps,
+    "diffgen": plan_diffgen,
+}

@@ -1,0 +1,94 @@
+"""Data for the question box of the report: released records in coarse groups, packed small enough for one page."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+
+from cantle.release import Release
+from cantle.release.accuracy import MORE_DOUBT
+from cantle.release.asking import Asker
+from cantle.release.report.groupings import Ints
+from cantle.release.report.set_view import SetView
+from cantle.release.report.table_view import TableView
+
+GROUPS = 60
+"""Groups of a column; with null they fit a byte many times over, and few compress better."""
+
+MOST_BYTES = 500_000
+"""Size of the embedded records; of more, an even sample is embedded."""
+
+MOST_UNPACKED = 4_000_000
+"""The same before compression: so that a large release is not compressed in vain."""
+
+MOST_COLUMNS = 60
+MOST_PATTERNS = 30_000
+CONFIDENCE = 0.95
+
+
+def ask_table(view: TableView, asker: Asker) -> dict[str, Any]:
+    """The groups of each column, and the group of each record: one byte per value, column by column, compressed, in
+    base 64. If that takes too much room, only every n-th record is kept."""
+    groupings = view.groups(GROUPS)[:MOST_COLUMNS]
+    columns = [grouping.of(codes).astype(np.uint8) for grouping, codes in zip(groupings, view.codes, strict=False)]
+    step, packed = max(1, -(-view.records * len(columns) // MOST_UNPACKED)), b""
+    while columns:
+        packed = zlib.compress(b"".join(column[::step].tobytes() for column in columns), 6)
+        if len(packed) * 4 // 3 <= MOST_BYTES:
+            break
+        step = max(step + 1, -(-step * len(packed) * 4 // 3 // MOST_BYTES))
+    held = -(-view.records // step)
+    return {
+        "kind": "table",
+        "records": view.records,
+        "held": held,
+        "columns": [
+            {"name": one.name, "labels": one.labels, "ordered": one.table is None, "nullable": one.nullable}
+            for one in groupings
+        ],
+        "data": base64.b64encode(packed).decode(),
+        "error": _errors(asker),
+    }
+
+
+def ask_sets(view: SetView, asker: Asker) -> dict[str, Any]:
+    """The number of sets with each pattern of the most frequent items; fewer items if there are too many patterns."""
+    for most in (30, 24, 20, 16, 12, 8):
+        top = view.top(most)
+        masks, counts = view.patterns(top)
+        if len(masks) <= MOST_PATTERNS:
+            break
+    return {
+        "kind": "sets",
+        "records": view.records,
+        "held": view.records,
+        "items": [view.label(code) for code in top],
+        "patterns": [masks.tolist(), counts.tolist()],
+        "error": _errors(asker),
+    }
+
+
+def ask_degrees(degrees: Ints, release: Release) -> dict[str, Any]:
+    """How many nodes have each degree."""
+    values, counts = np.unique(degrees, return_counts=True)
+    return {
+        "kind": "graph",
+        "records": release.manifest.summary["records"],
+        "held": len(degrees),
+        "degrees": [values.tolist(), counts.tolist()],
+        "error": [None, None],
+    }
+
+
+def _errors(asker: Asker) -> list[float | None]:
+    """The half width of a 95 % interval, for questions about one column and about several.
+
+    The page does not know the noise behind a question, so that more is added to the measured error. It does not know
+    bins either: where values were counted in bins, it gives no interval.
+    """
+    if asker.bins:
+        return [None, None]
+    return [asker.measured_error(columns, CONFIDENCE, MORE_DOUBT) for columns in (1, 2)]

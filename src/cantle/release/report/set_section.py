@@ -1,0 +1,104 @@
+"""The sections about sets of items: the most frequent items, pairs of them, and the sizes of sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from cantle.release.asking import Asker
+from cantle.release.estimates import Estimate
+from cantle.release.report.charts import Bar, lying, upright
+from cantle.release.report.columns import BASIS, CONFIDENCE, SHORT, weakest
+from cantle.release.report.content import Figure, Section
+from cantle.release.report.matrix import heat_map
+from cantle.release.report.set_view import SetView, pair_counts
+from cantle.release.report.svg import share_text
+from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
+from cantle.schema.question_columns import MOST_COUNTED
+
+ITEMS, PAIRS, SIZES, MATRIX = 25, 20, 20, 20
+
+
+def set_sections(view: SetView, asker: Asker) -> list[Section]:
+    top = view.top(ITEMS)
+    items = [(view.label(code), asker.count(has(code), CONFIDENCE)) for code in top]
+    cards = [
+        _card("Items", items, view.records, "sets that hold it"),
+        _card("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
+        _card("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
+    ]
+    covers = weakest(estimate.covers for _, estimate in items)
+    words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars, {BASIS[covers]}"
+    sections = [Section("items", "Items, pairs and sizes", (words,), cards, cards=True)]
+    if len(top) > 2:
+        sections.append(_matrix(view))
+    return sections
+
+
+def has(code: int) -> Question:
+    """The question how many sets hold an item."""
+    return OneColumn(int(code), CodeSet.span(1, 2, 2))
+
+
+def _pairs(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
+    top = view.top()
+    held = pair_counts(view.patterns(top), len(top))
+    pairs = sorted(combinations(range(len(top)), 2), key=lambda pair: -held[pair])[:PAIRS]
+    return [
+        (
+            f"{view.label(top[a])} + {view.label(top[b])}",
+            asker.count(join(True, (has(top[a]), has(top[b]))), CONFIDENCE),
+        )
+        for a, b in pairs
+        if held[a, b]
+    ]
+
+
+def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
+    most = min(SIZES, len(view.sizes) - 1)
+    spans = [(str(size), size, size + 1) for size in range(1, most + 1)]
+    if len(view.sizes) - 1 > most:
+        spans.append((f"{most + 1}+", most + 1, MOST_COUNTED))
+    return [
+        (label, asker.count(OneColumn("size", CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
+        for label, first, end in spans
+    ]
+
+
+def _card(
+    title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
+) -> Figure:
+    bars = [Bar(label, one.value, one.low, one.high, label if numeric else "") for label, one in counts]
+    spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
+    chart = (upright if numeric else lying)(bars, whole, f"{title}. {spoken}. All numbers are in the table below.")
+    rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
+    note = f"Error bars: {SHORT[weakest(one.covers for _, one in counts)]}." if counts else ""
+    return Figure(title, chart, (), note, ("", unit, "from", "to"), rows)
+
+
+def _matrix(view: SetView) -> Section:
+    """How much more often pairs occur than if items were independent."""
+    top = view.top(MATRIX)
+    held, names = pair_counts(view.patterns(top), len(top)), [view.label(code) for code in top]
+    alone = np.diag(held)
+    expected = np.outer(alone, alone) / max(1, view.records)
+    lift = held / np.maximum(expected, 1e-9)
+    strength = np.clip(np.log2(np.maximum(lift, 1e-3)), -3, 3)
+
+    def words(a: int, b: int) -> str:
+        return f"{names[a]} and {names[b]}: {held[a, b]:,} sets, {lift[a, b]:.2f} times as many as if unrelated"
+
+    pairs = sorted(combinations(range(len(top)), 2), key=lambda pair: -abs(strength[pair]))[:PAIRS]
+    rows = [(f"{names[a]} and {names[b]}", f"{held[a, b]:,}", f"{lift[a, b]:.2f}") for a, b in pairs]
+    label = f"Heat map of the {len(top)} most frequent items. The strongest pairs are in the table below."
+    figure = Figure(
+        "Which items go together",
+        heat_map(names, strength, label, words=words, scale=3.0, signed=True, numbers=False),
+        header=("pair", "sets", "times as many as if unrelated"),
+        rows=rows,
+    )
+    legend = (("heat", "more often than if unrelated"), ("less", "less often"))
+    text = "The colour is darkest for pairs that are 8 times as frequent as if unrelated, or an eighth as frequent."
+    return Section("pairs", "Pairs of items", (text,), (figure,), legend=legend)

@@ -1,0 +1,83 @@
+"""`cantle init` writes no value: whether a CSV file starts with names must be said or answered."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--infer",), ("-o", "s.yaml")])
+def test_without_a_word_about_the_header_nothing_is_written(
+    tmp_path: Path,
+    cantle: Cantle,  # noqa: F811
+    more: tuple[str, ...],
+) -> None:
+    (tmp_path / "t.csv").write_text("SECRET,17\nHIDDEN,18\n")
+    done = cantle("init", "t.csv", *more)
+    assert done.code == 2
+    assert "add --header yes if it holds names, --header no if it holds a record" in done.err
+    assert "SECRET" not in done.out + done.err
+    assert not (tmp_path / "s.yaml").exists()
+
+
+def test_the_header_is_used_as_said(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "t.csv").write_bytes(b"SECRET,17\rHIDDEN,18\r")
+    named = cantle("init", "t.csv", "--header", "yes").out
+    assert '- {name: "SECRET"' in named
+    assert "HIDDEN" not in named
+    numbered = json.loads(cantle("init", "t.csv", "--header", "no", "--json").out)
+    assert numbered["guarantee"] is True
+    assert '- {name: "column_2"' in numbered["schema"]
+    assert 'dialect: {"header": false}' in numbered["schema"]
+    assert "SECRET" not in numbered["schema"]
+
+
+@pytest.mark.parametrize(("answer", "shown", "code"), [("yes", True, 0), ("No", False, 0), ("maybe", False, 2)])
+def test_on_a_terminal_it_asks(
+    tmp_path: Path,
+    cantle: Cantle,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    shown: bool,
+    code: int,
+) -> None:
+    (tmp_path / "t.csv").write_text("SECRET,17\n")
+    asked: list[str] = []
+
+    def prompt(text: str, err: bool) -> str:
+        asked.append(text)
+        assert err  # the schema goes to the standard output
+        return answer
+
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(typer, "prompt", prompt)
+    done = cantle("init", "t.csv")
+    assert done.code == code
+    assert asked == ["Does the first line of t.csv hold column names? (yes or no)"]
+    assert ("SECRET" in done.out) is shown
+
+
+def test_where_there_is_no_header_to_speak_of(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "s.dat").write_text("1 2\n")
+    assert cantle("init", "s.dat", "--header", "yes").code == 2
+    assert "there is no file 'none.csv'" in cantle("init", "none.csv").err
+
+
+def test_a_long_table_of_sets_gives_the_names_of_its_columns(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "orders.csv").write_text("order;product\n1;bread\n")
+    (tmp_path / "catalogue.csv").write_text("bread;food\nsoap;home\n")
+    (tmp_path / "items.txt").write_text("bread\nsoap\n")
+    done = cantle("init", "orders.csv", "--kind", "sets", "--header", "yes", "-o", "s.yaml")
+    assert "Next: cantle check orders.csv --schema s.yaml" in done.out
+    text = (tmp_path / "s.yaml").read_text()
+    (tmp_path / "s.yaml").write_text(text.replace("items: ???", "items: catalogue.csv"))
+    assert "is a table of 2 columns" in cantle("check", "orders.csv", "--schema", "s.yaml").err
+    (tmp_path / "s.yaml").write_text(text.replace("items: ???", "items: items.txt"))
+    assert "1 sets read, 1 would be used" in cantle("check", "orders.csv", "--schema", "s.yaml").out

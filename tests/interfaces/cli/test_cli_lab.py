@@ -1,0 +1,94 @@
+"""`cantle bench` on few records, by `-m slow` (its parts: tests/lab/test_bench.py); `cantle reproduce`; completion."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from cantle.interfaces.cli.app import app
+from cantle.lab.bench.page import BEGIN, END
+from cantle.lab.bench.passes import PASSES
+from tests.interfaces.cli.test_cli import cantle
+
+
+@pytest.mark.slow
+def test_every_method_is_measured(tmp_path: Path) -> None:
+    done = cantle("bench", "--rows", "400", "--repeat", "1", "--engines", "memory,database", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert [case["method"] for case in told["cases"]] == ["rps", "diffgen", "diffpart", "degrees"]
+    for case in told["cases"]:
+        assert 0 < case["read"] < case["core"]
+        assert abs(sum(case[name] for name in PASSES) - case["core"]) < 0.02 * case["core"]
+        assert abs(case["ratio"] * case["read"] / case["core"] - 1) < 1e-9
+        assert case["peak"] > 30
+    assert "database" in told["skipped"][0]["what"]
+    assert {Path(path).name for path in told["files"]} == {"bench.csv", "bench.txt", "bench.json", "bench.png"}
+    assert len(pl.read_csv(tmp_path / "bench" / "bench.csv")) == 4
+
+
+@pytest.mark.slow
+def test_growth_and_the_page(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(f"# Speed\n{BEGIN}\n{END}\nend\n")
+    options = (
+        "--methods",
+        "degrees",
+        "--rows",
+        "320",
+        "--repeat",
+        "1",
+        "--grow",
+        "rows",
+        "--page",
+        "page.md",
+        "-o",
+        "out",
+    )
+    done = cantle("bench", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Exponents of growth" in done.stdout
+    text = (tmp_path / "page.md").read_text()
+    assert text.startswith("# Speed")
+    assert text.endswith(f"{END}\nend\n")
+    assert "| rows | degrees | 20 | 320 |" in text
+    assert str(tmp_path) not in text
+    assert pl.read_csv(tmp_path / "out" / "bench.csv")["records"].to_list() == [320, 20, 80, 320]
+
+
+def test_wrong_words_are_usage_errors(tmp_path: Path) -> None:
+    for options in (("--methods", "dpcube"), ("--engines", "abacus"), ("--rows", "many"), ("--grow", "epsilon")):
+        done = cantle("bench", *options, cwd=tmp_path)
+        assert done.returncode == 2, options
+        assert options[0] in done.stderr
+    assert cantle("bench", "--page", "nowhere.md", cwd=tmp_path).returncode == 1
+    assert "Example: cantle bench" in cantle("bench", "--help", cwd=tmp_path).stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_data_that_is_not_there_is_told(tmp_path: Path) -> None:
+    done = cantle("bench", "--data", ".", "--methods", "rps", "--rows", "400", "--repeat", "1", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "adult" in done.stderr
+
+
+def test_reproduce_without_names_lists_the_figures_with_a_line_each() -> None:
+    from cantle.lab.papers.figures import FIGURES
+
+    lines = run("reproduce").output.splitlines()
+    assert [line.split()[0] for line in lines] == list(FIGURES)
+    assert all(len(line.split()) > 4 for line in lines)
+    assert json.loads(run("reproduce", "--json").output)["figures"].keys() == FIGURES.keys()
+
+
+def test_shells_can_complete_commands() -> None:
+    asked = {"_CANTLE_COMPLETE": "complete_bash", "COMP_WORDS": "cantle ver", "COMP_CWORD": "1"}
+    assert "verify" in CliRunner().invoke(app, [], prog_name="cantle", env=asked).output.split()
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))

@@ -1,0 +1,294 @@
+"""The steps of the studio, one after another: what they show, what they write, and what they do not."""
+
+from __future__ import annotations
+
+import io
+import signal
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cantle.interfaces.studio.column_form import entry_of, form_of
+from cantle.interfaces.studio.outline_text import hierarchy_of, outline_of
+from cantle.release.verify import verify_folder
+from cantle.schema import load_schema
+from cantle.trusted.ledger import Ledger
+from tests.entropy import launcher
+from tests.interfaces.studio.site import SLOW, Site
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def test_from_a_file_to_a_draft(site: Site) -> None:
+    """A header is read only when somebody says that there is one."""
+    (site.folder / "schema.yaml").unlink()
+    assert "there is no such file" in site.post("/data/choose", path="nobody.csv").text
+    chosen = site.post("/data/choose", path="people.csv")
+    assert "Nothing of it has been read" in chosen.text
+    assert "the first line may hold column names or a record" in site.post("/data/draft", kind="table").text
+    assert "3 of 3</strong> columns are not complete" in site.post("/data/draft", kind="table", header="yes").text
+    assert 'data = "people.csv"' in (site.folder / "studio.toml").read_text()
+    assert [one["name"] for one in site.studio.schema.columns] == ["id", "age", "town"]
+
+
+def test_a_column_is_checked_as_it_is_typed_and_written_when_it_is_saved(site: Site) -> None:
+    before = (site.folder / "schema.yaml").read_text()
+    wrong = site.ask("POST", "/columns/1/check", {"type": "integer", "minimum": "9", "maximum": "1"}).text
+    assert "Not complete" in wrong
+    right = {"type": "integer", "minimum": "17", "maximum": "90", "required": "yes"}
+    assert "17 to 90" in site.ask("POST", "/columns/1/check", right).text
+    assert (site.folder / "schema.yaml").read_text() == before
+    seen = site.get("/columns/1").text.split('name="seen" value="')[1].split('"')[0]
+    site.post("/columns/1", seen=seen, **right)
+    text = (site.folder / "schema.yaml").read_text()
+    assert "# A comment that people wrote." in text
+    assert "{name: age, type: integer, constraints: {minimum: 17, maximum: 90, required: true}}" in text
+    load_schema(site.folder / "schema.yaml")
+
+
+def test_a_code_book_fills_in_what_is_blank_and_rules_are_checked(site: Site) -> None:
+    (site.folder / "schema.yaml").unlink()
+    site.post("/data/choose", path="people.csv")
+    site.post("/data/draft", kind="table", header="yes")
+    site.post("/columns/0", seen=_seen(site, 0), role="identifier")
+    book = "name,type,min,max,values\nid,integer,0,9,\nage,integer,0,99,\ntown,string,,,Graz|Linz|Oslo\n"
+    assert "The schema is complete" in site.post("/columns/code-book", pasted=book).text
+    assert site.studio.schema.columns[0] == {"name": "id", "role": "identifier"}, "what was filled in stays"
+    assert "compare the names" in site.post("/columns/code-book", pasted=book).text
+    wrong = site.post("/columns/table", rules="income > 5 -> age > 3", missing="NA\n?")
+    assert wrong.status_code == 422
+    assert "income &gt; 5" in wrong.text, "what was typed is not lost"
+    site.post("/columns/table", rules="age < 18 -> town == 'Graz'", missing="NA\n?")
+    text = (site.folder / "schema.yaml").read_text()
+    assert 'missingValues: ["", NA, "?"]' in text
+    assert load_schema(site.folder / "schema.yaml").to_dict()["rules"] == ["age < 18 -> town == 'Graz'"]
+
+
+def test_two_tabs_do_not_undo_each_other(site: Site) -> None:
+    seen = [site.get(f"/columns/{n}").text.split('name="seen" value="')[1].split('"')[0] for n in (1, 2)]
+    site.post("/columns/1", seen=seen[0], type="integer", minimum="1", maximum="2")
+    site.post("/columns/2", seen=seen[1], type="string", categories="Rome\nOslo")
+    late = site.post("/columns/1", seen=seen[0], type="integer", minimum="5", maximum="6")
+    assert late.status_code == 422
+    assert "changed in another window" in late.text
+    assert 'value="6"' in late.text, "what was typed is not lost"
+    ages, towns = site.studio.schema.columns[1:]
+    assert ages["constraints"] == {"minimum": 1, "maximum": 2}
+    assert towns["categories"] == ["Rome", "Oslo"]
+
+
+@pytest.mark.parametrize("entry", [
+    {"name": "a", "type": "integer", "constraints": {"minimum": -5, "maximum": 5, "unique": True}, "title": "A"},
+    {"name": "a", "type": "number", "step": 0.1, "constraints": {"minimum": "0.3", "maximum": 2.5}},
+    {"name": "a", "type": "string", "categories": [" x", "yes", "1e5", HOSTILE], "unknown": "drop"},
+    {"name": "a", "type": "integer", "categories": [3, 1, 2], "categoriesOrdered": True},
+    {"name": "a", "type": "string", "categories": ["a", "b", "c"], "hierarchy": [["a", "b"], "c"]},
+    {"name": "a", "type": "date", "format": "%d/%m/%Y",
+     "constraints": {"minimum": "2020-01-01", "maximum": "2021-01-01"}},
+    {"name": "a", "type": "date", "format": ["%d.%m.%Y", "%d/%m/%y"],
+     "constraints": {"minimum": "2020-01-01", "maximum": "2021-01-01"}},
+    {"name": "a", "type": "number", "step": 1, "decimalChar": ",", "groupChar": " ", "bareNumber": False,
+     "constraints": {"minimum": 0, "maximum": 9}},
+    {"name": "a", "type": "integer", "categories": [{"value": 1, "label": "male"}, 2]},
+    {"name": "a", "type": "string", "hierarchy": "towns.csv"},
+    {"name": "a", "role": "identifier"},
+])  # fmt: skip
+def test_a_form_that_is_not_touched_changes_nothing(entry: dict[str, object]) -> None:
+    assert entry_of(form_of(entry), entry) == entry
+
+
+def test_boxes_hold_several_formats_of_dates_signs_of_numbers_and_labels_of_codes() -> None:
+    bounds = {"minimum": "2020-01-01", "maximum": "2021-01-01"}
+    dates = entry_of({"type": "date", "format": "%d.%m.%Y | %d/%m/%y", **bounds}, {"name": "a"})
+    assert dates["format"] == ["%d.%m.%Y", "%d/%m/%y"]
+    number = entry_of({"type": "integer", "groupChar": ".", "units": "yes", "minimum": "0", "maximum": "9"}, dates)
+    assert (number["groupChar"], number["bareNumber"], "format" in number) == (".", False, False)
+    typed = entry_of({"type": "integer", "categories": "1 = male\n2 = female\n9"}, number)
+    assert typed["categories"] == [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}, 9]
+    before: dict[str, object] = {"name": "a", "type": "string", "categories": ["x = y"]}
+    assert entry_of({"type": "string", "categories": "x = y\nz"}, before)["categories"] == ["x = y", "z"]
+
+
+@pytest.mark.parametrize("name", ["schema.yaml", "schema.json"])
+def test_text_that_cannot_be_parsed_is_kept_and_its_line_named(site: Site, name: str) -> None:
+    (site.folder / "cantle.toml").write_text(f'schema = "{name}"\n')
+    (site.folder / name).write_text('{"fields": []}')
+    broken = '{"fields": [\n{"name": ] }'
+    assert "line 2" in site.ask("POST", "/columns/text/check", {"text": broken}).text
+    seen = site.get("/columns/text").text.split('name="seen" value="')[1].split('"')[0]
+    saved = site.post("/columns/text", seen=seen, text=broken)
+    assert saved.status_code == 200
+    assert "line 2" in saved.text
+    assert "line 2" in site.get("/columns").text
+
+
+def test_a_hierarchy_is_typed_as_an_outline() -> None:
+    typed = "Europe\n  Austria\n    Graz\n    Linz\n  Oslo\nLima"
+    made = hierarchy_of(typed)
+    assert made == [{"Europe": [{"Austria": ["Graz", "Linz"]}, "Oslo"]}, "Lima"]
+    assert outline_of(made) == typed
+
+
+def test_names_of_columns_files_and_categories_are_escaped_everywhere(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / f"{HOSTILE.replace('/', '')}.csv").write_text(f'"{HOSTILE}",b\nx,y\n')
+    site = Site(folder)
+    site.post("/data/choose", path=f"{HOSTILE}.csv")
+    site.post("/data/draft", kind="table", header="yes")
+    site.post("/columns/0", seen=_seen(site, 0), type="string", categories=f"{HOSTILE}\nother")
+    site.post("/columns/1", seen=_seen(site, 1), type="string", categories="y", hierarchy=f"{HOSTILE}\n  y")
+    site.post("/protect/ledger", ledger=HOSTILE, dataset="people")
+    site.post("/protect/cap", cap="3")
+    for path in (
+        "/data",
+        "/columns",
+        "/columns/0",
+        "/columns/1",
+        "/columns/text",
+        "/protect",
+        "/budget",
+        "/publish",
+        "/ledger",
+    ):
+        text = site.get(path).text
+        assert "<img" not in text, path
+        assert "onerror" in text or path in ("/budget",), path
+    site.studio.close()
+
+
+def _seen(site: Site, number: int) -> str:
+    return site.get(f"/columns/{number}").text.split('name="seen" value="')[1].split('"')[0]
+
+
+def test_check_is_internal_and_nothing_private_is_elsewhere(site: Site) -> None:
+    site.post("/data/choose", path="people.csv")
+    found = site.post("/internal/check")
+    assert 'class="internal"' in found.text
+    assert "Secretville" in found.text, "what the schema does not declare"
+    for path in ("/data", "/columns", "/columns/2", "/columns/text", "/protect", "/publish", "/ledger"):
+        assert "Secretville" not in site.get(path).text
+    assert not any(
+        "Secretville" in one.read_text(errors="ignore") for one in site.studio.private.path.rglob("*") if one.is_file()
+    )
+    site.post("/columns/table", missing="NA")
+    assert "The schema was changed since this check" in site.get("/internal/check").text
+    site.post("/internal/check/forget")
+    assert "Secretville" not in site.get("/internal/check").text
+
+
+def test_the_plan_follows_the_slider_without_the_data(site: Site) -> None:
+    first, second = (
+        site.ask("POST", "/budget/plan", {"epsilon": epsilon, "records": "50,000"}).text for epsilon in ("1", "2")
+    )
+    assert "factor of at most 2.72" in first
+    assert "factor of at most 7.39" in second
+    assert "cantle plan --schema schema.yaml --records 50000 --epsilon 2" in second
+    assert "say about how many" in site.ask("POST", "/budget/plan", {"epsilon": "1", "records": "many"}).text
+
+
+def test_the_way_to_publish_opens_once_epsilon_is_saved(site: Site) -> None:
+    assert "Continue: publish" not in site.get("/budget").text
+    ready(site)
+    assert "Continue: publish" in site.get("/budget").text
+
+
+def ready(site: Site, epsilon: str = "1") -> None:
+    """All steps before the last."""
+    site.post("/data/choose", path="people.csv")
+    site.post("/protect/ledger", ledger="ledger.db", dataset="people")
+    site.post("/protect/cap", cap="3")
+    site.post("/budget", epsilon=epsilon, records="300")
+
+
+def test_a_release_from_the_form_to_the_archive(site: Site, tmp_path: Path) -> None:
+    ready(site)
+    word = site.word()
+    site.post("/publish", word=word)
+    assert "nothing was started again" in site.post("/publish", word=word).text, "a form that is sent twice"
+    site.wait()
+    assert "Epsilon 1 was charged to data set people. 2 is left of the cap of 3." in site.get("/publish").text
+    assert "nothing was started again" in site.post("/publish", word=word).text, "sent again by the back button"
+    assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
+    look = site.get("/look").text
+    assert "Verified" in look
+    packed = site.get("/look/release/zip")
+    with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
+        archive.extractall(tmp_path / "taken")
+    assert verify_folder(tmp_path / "taken" / "release") == []
+    assert "95 % interval" in site.ask("POST", "/look/release/ask", {"question": "age >= 50"}).text
+    assert site.post("/look/release/sample", n="7").text.count("\n") == 8
+    assert "Secretville" not in look + site.get("/look/release/report").text
+    report = site.ask("GET", "/look/release/report")
+    assert "sandbox allow-scripts;" in report.headers["content-security-policy"]
+    analyst = Site(site.folder / "release")
+    assert "Download as zip" in analyst.get("/").text
+    assert analyst.get("/data").status_code == 404
+    analyst.studio.close()
+
+
+def test_a_stopped_release_says_what_was_charged(site: Site) -> None:
+    ready(site)
+    site.studio.launch = [*launcher(), "-c", SLOW]
+    site.post("/publish", word=site.word())
+    job = site.studio.desk.job
+    assert job is not None
+    while job.phase != "reading":
+        assert job.running
+        time.sleep(0.05)
+    assert "Cancel" in site.get("/publish/progress").text
+    assert "nothing was started again" in site.post("/publish", word="of another tab").text
+    stopped = site.post("/publish/cancel").text
+    assert "Nothing was released" in stopped
+    assert "Epsilon 1 was charged to data set people. The charge stands" in stopped
+    assert list(site.folder.glob("release*")) == []
+    assert job.code in (143, -signal.SIGKILL)
+
+
+def test_a_page_publishes_what_it_shows_or_nothing(site: Site) -> None:
+    """Another tab set a larger epsilon meanwhile; this one would have charged it without ever showing it."""
+    ready(site)
+    word = site.word()
+    site.post("/budget", epsilon="2", records="300")
+    answer = site.post("/publish", word=word)
+    assert "were changed since" in answer.text
+    assert site.studio.desk.job is None
+    assert site.word().rpartition(".")[2] != word.rpartition(".")[2]
+
+
+def test_what_would_pass_the_cap_cannot_be_started(site: Site) -> None:
+    ready(site, "4")
+    shown = site.get("/publish").text
+    assert "only 3 is left of the cap of 3" in shown
+    assert 'name="word"' not in shown
+    assert site.post("/publish", word="made up").status_code == 422
+    assert site.studio.desk.job is None
+
+
+def test_settings_that_people_wrote_stay(site: Site) -> None:
+    (site.folder / "cantle.toml").write_text('# ours\nepsilon = "0.5"\n\n[other]\nkey = 1\n')
+    site.post("/protect/ledger", ledger="ledger.db", dataset="people")
+    text = (site.folder / "cantle.toml").read_text()
+    assert text == '# ours\nepsilon = "0.5"\nledger = "ledger.db"\ndataset = "people"\n\n[other]\nkey = 1\n'
+    (site.folder / "cantle.toml").write_text("not toml")
+    assert "is not valid TOML" in site.post("/protect/ledger", ledger="ledger.db", dataset="people").text
+
+
+def test_two_hundred_columns_and_two_thousand_categories(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    fields: list[dict[str, object]] = [{"name": f"c{n}", "type": "boolean"} for n in range(199)]
+    fields.append({"name": "job", "type": "string", "categories": [f"job {n}" for n in range(2_000)]})
+    (folder / "schema.yaml").write_text(yaml.safe_dump({"fields": fields}))
+    site = Site(folder)
+    assert "2,000 categories" in site.get("/columns").text
+    editor = site.get("/columns/199").text
+    assert "job 1999" in editor
+    names = "\n".join(f"work {n}" for n in range(2_000))
+    site.post("/columns/199", seen=_seen(site, 199), type="string", categories=names)
+    made = load_schema(folder / "schema.yaml")
+    assert made.to_dict()["fields"][199]["categories"][1999] == "work 1999"  # type: ignore[index, call-overload]
+    site.studio.close()

@@ -1,0 +1,210 @@
+"""Plans: budgets that add up, predictions that releases confirm, and epsilon in words."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import ParameterError
+from cantle.lab import demo_data
+from cantle.lab.papers.plan_check import compared
+from cantle.lab.papers.table_sets import TableSet, latent_classes
+from cantle.methods.planning import plan, solve, want_of
+from cantle.methods.planning.deployments import DEPLOYMENTS, like
+from cantle.methods.planning.outline import Plan
+from cantle.methods.planning.words import EpsilonInWords, caution
+from tests.effort import slow
+from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS
+from tests.release.people import SCHEMA, people
+
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "mosaic": (SCHEMA, "mosaic"),
+    "rps": (SCHEMA, "rps"),
+    "diffgen": (SCHEMA, "diffgen"),
+    "baskets": (NUMBERS, "auto"),
+    "diffpart": (NUMBERS, "diffpart"),
+    "all sets": ({"kind": "sets", "items": ["a", "b", "c"]}, "auto"),
+    "by sizes": ({"kind": "sets", "items": {"minimum": 1, "maximum": 15}}, "auto"),
+    "node": (GRAPH, "auto"),
+    "isolate": (ISOLATE, "auto"),
+    "edge": (EDGE, "auto"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_method_has_a_plan(kind: str) -> None:
+    schema, method = KINDS[kind]
+    made = [plan(schema, epsilon=epsilon, records=20_000, method=method) for epsilon in (0.1, 1, 10)]
+    for one in made:
+        assert sum(part.share for part in one.outline.budget) == pytest.approx(1, abs=1e-6)
+        assert all(part.share > 0 for part in one.outline.budget)
+        assert one.to_dict()["budget"][0]["question"]
+        assert 0 < one.one_way <= 1
+        assert one.smallest > 0
+    assert made[0].one_way >= made[1].one_way >= made[2].one_way
+    assert made[0].smallest > made[1].smallest > made[2].smallest
+
+
+PAID = {
+    "number of records": "number of records",
+    "one-way tables": "one-way tables",
+    "own error of the release": "accuracy of the release",
+    "sizes of sets": "set sizes",
+}
+"""Questions whose prices follow from public values alone, as the receipt calls them."""
+
+
+def receipt(data: Any, schema: dict[str, Any], method: Any) -> dict[str, float]:
+    """Shares of epsilon by question, on one path."""
+    release = cantle.publish(data, schema, epsilon=4, method=method, insecure_seed=1)
+    spent: dict[str, float] = {}
+    for charge in release.manifest.receipt.paths[0].charges:
+        spent[charge.why] = spent.get(charge.why, 0.0) + charge.epsilon_nano / 4e9
+    return spent
+
+
+def planned(schema: dict[str, Any], method: str, records: int) -> dict[str, float]:
+    outline = plan(schema, epsilon=4, records=records, method=method).outline
+    return {part.question: part.share for part in outline.budget}
+
+
+SMALL = {"kind": "sets", "items": {"minimum": 1, "maximum": 8}}
+
+
+@pytest.mark.parametrize("records", slow([300, 3_000], 3_000))
+@pytest.mark.parametrize("kind", ["mosaic", "rps", "diffgen", "baskets", "diffpart", "all sets"])
+def test_the_budget_is_that_of_the_receipt(kind: str, records: int) -> None:
+    schema, method = (SMALL, "diffpart") if kind == "all sets" else KINDS[kind]
+    dice = np.random.default_rng(records)
+    sets = [dice.choice(8, dice.integers(1, 5), replace=False) + 1 for _ in range(records)]
+    paid = receipt(people(records) if schema is SCHEMA else [one.tolist() for one in sets], schema, method)
+    shares = planned(schema, method, records)
+    compared = {question: why for question, why in PAID.items() if question in shares or why in paid}
+    assert compared
+    for question, why in compared.items():
+        assert shares.get(question) == pytest.approx(paid.get(why), rel=1e-3), question
+
+
+def test_the_first_tables_of_mosaic_cost_about_what_was_planned() -> None:
+    """Their share depends on cells that are chosen in the run."""
+    paid, shares = receipt(people(4_000), SCHEMA, "mosaic"), planned(SCHEMA, "mosaic", 4_000)
+    first = sum(price for why, price in paid.items() if why.startswith("first tables"))
+    assert shares["every column with the target"] == pytest.approx(first, rel=0.25)
+
+
+def mixed(records: int = 12_000) -> TableSet:
+    dice = np.random.default_rng(1)
+    kind = dice.integers(0, 3, records)
+    amount = np.clip(dice.lognormal(4 + kind / 2, 1, records), 0, 5_000).astype(int)
+    columns = {"kind": kind.astype(str), "amount": amount, "hour": dice.binomial(23, 0.3 + kind / 8)}
+    columns["late"] = np.where(dice.random(records) < 0.2 + kind / 5, "yes", "no")
+    number = {"type": "integer", "constraints": {"minimum": 0, "maximum": 5_000, "required": True}}
+    fields = [
+        {"name": "kind", "type": "string", "categories": ["0", "1", "2"], "constraints": {"required": True}},
+        {"name": "amount", **number},
+        {"name": "hour", "type": "integer", "constraints": {"minimum": 0, "maximum": 23, "required": True}},
+        {"name": "late", "type": "string", "categories": ["no", "yes"], "role": "target"},
+    ]
+    return TableSet("mixed", pl.DataFrame(columns), {"fields": fields})
+
+
+TABLES = {
+    "demo": lambda: TableSet("demo", demo_data.population(people=12_000), demo_data.SCHEMA),
+    "latent": lambda: latent_classes(6_000, 8),
+    "mixed": mixed,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "seeds"), [("mixed", 1), *(pytest.param(name, 6, marks=pytest.mark.slow) for name in TABLES)]
+)
+def test_predictions_are_within_a_factor_of_what_is_measured(name: str, seeds: int) -> None:
+    table, found = TABLES[name](), dict[str, list[tuple[float, float]]]()
+    for seed in range(seeds):
+        release = cantle.publish(table.frame, table.schema, epsilon=1, method="mosaic", insecure_seed=seed)
+        for what, pair in compared(release, table, 1, seed).items():
+            found.setdefault(what, []).append(pair)
+    assert "one-way" in found
+    for what, pairs in found.items():
+        predicted, measured = pairs[0][0], float(np.mean([pair[1] for pair in pairs]))
+        assert 1 / 1.5 <= predicted / measured <= 1.5, (what, predicted, measured)
+
+
+def test_more_columns_and_persons_cost_accuracy() -> None:
+    few = {"fields": SCHEMA["fields"][:4]}
+    assert plan(few, epsilon=1, records=20_000).one_way < plan(SCHEMA, epsilon=1, records=20_000).one_way
+    persons = SCHEMA | {"unit": {"person": "id", "max_records": 5}}
+    alone, five = (plan(schema, epsilon=1, records=20_000) for schema in (SCHEMA, persons))
+    assert five.smallest > 3 * alone.smallest
+    assert "person" in five.unit
+
+
+def test_columns_that_are_too_fine_are_named() -> None:
+    towns = {"name": "town", "type": "string", "categories": [f"t{i}" for i in range(500)]}
+    schema = {"fields": [towns, SCHEMA["fields"][5]]}
+    assert plan(schema, epsilon=1, records=1_000).outline.too_fine[0].startswith("town: ")
+    assert plan(schema, epsilon=1, records=10**7).outline.too_fine == ()
+
+
+@pytest.mark.parametrize("text", ["one-way 0.5%", "group-1% 60", "group-10% 1%", "smallest 150"])
+def test_a_want_is_met_by_the_smallest_epsilon(text: str) -> None:
+    want = want_of(text, 20_000)
+
+    def made_with(epsilon: float) -> Plan:
+        return plan(SCHEMA, epsilon=epsilon, records=20_000)
+
+    made = solve(want, made_with)
+    assert want.met(made)
+    assert not want.met(made_with(made.epsilon * 0.97))
+
+
+def test_wants_that_make_no_sense_are_refused() -> None:
+    for text in ("one-way", "one-way 3", "two-way 1%", "smallest -1", "smallest 0", ""):
+        with pytest.raises(ParameterError, match="--want"):
+            want_of(text, 1_000)
+    with pytest.raises(ParameterError, match="no epsilon up to"):
+        solve(want_of("one-way 0.000001%", 100), lambda epsilon: plan(SCHEMA, epsilon=epsilon, records=100))
+    for records in (0, -3, 1.5, True):
+        with pytest.raises(ParameterError, match="records"):
+            plan(SCHEMA, epsilon=1, records=records)  # type: ignore[arg-type]
+
+
+def test_epsilon_in_words() -> None:
+    words = EpsilonInWords.of(np.log(4))
+    assert (words.odds, words.from_half) == (pytest.approx(4), pytest.approx(0.8))
+    assert "8.0 of 10" in words.lines()[1]
+    assert "nearly 10" in EpsilonInWords.of(2_000).lines()[1]
+    # Epsilon is about one record more or less; another record in its place differs by 2 epsilon.
+    assert "is in the data" in words.lines()[0]
+    assert "twice epsilon" in words.lines()[-1]
+    assert all(one.low <= one.high and one.source for one in DEPLOYMENTS)
+    assert like(0.01).startswith("0 of")
+
+
+def test_large_epsilons_are_warned_about() -> None:
+    assert caution(5) is None
+    with pytest.warns(UserWarning, match="protects little"):
+        cantle.publish(people(60), SCHEMA, epsilon=6, method="rps")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cantle.publish(people(60), SCHEMA, epsilon=5, method="rps")
+        cantle.publish(people(60), SCHEMA, epsilon=6, method="rps", insecure_seed=1)
+
+
+def test_a_wide_table_says_which_columns_are_grouped_and_which_are_too_fine() -> None:
+    amount = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99_999}}
+    code = {"type": "string", "categories": [f"k{k}" for k in range(60)]}
+    fields = [{"name": f"x{i}", **(amount if i % 2 else code)} for i in range(100)]
+    made = plan({"fields": fields}, epsilon=1, records=20_000).outline
+    assert made.method == "mosaic"
+    (grouped,) = [text for text in made.remarks if "grouped" in text]
+    assert grouped.startswith("50 of 100 columns are grouped into about ")
+    assert "x1, x3, x5, x7, x9, x11, x13, x15 and 42 more" in grouped
+    assert [text.split(":")[0] for text in made.too_fine] == [f"x{i}" for i in range(0, 100, 2)]
+    few = plan({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}, epsilon=1, records=100)
+    assert not any("grouped" in text for text in few.outline.remarks)
