@@ -22,6 +22,8 @@ _PARTS = {"table": "column", "sets": "item"}
 DROWNED = 1 / 4
 """Share of the nodes above which noise leaves little of a degree sequence."""
 
+WAY_OUT = "it takes more nodes or a larger epsilon"
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -109,14 +111,18 @@ def _accuracy_tile(accuracy: Accuracy | None, records: int, part: str) -> Tile:
 
 
 def _node_margin(release: Release) -> int:
-    """How far the noise may move the number of nodes with at least the middle degree, in 95 of 100 cases."""
-    degrees = as_polars(release.records, release.manifest)["degree"]
+    """How far a number of nodes may be off in 95 of 100 cases.
+
+    It is the largest of three: the noise in the number of all nodes, the noise in the number of nodes with at least the
+    middle degree, and the number of nodes whose degree is a guess.
+    """
+    summary, degrees = release.manifest.summary, as_polars(release.records, release.manifest)["degree"]
     estimate = release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
-    return round(estimate.high - estimate.value)
+    return max(round(estimate.high - estimate.value), summary.get("nodes_error", 0), summary.get("guessed", 0))
 
 
 def _node_tile(margin: int, nodes: int) -> Tile:
-    words = "The noise in the number of nodes with at least so many neighbours is smaller than that in 95 of 100 cases."
+    words = "The number of all nodes, or of nodes with at least so many neighbours, is off by less in 95 of 100 cases."
     return Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)
 
 
@@ -153,10 +159,11 @@ def _uses_of_degrees(release: Release) -> tuple[list[str], list[str]]:
     numbers = "how many nodes have few or many neighbours, averages and quantiles of degrees"
     absent = "who is connected to whom, clustering, communities, distances: none of these is in the release"
     nodes = release.manifest.summary["records"]
-    margin = _node_margin(release) if nodes else 0
-    if margin <= nodes * DROWNED:
+    if not nodes:
+        return [f"nothing but that there are few nodes: {WAY_OUT}"], [numbers, absent]
+    if (margin := _node_margin(release)) <= nodes * DROWNED:
         return [numbers], [absent]
-    noise = f"the noise is ±{margin:,} of {nodes:,} nodes; it takes more nodes or a larger epsilon"
+    noise = f"they are known to ±{margin:,} of {nodes:,} nodes; {WAY_OUT}"
     return ["rough ideas: about how many nodes there are, and of which size most degrees are"], [
         f"{numbers}: {noise}",
         absent,
