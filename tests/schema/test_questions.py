@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from cantle.errors import ParameterError
 from cantle.schema import Schema
 from cantle.schema.code_sets import CodeSet, Question, columns_of, edges_of, holds, hull, negated
-from cantle.schema.question_columns import vocabulary_of
 from cantle.schema.questions import DEEPEST, parse
 from tests.effort import examples
 from tests.release.people import SCHEMA, people
@@ -25,7 +24,7 @@ TREE = {"name": "tree", "type": "string", "categories": ["oak", "elm", "fir", "y
 KIDS = {"name": "kids", "type": "integer", "categories": [0, 1, 2, 5]}
 ODD = {"name": "hours per-week", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
 FULL: Any = Schema.from_dict({"fields": [*SCHEMA["fields"], TREE, KIDS, ODD]})
-VOCABULARY = vocabulary_of(FULL)
+VOCABULARY = FULL.vocabulary()
 
 
 def table() -> pl.DataFrame:
@@ -142,14 +141,14 @@ def test_an_error_names_the_fix_and_points_at_the_place(question: str) -> None:
 
 
 def test_an_item_by_itself_is_answered_with_how_to_ask_for_it() -> None:
-    sets = vocabulary_of(Schema.from_dict({"kind": "sets", "items": ["bread", "milk"]}))
+    sets = Schema.from_dict({"kind": "sets", "items": ["bread", "milk"]}).vocabulary()
     with pytest.raises(ParameterError, match="contains 'bread'"):
         parse("bread", sets)
 
 
 def test_a_label_stands_for_its_category() -> None:
     listed = [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}, {"value": 3, "label": "female"}]
-    coded = vocabulary_of(Schema.from_dict({"fields": [{"name": "sex", "type": "integer", "categories": listed}]}))
+    coded = Schema.from_dict({"fields": [{"name": "sex", "type": "integer", "categories": listed}]}).vocabulary()
     assert parse("sex == 'male'", coded) == parse("sex == 1", coded)
     with pytest.raises(ParameterError, match="no category of sex 'female'"):
         parse("sex == 'female'", coded)

@@ -25,7 +25,6 @@ from cantle.interfaces.publishing import EngineName, MethodName, PresetName, car
 from cantle.release import Release
 from cantle.release.load import table_schema_of
 from cantle.schema import Schema, as_schema
-from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -68,7 +67,7 @@ class Publisher:
         schema, shared = as_schema(self.schema), Publisher._names()
         given = {name: value for name, value in self.get_params().items() if name not in shared and value is not None}
         order = preflight(
-            _with_target(X, y, _target_of(schema)),
+            _with_target(X, y, schema.target),
             schema,
             epsilon=self.epsilon,
             method=self.method,
@@ -271,12 +270,6 @@ class DiffGen(Publisher):
         """The names of the columns that `transform` returns."""
         attributes = table_schema_of(self._fitted().manifest).domain().attributes
         return np.array([attribute.name for attribute in attributes], dtype=object)
-
-
-def _target_of(schema: Schema) -> str | None:
-    """The name of the target that a schema declares."""
-    fields = schema.fields if isinstance(schema, TableSchema) else ()
-    return next((one.name for one in fields if one.role == "target"), None)
 
 
 def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> object:

@@ -16,7 +16,6 @@ from cantle.methods.base import ChecksBudget, Method
 from cantle.release import check_free, check_writable
 from cantle.release.data_file import require_storable
 from cantle.schema import Schema, as_schema
-from cantle.schema.records import RecordSchema
 from cantle.trusted.budget import Unit, nano_of
 from cantle.trusted.engines.base import Engine
 from cantle.trusted.ledger import Ledger
@@ -55,11 +54,7 @@ class Order:
         Rows and sets of items are different records, and two columns of persons may mean different persons. Epsilons of
         such units do not add up.
         """
-        words = self.unit.describe()
-        person = self.schema.person if isinstance(self.schema, RecordSchema) else None
-        if person is not None:
-            return f"{words}, by column {person!r}"
-        return f"{words} (one set of items)" if self.schema.kind == "sets" else words
+        return f"{self.unit.describe()}{self.schema.unit_detail}"
 
     @property
     def guarantee(self) -> str:

@@ -32,7 +32,7 @@ from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.sets import list_frame
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Vocabulary, vocabulary_of
+from cantle.schema.question_columns import Misfit, Vocabulary
 from cantle.schema.questions import parse
 from cantle.schema.scales import Labels, Steps
 from cantle.trusted.arrays import Bools, Codes, Floats, Ints
@@ -69,7 +69,7 @@ class Asker:
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         self._release, self._kept = release, dict[Key, Codes]()
         self._boxes = dict[frozenset[tuple[Key, CodeSet]], int]()
-        self.vocabulary: Vocabulary = vocabulary_of(release.schema)
+        self.vocabulary: Vocabulary = release.schema.vocabulary()
 
     # ---- the release --------------------------------------------------------------------------------------
 

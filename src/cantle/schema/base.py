@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cantle.schema import canonical_json
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder
 from cantle.schema.documents import fail
+
+if TYPE_CHECKING:
+    from cantle.schema.question_columns import Vocabulary
 
 
 class Schema(ABC):
@@ -63,6 +66,21 @@ class Schema(ABC):
     @abstractmethod
     def protects(self) -> tuple[int, str]:
         """Whom a release protects: the most records per unit, and its kind (record, person, node, edge, ...)."""
+
+    @property
+    def unit_detail(self) -> str:
+        """What distinguishes this unit from others of the same name, with which its epsilons do not add up; may be
+        empty."""
+        return ""
+
+    @property
+    def target(self) -> str | None:
+        """The name of the column that a classifier will predict; None if there is none."""
+        return None
+
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary:
+        """What questions about releases with this schema may name."""
 
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, in hex."""

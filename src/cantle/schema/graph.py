@@ -30,7 +30,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cantle.errors import DataError
 from cantle.schema.base import Schema, require_guarantee
@@ -40,6 +40,9 @@ from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, check_values, fail
 from cantle.schema.identifier_lines import pieces, read_fields
 from cantle.schema.problems import Problems
 from cantle.trusted.bounding.node_ids import identifier
+
+if TYPE_CHECKING:
+    from cantle.schema.question_columns import Vocabulary
 
 UNITS = ("node", "node-isolate", "edge")
 FORMS = ("edges", "degrees", "matrix-market")
@@ -134,6 +137,11 @@ class GraphSchema(Schema):
     @property
     def protects(self) -> tuple[int, str]:
         return 1, self.unit
+
+    def vocabulary(self) -> Vocabulary:
+        from cantle.schema.question_columns import Counted, Vocabulary
+
+        return Vocabulary([Counted("degree")])
 
 
 def _plain_nodes(nodes: Nodes | None) -> JSON:

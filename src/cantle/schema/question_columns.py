@@ -17,17 +17,13 @@ from typing import Protocol
 
 import polars as pl
 
-from cantle.schema import Schema
 from cantle.schema.code_sets import CodeSet, Key
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
-from cantle.schema.graph import GraphSchema
 from cantle.schema.items import Universe
 from cantle.schema.outlines import Label, printable
 from cantle.schema.question_tokens import Token
 from cantle.schema.scales import EPOCH, Labels, Steps
-from cantle.schema.sets import SetSchema
-from cantle.schema.table import TableSchema
 
 MOST_COUNTED = 2**53
 """Sizes of sets, and degrees, are below this."""
@@ -273,19 +269,8 @@ def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int
     return f"there is no {what} {given!r}{hint} The {plural} are: {shown}{more}"
 
 
-def vocabulary_of(schema: Schema) -> Vocabulary:
-    """The columns that questions about releases with this schema may name."""
-    if isinstance(schema, SetSchema):
-        return Vocabulary([Counted("size")], schema.universe)
-    if isinstance(schema, GraphSchema):
-        return Vocabulary([Counted("degree")])
-    assert isinstance(schema, TableSchema)
-    fields = {field.name: field for field in schema.fields}
-    domain = schema.domain().with_target_as_column()
-    return Vocabulary(_column(attribute, fields[attribute.name]) for attribute in domain.attributes)
-
-
-def _column(attribute: Attribute, field: Field) -> Column:
+def column_of(attribute: Attribute, field: Field) -> Column:
+    """A column of a table, as questions see it."""
     if isinstance(attribute.scale, Steps):
         return Points(attribute)
     return Categories(attribute, field.categories if field.ordered else None, field.value_labels)

@@ -29,6 +29,10 @@ class RecordSchema(Schema):
     def protects(self) -> tuple[int, str]:
         return (1, "record") if self.person is None else (self.max_records, "person")
 
+    @property
+    def unit_detail(self) -> str:
+        return "" if self.person is None else f", by column {self.person!r}"
+
     def _common_keys(self) -> dict[str, JSON]:
         """The keys of the canonical form about how records are written and about persons, without defaults."""
         keys: dict[str, JSON] = {}

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cantle.schema.base import require_guarantee
 from cantle.schema.canonical_json import JSON
@@ -31,6 +31,9 @@ from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.problems import Problems
 from cantle.schema.records import RecordSchema, parse_unit
 from cantle.schema.taxonomy import Taxonomy
+
+if TYPE_CHECKING:
+    from cantle.schema.question_columns import Vocabulary
 
 FORMS = ("fimi", "long", "list")
 ITEMS = "items"
@@ -128,6 +131,15 @@ class SetSchema(RecordSchema):
         named = {"form": self.form, "id": self.id, "item": self.item, "column": self.column}
         document |= {key: value for key, value in named.items() if value is not None}
         return document | self._common_keys()
+
+    @property
+    def unit_detail(self) -> str:
+        return " (one set of items)" if self.person is None else super().unit_detail
+
+    def vocabulary(self) -> Vocabulary:
+        from cantle.schema.question_columns import Counted, Vocabulary
+
+        return Vocabulary([Counted("size")], self.universe)
 
     @property
     def departments(self) -> tuple[int, ...] | None:

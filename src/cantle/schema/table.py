@@ -43,6 +43,7 @@ from cantle.schema.records import RecordSchema, parse_unit
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Domain
+    from cantle.schema.question_columns import Vocabulary
     from cantle.schema.rules import Rules
 
 _OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", *DIALECT_KEYS}
@@ -121,22 +122,31 @@ class TableSchema(RecordSchema):
         rules: dict[str, JSON] = {"rules": list(self.rules)} if self.rules else {}
         return {**self.extra, "fields": [one.to_dict() for one in self.fields], **rules, **self._common_keys()}
 
+    @property
+    def target(self) -> str | None:
+        return next((one.name for one in self.fields if one.role == "target"), None)
+
     def domain(self) -> Domain:
         """The columns that may be published, as spans of codes."""
         from cantle.schema.domain import Domain
 
         columns = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
-        target = next((one.name for one in self.fields if one.role == "target"), None)
-        attributes = tuple(a for name, a in columns.items() if name != target)
-        domain = Domain(attributes, columns[target] if target is not None else None, tuple(columns))
+        attributes = tuple(a for name, a in columns.items() if name != self.target)
+        domain = Domain(attributes, columns[self.target] if self.target is not None else None, tuple(columns))
         return replace(domain, rules=self._compiled_rules) if self.rules else domain
+
+    def vocabulary(self) -> Vocabulary:
+        from cantle.schema.question_columns import Vocabulary, column_of
+
+        fields = {field.name: field for field in self.fields}
+        domain = self.domain().with_target_as_column()
+        return Vocabulary(column_of(attribute, fields[attribute.name]) for attribute in domain.attributes)
 
     @cached_property
     def _compiled_rules(self) -> Rules | None:
-        from cantle.schema.question_columns import vocabulary_of
         from cantle.schema.rules import compiled
 
-        return compiled(self.rules, vocabulary_of(replace(self, rules=())))
+        return compiled(self.rules, replace(self, rules=()).vocabulary())
 
 
 # ---------------------------------------------------------------------------------------- whole document
