@@ -14,6 +14,7 @@ import pytest
 import cantle
 from cantle.errors import ParameterError, VerifyError
 from cantle.postprocess.accuracy import Accuracy, QuestionError, worth_measuring
+from cantle.release import tables
 from cantle.release.accuracy import accuracy_from, accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
 from cantle.release.show import facts, sections
 from cantle.release.verify import problems, verify_folder
@@ -120,22 +121,24 @@ def test_numbers_are_near_the_truth_and_find_what_is_lost() -> None:
 def test_what_is_said_in_words() -> None:
     error = QuestionError(q=500, records=527, rate=(NANO // 25, 3 * NANO))
     accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, more_columns=error)
-    assert accuracy_lines(accuracy, "table", 45_000) == [
+    assert accuracy_lines(accuracy, tables.ABOUT, 45_000) == [
         "95 % of random counting questions about two or three columns are off by fewer than 530 records of 45,000 "
         "(measured privately, ± 110)."
     ]
-    assert accuracy_in_short(accuracy, "table") == (
+    assert accuracy_in_short(accuracy, tables.ABOUT) == (
         "95 % of counts are off by at most 648 (two or three columns), with the noise of the measurement"
     )
     assert "add at least 121 records" in added_for_noise(accuracy), "648 - 527"
-    assert accuracy_lines(None, "table", 45_000) == []
+    assert accuracy_lines(None, tables.ABOUT, 45_000) == []
     drowned = Accuracy(
         bought=True,
         share=Fraction(1, 25),
         noisy_records=45_000,
         more_columns=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
     )
-    assert "off by fewer than about 120 records of 45,000: too little" in accuracy_lines(drowned, "table", 45_000)[0]
+    assert (
+        "off by fewer than about 120 records of 45,000: too little" in accuracy_lines(drowned, tables.ABOUT, 45_000)[0]
+    )
     assert added_for_noise(drowned) == "", "the noise is in the 120 already"
     assert accuracy_from(accuracy_to(accuracy)) == accuracy
 
@@ -154,7 +157,7 @@ def test_a_wide_table_is_shown_in_part_unless_all_of_it_is_asked_for() -> None:
 
 def test_it_is_in_statement_overview_and_registry(tmp_path: Path) -> None:
     release = released("mosaic")
-    lines = accuracy_lines(release.accuracy, "table", release.summary["records"])
+    lines = accuracy_lines(release.accuracy, tables.ABOUT, release.summary["records"])
     assert len(lines) == 3
     assert all(line in release.statement for line in lines)
     assert dict(sections(release))["Accuracy"] == [*lines, *filter(None, [added_for_noise(release.accuracy)])]

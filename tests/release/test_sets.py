@@ -20,7 +20,7 @@ from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.postprocess import records
 from cantle.release.data_file import as_polars, as_text, number_of
 from cantle.release.sets import list_frame
-from cantle.release.show import budget_lines, item_lines, overview, tree_lines
+from cantle.release.show import budget_lines, overview, sections, tree_lines
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
@@ -554,5 +554,5 @@ def test_what_is_shown_of_sets() -> None:
     assert "set sizes" in questions[0]
     assert any("choosing which sets" in question for question in questions[1:])
     assert "counts of sets" in questions[-1]
-    shown = [line.split("█")[0].split()[0] for line in item_lines(release)]
+    shown = [line.split("█")[0].split()[0] for line in dict(sections(release))["Most frequent items"]]
     assert shown == ["bread", "milk"]

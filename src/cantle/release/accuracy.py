@@ -91,13 +91,11 @@ def _two(fields: Fields, name: str) -> Rate:
 
 # ---- in words -------------------------------------------------------------------------------------------------
 
-_ABOUT = {
-    "table": ("one column", "two or three columns"),
-    "sets": ("one item", "pairs and triples of items"),
-}
+About = tuple[str, str]
+"""What the two kinds of questions are about, such as `one column` and `two or three columns`."""
 
 
-def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int, binned: Collection[Key] = ()) -> list[str]:
+def accuracy_lines(accuracy: Accuracy | None, about: About, released: int, binned: Collection[Key] = ()) -> list[str]:
     """Sentences about the accuracy, one per number, for this many released records; none if it was switched off.
 
     `binned` are the columns that were counted in bins of values.
@@ -109,9 +107,8 @@ def accuracy_lines(accuracy: Accuracy | None, kind: str, released: int, binned: 
             f"The error of these records was not measured: about {max(0, accuracy.noisy_records):,} records are too "
             "few for that at this epsilon, so its share of the budget went to the method."
         ]
-    one, more = _ABOUT[kind]
-    lines = [_of_questions(error, about, released) for error, about in
-             ((accuracy.one_column, one), (accuracy.more_columns, more)) if error is not None]  # fmt: skip
+    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
+    lines = [_of_questions(error, what, released) for error, what in asked if error is not None]
     pairs = accuracy.pairs
     if pairs is not None:
         share = 100 * pairs.sd / (2 * max(1, released))
@@ -137,12 +134,12 @@ def bound_of(error: QuestionError) -> int:
     return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
 
 
-def accuracy_in_short(accuracy: Accuracy | None, kind: str) -> str:
+def accuracy_in_short(accuracy: Accuracy | None, about: About) -> str:
     """The error of counts on one line, with the same numbers as their error bars; empty if it was not measured."""
     if accuracy is None or not accuracy.bought:
         return ""
-    kinds = zip((accuracy.one_column, accuracy.more_columns), _ABOUT[kind], strict=True)
-    known = [f"{bound_of(error):,} ({about})" for error, about in kinds if error is not None]
+    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
+    known = [f"{bound_of(error):,} ({what})" for error, what in asked if error is not None]
     return (
         f"95 % of counts are off by at most {' and '.join(known)}, with the noise of the measurement" if known else ""
     )

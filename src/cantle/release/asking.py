@@ -26,10 +26,9 @@ from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.bins import Bins, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
-from cantle.release.load import table_schema_of, universe_of
-from cantle.release.noise_behind import NoiseOfAnswer, SetCodes, noise_behind
+from cantle.release.kinds import KINDS
+from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
-from cantle.release.sets import list_frame
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Vocabulary
@@ -69,22 +68,15 @@ class Asker:
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         self._release, self._kept = release, dict[Key, Codes]()
         self._boxes = dict[frozenset[tuple[Key, CodeSet]], int]()
+        self._kind = KINDS[release.schema.kind]
         self.vocabulary: Vocabulary = release.schema.vocabulary()
 
     # ---- the release --------------------------------------------------------------------------------------
 
     @cached_property
-    def _frame(self) -> pl.DataFrame:
-        return as_polars(self._release.records, self._release.manifest)
-
-    @cached_property
     def _read(self) -> Callable[[Key], Codes]:
-        manifest = self._release.manifest
-        if manifest.kind == "sets":
-            return SetCodes(list_frame(self._frame, manifest)["items"], universe_of(manifest))
-        if manifest.kind == "graph":
-            return lambda _: self._frame["degree"].to_numpy()
-        return lambda key: self.attributes[str(key)].encode(self._frame[str(key)])
+        frame = as_polars(self._release.records, self._release.manifest)
+        return self._kind.code_reader(frame, self._release.manifest, self._release.schema)
 
     def chosen(self, question: Question, frame: pl.DataFrame) -> Bools:
         """For each record of another frame with the columns of this table whether the question holds."""
@@ -93,9 +85,8 @@ class Asker:
 
     @cached_property
     def attributes(self) -> dict[str, Attribute]:
-        """The columns of a table by name."""
-        domain = table_schema_of(self._release.manifest).domain().with_target_as_column()
-        return {attribute.name: attribute for attribute in domain.attributes}
+        """The columns of a table by name; none of sets and graphs."""
+        return self._kind.attributes(self._release.schema)
 
     @cached_property
     def records(self) -> int:
@@ -245,15 +236,12 @@ class Asker:
         return float(np.ptp(numbers_of(attribute, codes)))
 
     def _numbers(self, name: str) -> Attribute:
-        attribute = self.attributes.get(name) if self._release.manifest.kind == "table" else None
+        attribute = self.attributes.get(name)
         if attribute is None or attribute.scale.type not in ("integer", "number"):
-            able = [one for one, a in self._of_table().items() if a.scale.type in ("integer", "number")]
+            able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
             known = f"columns of numbers: {', '.join(able)}" if able else "this release has no column of numbers"
             raise ParameterError(f"there is no column of numbers {name!r} to take the mean of; {known}")
         return attribute
-
-    def _of_table(self) -> dict[str, Attribute]:
-        return self.attributes if self._release.manifest.kind == "table" else {}
 
     # ---- tables -------------------------------------------------------------------------------------------
 
@@ -288,7 +276,7 @@ class Asker:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
         import polars as pl
 
-        if self._release.manifest.kind != "table":
+        if not self.attributes:
             raise ParameterError("only releases of tables have columns to group by")
         try:
             self.vocabulary.column(name)

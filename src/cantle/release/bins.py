@@ -51,7 +51,7 @@ def bins_of(manifest: Manifest) -> dict[Key, Bins]:
     """The bins of the columns of a release that were not counted value by value but in bins; none of most releases."""
     from cantle.release.load import domain_of, table_schema_of  # which imports the package
 
-    if manifest.method != "rps" or manifest.kind != "table":
+    if manifest.method != "rps":
         return {}
     declared = {attribute.name: attribute for attribute in table_schema_of(manifest).domain().attributes}
     counted = [attribute for attribute in domain_of(manifest).attributes if attribute.width > 1]

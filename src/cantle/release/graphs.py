@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from cantle.errors import VerifyError
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import csv_of, give_back
 from cantle.postprocess.results import Results
@@ -20,10 +22,15 @@ if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
     from cantle.schema.canonical_json import JSON
+    from cantle.schema.code_sets import Key
+    from cantle.schema.domain import Attribute
+    from cantle.trusted.arrays import Codes
 
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a graph", "record", "degrees, one per node"
 PRODUCT, BARE = "Summary statistics", "Statistics"
+COUNTED, PART, ABOUT, COLUMNS = "nodes", "degree", ("one degree", "several degrees"), ""
+NOISE_NOTE = "the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed"
 MADE = "the degree sequence of a graph, made from noisy counts"
 
 
@@ -65,6 +72,33 @@ def given_back(results: Results, form: dict[str, str], schema: GraphSchema) -> D
 
 def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:  # noqa: ARG001
     return give_back(frame, kind)
+
+
+def attributes(schema: GraphSchema) -> dict[str, Attribute]:  # noqa: ARG001
+    return {}
+
+
+def code_reader(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema) -> Callable[[Key], Codes]:  # noqa: ARG001
+    return lambda _: frame["degree"].to_numpy()
+
+
+def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema) -> Iterator[str]:  # noqa: ARG001
+    """Schemas of graphs have no rules."""
+    return iter(())
+
+
+def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
+    raise VerifyError("release.json states an accuracy, which is not measured for graphs")
+
+
+def column_lines(
+    frame: pl.DataFrame,  # noqa: ARG001
+    manifest: Manifest,  # noqa: ARG001
+    schema: GraphSchema,  # noqa: ARG001
+    everything: bool = True,  # noqa: ARG001
+) -> Iterator[str]:
+    """The method shows the degrees."""
+    return iter(())
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release.accuracy import About
     from cantle.schema.canonical_json import JSON
+    from cantle.schema.code_sets import Key
+    from cantle.schema.domain import Attribute
+    from cantle.trusted.arrays import Codes
+    from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 
+    Workload = TableWorkload | SetWorkload
 
 Kind = TypeVar("Kind", contravariant=True)
 
@@ -51,6 +58,26 @@ class ReleasedKind(Protocol[Kind]):
     def MADE(self) -> str:  # noqa: N802
         """How {n} records were made, for the registry."""
 
+    @property
+    def COUNTED(self) -> str:  # noqa: N802
+        """What a count counts: records, sets or nodes."""
+
+    @property
+    def PART(self) -> str:  # noqa: N802
+        """What a question names, in the singular: a column, an item or a degree."""
+
+    @property
+    def ABOUT(self) -> About:  # noqa: N802
+        """What the two kinds of questions with a measured error are about."""
+
+    @property
+    def NOISE_NOTE(self) -> str:  # noqa: N802
+        """What an interval covers if the error of the released records was not measured."""
+
+    @property
+    def COLUMNS(self) -> str:  # noqa: N802
+        """The title of what `column_lines` shows; empty if it shows nothing."""
+
     def default_format(self, manifest: Manifest) -> str:
         """The format of records if none is requested."""
 
@@ -77,6 +104,23 @@ class ReleasedKind(Protocol[Kind]):
 
     def in_frame(self, frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
         """Drawn records in another kind of frame."""
+
+    def attributes(self, schema: Kind) -> dict[str, Attribute]:
+        """The columns of a table by name; other kinds of data have none."""
+
+    def code_reader(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind) -> Callable[[Key], Codes]:
+        """A function that gives the codes of released records in the columns that questions name."""
+
+    def broken_rules(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind) -> Iterator[str]:
+        """Sentences about the rules of the schema that released records break."""
+
+    def own_questions(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, dice: Dice) -> Workload:
+        """The questions that these dice draw for the released records, whose error a release measures."""
+
+    def column_lines(
+        self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, everything: bool = True
+    ) -> Iterator[str]:
+        """The released records as small bars; without `everything`, only the first ones of many columns."""
 
     def redraw(self, frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:
         """n records drawn from the released ones, with replacement."""

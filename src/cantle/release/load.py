@@ -200,7 +200,7 @@ def _drawn_where(release: Release, where: str, n: int, draw: Sampler, generator:
 
     from cantle.release.asking import Asker
 
-    if release.manifest.kind != "table":
+    if not KINDS[release.schema.kind].attributes(release.schema):
         raise ParameterError("only records of a table can be chosen by a question; leave `where` out")
     asker = Asker(release)
     question = asker.parse(where)

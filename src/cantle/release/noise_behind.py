@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from cantle.postprocess.group_frames import column_of, leaves_from
 from cantle.release.estimates import Noise
 from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, universe_of
 from cantle.release.noisy_tables import tables_of
+from cantle.release.sets import SetCodes
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, holds, hull
 from cantle.schema.domain import Attribute
 from cantle.trusted.arrays import Codes, Floats, Ints
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.release import Release
-    from cantle.schema.items import Universe
 
 Share = Callable[[dict[Key, CodeSet]], float]
 """The share of the released records in a box (codes per column) for which a question holds."""
@@ -117,28 +117,6 @@ def _variances(groups: pl.DataFrame) -> Floats:
 
 
 # --------------------------------------------------------------------------------------------------------- sets
-
-
-class SetCodes:
-    """Sets of items as columns of codes: one column per item, with 0 or 1, and one for the size."""
-
-    def __init__(self, sets: pl.Series, universe: Universe) -> None:
-        sizes = sets.list.len().to_numpy().astype(np.int64)
-        self._sizes = sizes
-        self._owner = np.repeat(np.arange(len(sizes)), sizes)
-        self._items = universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
-
-    def __call__(self, key: Key) -> Ints:
-        if key == "size":
-            return self._sizes
-        held = np.zeros(len(self._sizes), dtype=np.int64)
-        held[self._owner[self._items == key]] = 1
-        return held
-
-    @cached_property
-    def supports(self) -> Ints:
-        """How many sets hold each item, by its code."""
-        return np.bincount(self._items)
 
 
 def _diffpart(release: Release, question: Question, share: Share) -> Noise:  # noqa: ARG001

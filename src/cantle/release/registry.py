@@ -173,7 +173,7 @@ def _composition(m: Manifest) -> str:
 
 
 def _accuracy(m: Manifest) -> list[str]:
-    return accuracy_lines(m.accuracy, m.kind, m.summary["records"], bins_of(m))
+    return accuracy_lines(m.accuracy, KINDS[m.kind].ABOUT, m.summary["records"], bins_of(m))
 
 
 _VERBS = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +15,9 @@ from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import csv_of, give_back, give_back_lists, share_drawn
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
+from cantle.release.bars import bars
 from cantle.release.manifest import Manifest
-from cantle.release.words import declared_names, drawn_records, percent, write_plain
+from cantle.release.words import NOT_MEASURED, declared_names, drawn_records, percent, write_plain
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import SetForm, SetSchema
 
@@ -24,10 +27,17 @@ if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
     from cantle.schema.canonical_json import JSON
+    from cantle.schema.code_sets import Key
+    from cantle.schema.domain import Attribute
+    from cantle.trusted.arrays import Codes, Ints
+    from cantle.trusted.geometry.workloads import SetWorkload
 
+_MOST = 8  # most items that are shown in bars
 FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
 NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
+COUNTED, PART, ABOUT = "sets", "item", ("one item", "pairs and triples of items")
+COLUMNS, NOISE_NOTE = "Most frequent items", NOT_MEASURED
 MADE = "{n} synthetic sets of items, drawn from noisy counts"
 _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
 
@@ -138,10 +148,10 @@ def as_text(frame: pl.DataFrame, manifest: Manifest) -> str:
     if manifest.form["form"] == "long":
         return csv_of(frame)
     sets = list_frame(frame, manifest)
-    words = sets["items"].list.eval(pl.element().cast(pl.String))
-    if words.explode().str.contains(SPACE).any():
+    items = sets["items"].list.eval(pl.element().cast(pl.String))
+    if items.explode().str.contains(SPACE).any():
         return to_long(sets).write_csv()
-    return "".join(f"{line}\n" for line in words.list.join(" "))
+    return "".join(f"{line}\n" for line in items.list.join(" "))
 
 
 def number_of(frame: pl.DataFrame, manifest: Manifest) -> int:
@@ -156,6 +166,63 @@ def given_back(results: Results, form: dict[str, str], schema: SetSchema) -> Dra
 def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
     column = manifest.form.get("column", "")
     return give_back_lists(frame, kind, column) if manifest.form["form"] != "long" else give_back(frame, kind)
+
+
+def attributes(schema: SetSchema) -> dict[str, Attribute]:  # noqa: ARG001
+    return {}
+
+
+def code_reader(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> Callable[[Key], Codes]:
+    return SetCodes(list_frame(frame, manifest)["items"], schema.universe)
+
+
+class SetCodes:
+    """Sets of items as columns of codes: one column per item, with 0 or 1, and one for the size."""
+
+    def __init__(self, sets: pl.Series, universe: Universe) -> None:
+        sizes = sets.list.len().to_numpy().astype(np.int64)
+        self._sizes = sizes
+        self._owner = np.repeat(np.arange(len(sizes)), sizes)
+        self._items = universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
+
+    def __call__(self, key: Key) -> Ints:
+        if key == "size":
+            return self._sizes
+        held = np.zeros(len(self._sizes), dtype=np.int64)
+        held[self._owner[self._items == key]] = 1
+        return held
+
+    @cached_property
+    def supports(self) -> Ints:
+        """How many sets hold each item, by its code."""
+        return np.bincount(self._items)
+
+
+def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> Iterator[str]:  # noqa: ARG001
+    """Schemas of sets have no rules."""
+    return iter(())
+
+
+def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema, dice: Dice) -> SetWorkload:
+    from cantle.postprocess.set_workload import set_workload
+
+    sets = list_frame(frame, manifest)["items"]
+    starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
+    codes = schema.universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
+    return set_workload(schema.universe.size, (starts, codes), dice)
+
+
+def column_lines(
+    frame: pl.DataFrame,
+    manifest: Manifest,
+    schema: SetSchema,  # noqa: ARG001
+    everything: bool = True,  # noqa: ARG001
+) -> Iterator[str]:
+    """The most frequent items of the released sets, as small bars."""
+    sets = list_frame(frame, manifest)["items"]
+    held = sets.explode(empty_as_null=False).drop_nulls().value_counts(sort=True).head(_MOST)
+    if len(held):
+        yield from bars([str(item) for item in held.to_series(0)], held["count"].to_list(), len(sets))
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
+from cantle.release.bars import WIDTH, bars
 from cantle.release.bins import bins_of
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
-from cantle.release.load import domain_of, grid_and_domain, table_schema_of
+from cantle.release.load import domain_of, grid_and_domain
 from cantle.release.manifest import Manifest, PathCharges
 from cantle.release.regions import ranges_in_overview, ranges_of, regions_in_overview
 from cantle.release.sets import list_frame
 from cantle.release.words import percent
 from cantle.schema.canonical_json import JSON
-from cantle.schema.domain import Attribute
-from cantle.schema.values import Codes
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
 
@@ -36,12 +35,8 @@ _QUESTIONS = {
     "stop test": "tests whether to stop",
 }
 """Plain words for reasons in the receipt; reasons that are not listed are plain words already."""
-_WIDTH = 24  # characters of the longest bar
-_SPANS = 6  # bars per column of numbers
-_MOST = 8  # most categories, and most items, that are shown one by one
 _LIKELY = 100  # measured pairs of items with the highest estimates, which are counted in the released sets
-_MOST_COLUMNS = 12  # columns that are shown, unless all are requested
-_MOST_LINES = 20  # the same for noisy tables
+_MOST_LINES = 20  # noisy tables that are shown, unless all are requested
 
 
 def sections(release: Release, depth: int = 3, everything: bool = True) -> Iterator[tuple[str, list[str]]]:
@@ -49,16 +44,17 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
 
     Without `everything`, only the first ones of many columns or noisy tables are shown.
     """
-    title, lines = COLUMNS.get(release.manifest.kind, ("", None))
     if release.manifest.notes:
         yield "Notes", list(release.manifest.notes)
     stated = release.manifest
-    measured = accuracy_lines(stated.accuracy, stated.kind, stated.summary["records"], bins_of(stated))
+    measured = accuracy_lines(stated.accuracy, KINDS[stated.kind].ABOUT, stated.summary["records"], bins_of(stated))
     if measured:
         yield "Accuracy", [*measured, *filter(None, [added_for_noise(release.manifest.accuracy)])]
     yield "Budget", list(budget_lines(release.manifest))
-    if lines is not None:
-        yield title, list(lines(release, everything))
+    kind = KINDS[stated.kind]
+    if kind.COLUMNS:
+        frame = as_polars(release.records, stated)
+        yield kind.COLUMNS, list(kind.column_lines(frame, stated, release.schema, everything))
     title, _ = LINES[release.manifest.method]
     drawn = list(tree_lines(release, depth))
     left = len(drawn) - _MOST_LINES
@@ -76,7 +72,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
         ("regions", regions_in_overview(m)),
         *((("ranges", text),) if (text := ranges_in_overview(m)) else ()),
-        *([("accuracy", words)] if (words := accuracy_in_short(m.accuracy, m.kind)) else []),
+        *([("accuracy", words)] if (words := accuracy_in_short(m.accuracy, KINDS[m.kind].ABOUT)) else []),
         *_account(m),
     ]
 
@@ -161,77 +157,6 @@ def _question(why: str) -> str:
     ('choosing where to cut', 'choice of tables', 'one-way tables')
     """
     return _QUESTIONS.get(why) or re.sub(r" \d+$", "s", why)
-
-
-# ------------------------------------------------------------------------------------------------- the columns
-
-
-def column_lines(release: Release, everything: bool = True) -> Iterator[str]:
-    """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
-    if release.manifest.parameters.get("values") == "set":
-        return  # the values are sets of values, which have no codes
-    schema = table_schema_of(release.manifest)
-    frame, domain = as_polars(release.records, release.manifest), schema.domain()
-    fields = {field.name: field for field in schema.fields}
-    columns = [*domain.attributes, *([domain.target] if domain.target else [])]
-    left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
-    shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
-    for attribute in shown:
-        if left > 1 and attribute is columns[-1]:
-            yield f"… {left:,} columns are left out here; see them with --all"
-        field = fields[attribute.name]
-        labels, counts = _shares(attribute, attribute.encode(frame[attribute.name]))
-        captions = field.captions()
-        yield f"{attribute.name}: {field.title}" if field.title else attribute.name
-        yield from (f"  {line}" for line in _bars([captions.get(label, label) for label in labels], counts))
-
-
-def _shares(attribute: Attribute, codes: Codes) -> tuple[list[str], list[int]]:
-    """Labels and counts: of each value if there are few, otherwise of spans of equally many values; then of null."""
-    whole = attribute.size - attribute.nullable
-    few = whole <= _MOST
-    edges = np.arange(whole + 1) if few else np.linspace(0, whole, _SPANS + 1).round().astype(np.int64)
-    if not few and not attribute.ordered:
-        return _largest(attribute, codes, whole)
-    counts = np.diff(np.searchsorted(np.sort(codes), edges)).tolist()
-    labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
-    return _with_null(attribute, codes, labels, counts)
-
-
-def _largest(attribute: Attribute, codes: Codes, whole: int) -> tuple[list[str], list[int]]:
-    """The most frequent categories, and all others together."""
-    count = np.bincount(codes, minlength=whole)[:whole]
-    first = np.sort(np.argsort(-count, kind="stable")[:_SPANS])
-    labels = [*(attribute.describe(int(code), int(code) + 1) for code in first), f"{whole - len(first)} others"]
-    return _with_null(attribute, codes, labels, [*count[first].tolist(), int(count.sum() - count[first].sum())])
-
-
-def _with_null(attribute: Attribute, codes: Codes, labels: list[str], counts: list[int]) -> tuple[list[str], list[int]]:
-    if not attribute.nullable:
-        return labels, counts
-    return [*labels, "missing"], [*counts, int((codes == attribute.size - 1).sum())]
-
-
-def item_lines(release: Release, _: bool = True) -> Iterator[str]:
-    """The most frequent items of the released sets, as small bars."""
-    sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
-    held = sets.explode(empty_as_null=False).drop_nulls().value_counts(sort=True).head(_MOST)
-    if len(held):
-        yield from _bars([str(item) for item in held.to_series(0)], held["count"].to_list(), len(sets))
-
-
-def _bars(labels: Sequence[str], counts: Sequence[int], whole: int | None = None) -> Iterator[str]:
-    """One line per label: a bar, and its share of the whole in percent.
-
-    >>> print(*_bars(["no", "yes"], [30, 10]), sep="\\n")
-    no   ████████████████████████ 75 %
-    yes  ████████                 25 %
-    """
-    most, whole, wide = max(counts, default=0), whole or sum(counts), min(40, max(map(len, labels), default=0))
-    for label, count in zip(labels, counts, strict=True):
-        bar = "█" * round(_WIDTH * count / most) if most else ""
-        shown = label if len(label) <= wide else f"{label[: wide - 1]}…"
-        yield f"{shown:{wide}}  {bar:{_WIDTH}} {percent(count, whole)}"
 
 
 # ------------------------------------------------------------------------------------------------ the regions
@@ -330,8 +255,8 @@ def _degree_lines(release: Release) -> Iterator[str]:
     edges = [0, *(1 << i for i in range(int(degrees.max(initial=0)).bit_length() + 1))]
     labels = [str(lo) if hi - lo == 1 else f"{lo} to {hi - 1}" for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
     counts = np.diff(np.searchsorted(np.sort(degrees), edges)).tolist()
-    for count, line in zip(counts, _bars(labels, counts), strict=True):
-        yield f"{line:{len(labels[-1]) + _WIDTH + 7}}  {count:,} node{'s' * (count != 1)}"
+    for count, line in zip(counts, bars(labels, counts), strict=True):
+        yield f"{line:{len(labels[-1]) + WIDTH + 7}}  {count:,} node{'s' * (count != 1)}"
 
 
 def _node_counts(release: Release) -> Ints:
@@ -345,12 +270,6 @@ def _node_counts(release: Release) -> Ints:
         np.add.at(count, parent[here], count[here])
     return count
 
-
-COLUMNS: dict[str, tuple[str, Callable[[Release, bool], Iterator[str]]]] = {
-    "table": ("Columns", column_lines),
-    "sets": ("Most frequent items", item_lines),
-}
-"""For each kind of data that has columns or items, the function that shows them."""
 
 LINES: dict[str, tuple[str, Callable[[Release, int], Iterator[str]]]] = {
     "mosaic": ("Noisy tables", lambda release, _: table_lines(release)),

@@ -241,7 +241,9 @@ def _outcome(manifest: Manifest) -> str:
 
 def _accuracy(manifest: Manifest) -> str:
     """How far the records are off, if that was measured, and what the figures mean."""
-    lines = accuracy_lines(manifest.accuracy, manifest.kind, manifest.summary["records"], bins_of(manifest))
+    lines = accuracy_lines(
+        manifest.accuracy, KINDS[manifest.kind].ABOUT, manifest.summary["records"], bins_of(manifest)
+    )
     if not lines:
         return ""
     listed = "".join(f"* {line}\n" for line in lines)

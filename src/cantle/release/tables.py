@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,9 @@ import numpy as np
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import csv_of, give_back
 from cantle.postprocess.results import Results
+from cantle.release.bars import bars
 from cantle.release.manifest import Manifest
-from cantle.release.words import drawn_records, printable, write_plain
+from cantle.release.words import NOT_MEASURED, drawn_records, printable, write_plain
 from cantle.schema.field_keys import WRITING
 from cantle.schema.table import TableSchema
 
@@ -22,10 +23,20 @@ if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
     from cantle.schema.canonical_json import JSON
+    from cantle.schema.code_sets import Key
+    from cantle.schema.domain import Attribute
+    from cantle.trusted.arrays import Codes
+    from cantle.trusted.geometry.workloads import TableWorkload
+
+_MOST_COLUMNS = 12  # columns that are shown in bars, unless all are requested
+_SPANS = 6  # bars per column of numbers
+_MOST = 8  # most categories that are shown one by one
 
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
+COUNTED, PART, ABOUT, COLUMNS = "records", "column", ("one column", "two or three columns"), "Columns"
+NOISE_NOTE = NOT_MEASURED
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
 
 
@@ -91,6 +102,36 @@ def _nullable(schema: TableSchema) -> list[str]:
     return [one.name for one in schema.domain().attributes if one.nullable]
 
 
+def attributes(schema: TableSchema) -> dict[str, Attribute]:
+    domain = schema.domain().with_target_as_column()
+    return {attribute.name: attribute for attribute in domain.attributes}
+
+
+def code_reader(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -> Callable[[Key], Codes]:  # noqa: ARG001
+    columns = attributes(schema)
+    return lambda key: columns[str(key)].encode(frame[str(key)])
+
+
+def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -> Iterator[str]:
+    """Records whose values are sets of values are not checked."""
+    if not schema.rules or manifest.parameters.get("values") == "set":
+        return
+    domain = schema.domain()
+    assert domain.rules is not None
+    broken = domain.rules.numbers(domain.coder(frame))
+    yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
+
+
+def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema, dice: Dice) -> TableWorkload:  # noqa: ARG001
+    from cantle.postprocess.table_workload import columns_of, table_workload
+    from cantle.release.load import domain_of  # which imports this module
+
+    domain = domain_of(manifest)
+    columns, classes = domain.encode_columns(frame)
+    codes = [*columns, classes][: len(columns_of(domain))]
+    return table_workload(columns_of(domain), codes, dice)[0]
+
+
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
     return frame[dice.integers(0, max(1, len(frame)), n if len(frame) else 0)]
 
@@ -135,3 +176,53 @@ def _values(one: Mapping[str, JSON]) -> str:
     if "step" in one:
         text += f", in steps of {printable(one['step'])}"
     return f"{text} (target)" if one.get("role") == "target" else text
+
+
+# ---- in bars ----------------------------------------------------------------------------------------------
+
+
+def column_lines(
+    frame: pl.DataFrame, manifest: Manifest, schema: TableSchema, everything: bool = True
+) -> Iterator[str]:
+    """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
+    if manifest.parameters.get("values") == "set":
+        return  # the values are sets of values, which have no codes
+    domain = schema.domain()
+    fields = {field.name: field for field in schema.fields}
+    columns = [*domain.attributes, *([domain.target] if domain.target else [])]
+    left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
+    shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
+    for attribute in shown:
+        if left > 1 and attribute is columns[-1]:
+            yield f"… {left:,} columns are left out here; see them with --all"
+        field = fields[attribute.name]
+        labels, counts = _shares(attribute, attribute.encode(frame[attribute.name]))
+        captions = field.captions()
+        yield f"{attribute.name}: {field.title}" if field.title else attribute.name
+        yield from (f"  {line}" for line in bars([captions.get(label, label) for label in labels], counts))
+
+
+def _shares(attribute: Attribute, codes: Codes) -> tuple[list[str], list[int]]:
+    """Labels and counts: of each value if there are few, otherwise of spans of equally many values; then of null."""
+    whole = attribute.size - attribute.nullable
+    few = whole <= _MOST
+    edges = np.arange(whole + 1) if few else np.linspace(0, whole, _SPANS + 1).round().astype(np.int64)
+    if not few and not attribute.ordered:
+        return _largest(attribute, codes, whole)
+    counts = np.diff(np.searchsorted(np.sort(codes), edges)).tolist()
+    labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    return _with_null(attribute, codes, labels, counts)
+
+
+def _largest(attribute: Attribute, codes: Codes, whole: int) -> tuple[list[str], list[int]]:
+    """The most frequent categories, and all others together."""
+    count = np.bincount(codes, minlength=whole)[:whole]
+    first = np.sort(np.argsort(-count, kind="stable")[:_SPANS])
+    labels = [*(attribute.describe(int(code), int(code) + 1) for code in first), f"{whole - len(first)} others"]
+    return _with_null(attribute, codes, labels, [*count[first].tolist(), int(count.sum() - count[first].sum())])
+
+
+def _with_null(attribute: Attribute, codes: Codes, labels: list[str], counts: list[int]) -> tuple[list[str], list[int]]:
+    if not attribute.nullable:
+        return labels, counts
+    return [*labels, "missing"], [*counts, int((codes == attribute.size - 1).sum())]

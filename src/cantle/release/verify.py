@@ -21,6 +21,7 @@ from cantle.postprocess.tree import Leaves
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.baskets import basket_problems
 from cantle.release.data_file import as_polars
+from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, load, read_document, schema_of
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.registry import registry
@@ -30,7 +31,6 @@ from cantle.release.verify_mosaic import mosaic_problems
 from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
 from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Domain
-from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
@@ -170,14 +170,9 @@ def _leaves(release: Release) -> Iterator[str]:
 
 
 def _rules(release: Release) -> Iterator[str]:
-    """Checks that no released record breaks a rule of the schema; records whose values are sets are not checked."""
-    schema = schema_of(release.manifest)
-    if not isinstance(schema, TableSchema) or not schema.rules or release.manifest.parameters.get("values") == "set":
-        return
-    domain = schema.domain()
-    assert domain.rules is not None
-    broken = domain.rules.numbers(domain.coder(as_polars(release.records, release.manifest)))
-    yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
+    """Checks that no released record breaks a rule of the schema."""
+    manifest, schema = release.manifest, schema_of(release.manifest)
+    return KINDS[schema.kind].broken_rules(as_polars(release.records, manifest), manifest, schema)
 
 
 def _tree_leaves(release: Release) -> Iterator[str]:

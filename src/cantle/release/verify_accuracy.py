@@ -12,13 +12,11 @@ import numpy as np
 
 from cantle.postprocess.accuracy import WHY, Accuracy, PairDistance, kinds_of, total_variation, worth_measuring
 from cantle.postprocess.counts import workload_dice
-from cantle.postprocess.set_workload import set_workload
-from cantle.postprocess.table_workload import columns_of, table_workload
 from cantle.release import Release
 from cantle.release.data_file import as_polars
-from cantle.release.load import domain_of, universe_of
+from cantle.release.kinds import KINDS
+from cantle.release.load import schema_of
 from cantle.release.manifest import Manifest, Receipt
-from cantle.release.sets import list_frame
 from cantle.trusted.budget import NANO, Charge
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, fingerprint
 
@@ -85,14 +83,6 @@ def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
 
 def workload_again(release: Release) -> TableWorkload | SetWorkload:
     """The questions that the stated seed draws for the released records."""
-    manifest = release.manifest
+    manifest, schema = release.manifest, schema_of(release.manifest)
     frame, dice = as_polars(release.records, manifest), workload_dice(manifest.postprocessing["seed"])
-    if manifest.kind == "table":
-        domain = domain_of(manifest)
-        columns, classes = domain.encode_columns(frame)
-        codes = [*columns, classes][: len(columns_of(domain))]
-        return table_workload(columns_of(domain), codes, dice)[0]
-    sets, universe = list_frame(frame, manifest)["items"], universe_of(manifest)
-    starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
-    codes_of_items = universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
-    return set_workload(universe.size, (starts, codes_of_items), dice)
+    return KINDS[schema.kind].own_questions(frame, manifest, schema, dice)

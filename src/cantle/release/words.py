@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+NOT_MEASURED = "the error of the released records was not measured: the interval covers the noise in the counts they"
+NOT_MEASURED += " were made from, and no more"
+
+
 def declared_names(m: Manifest, what: str) -> str:
     """A text about how the public names of items or nodes are declared."""
     named = m.schema.get(what)

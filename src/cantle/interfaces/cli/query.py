@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from cantle.release import Release
     from cantle.release.estimates import Estimate
 
-NOISE_ONLY_NOTE = "the error of the released records was not measured: the interval covers the noise in the counts they"
-NOISE_ONLY_NOTE += " were made from, and no more"
-GRAPH_NOTE = "the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed"
-
 
 def query_command(
     folder: ReleaseDir,
@@ -54,6 +50,7 @@ def query_command(
     Example: cantle query degrees "degree >= 10"
     """
     from cantle.release import Release
+    from cantle.release.kinds import KINDS
 
     if output is not None and output.suffix.lower() != ".csv":
         raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {output.name!r}")
@@ -70,7 +67,7 @@ def query_command(
         rows = _frame(one)
         answer = facts | one.to_dict()
     if "noise only" in rows["covers"]:
-        print(f"note: {GRAPH_NOTE if release.manifest.kind == 'graph' else NOISE_ONLY_NOTE}", file=sys.stderr)
+        print(f"note: {KINDS[release.manifest.kind].NOISE_NOTE}", file=sys.stderr)
     answer |= {"private": release.private, "guarantee": release.manifest.guarantee}
     if target is not None:
         _write(rows, target)
