@@ -1,4 +1,4 @@
-"""Epsilon as whole nano-units: exact reading, exact words, and a ledger that adds up."""
+"""Epsilon in whole nano-units: exact parsing, exact text, and charges that add up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cantle.trusted.budget import MOST, NANO, Budget, Charge, Unit, nano_of, pri
         ("1/3", 333_333_333),
         (Fraction(2, 3), 666_666_666),
         (Decimal("0.1"), 100_000_000),
-        (Decimal("0.0000000019"), 1),  # down, never up
+        (Decimal("0.0000000019"), 1),  # rounded down, never up
         (0.9999999999, 999_999_999),
         (np.float64(0.3), 300_000_000),
         (np.int64(2), 2 * NANO),
@@ -43,14 +43,12 @@ def test_epsilon_is_read_exactly_and_rounded_down(epsilon: object, nano: int) ->
 
 
 def test_tenths_add_up() -> None:
-    """0.1 + 0.2 <= 0.3 is false in floats; here three charges of a tenth fill three tenths to the last unit."""
+    """0.1 + 0.2 <= 0.3 is false in floats; here charges of 0.1 and 0.2 use up 0.3 exactly."""
     assert nano_of("0.1") + nano_of("0.2") == nano_of("0.3")
     assert nano_of(0.1) + nano_of(0.2) == nano_of(0.3)
     budget = Budget(nano_of(0.3), Unit())
     for price in (0.1, 0.2):
-        budget.charge(
-            np.array([0]), prices(nano_of(price), len(np.array([0]))), why="a", verb="measure", sensitivity=1, depth=0
-        )
+        budget.charge(np.array([0]), prices(nano_of(price), 1), why="a", verb="measure", sensitivity=1, depth=0)
     assert budget.left(np.array([0])).tolist() == [0]
 
 
@@ -60,7 +58,7 @@ OUT_OF_BOUNDS = [0, -1, "-0.5", 0.0, 1e-10, "1e-10", True, False, MOST // NANO +
 
 
 @pytest.mark.parametrize("epsilon", NO_NUMBERS, ids=lambda e: type(e).__name__)
-def test_what_is_no_number_is_refused_with_the_rule(epsilon: object) -> None:
+def test_an_epsilon_that_is_no_number_is_refused(epsilon: object) -> None:
     with pytest.raises(ParameterError, match="epsilon must be a positive number") as caught:
         nano_of(epsilon)
     assert caught.value.__cause__ is None
@@ -68,12 +66,9 @@ def test_what_is_no_number_is_refused_with_the_rule(epsilon: object) -> None:
 
 
 @pytest.mark.parametrize("epsilon", OUT_OF_BOUNDS, ids=repr)
-def test_what_is_out_of_bounds_is_refused_with_the_bounds(epsilon: object) -> None:
+def test_an_epsilon_out_of_bounds_is_refused(epsilon: object) -> None:
     with pytest.raises(ParameterError, match="between 1e-9 and 1e6"):
         nano_of(epsilon)
-
-
-NUMPY = "src bug: numpy integers are multiplied in their own width and overflow or wrap around"
 
 
 def test_a_huge_numpy_integer_is_out_of_bounds() -> None:
@@ -83,13 +78,13 @@ def test_a_huge_numpy_integer_is_out_of_bounds() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int32, np.uint32])
-def test_narrow_numpy_integers_are_numbers_too(kind: type) -> None:
+def test_epsilon_may_be_a_narrow_numpy_integer(kind: type) -> None:
     with np.errstate(over="ignore"):
         assert nano_of(kind(6)) == 6 * NANO
 
 
 @pytest.mark.parametrize("nano", [1, 10, 999_999_999, NANO, NANO + 1, 123_456_789_012, MOST])
-def test_words_are_exact_and_read_back(nano: int) -> None:
+def test_epsilon_as_text_is_exact_and_reads_back(nano: int) -> None:
     assert nano_of(words_of(nano)) == nano
     assert not words_of(nano).endswith((".", ".0"))
 
@@ -106,10 +101,16 @@ def test_a_unit_is_a_whole_number_of_records(records: object) -> None:
         Unit(records)
 
 
+@pytest.mark.parametrize("kind", ["village", 1])
+def test_a_unit_of_an_unknown_kind_is_refused(kind: object) -> None:
+    with pytest.raises(ParameterError, match="a unit"):
+        Unit(kind=kind)
+
+
 @pytest.mark.parametrize(
-    "price", [0, -1, 0.5, 1.0, True, None, "5", MOST + 1, 2**63, 2**64, [5], [5, 5, 5], [[5, 5]], [5, 0]]
+    "price", [0, -1, 0.5, 1.0, True, None, "5", MOST + 1, 2**63, 2**64, [5], [5, 5, 5], [[5, 5]], [5, 0], [[5], [5, 5]]]
 )
-def test_a_price_is_one_whole_number_for_all_or_one_each(price: object) -> None:
+def test_a_price_must_be_one_whole_number_or_one_per_region(price: object) -> None:
     with pytest.raises(ParameterError, match="positive whole number of nano-units"):
         prices(price, 2)
 
@@ -133,7 +134,7 @@ def test_messages_name_the_question_the_price_and_the_fix() -> None:
     with pytest.raises(BudgetExceeded) as caught:
         budget.charge(
             np.array([0]),
-            prices(100_000_000, len(np.array([0]))),
+            prices(100_000_000, 1),
             why="counting leaves",
             verb="measure",
             sensitivity=1,
@@ -145,24 +146,22 @@ def test_messages_name_the_question_the_price_and_the_fix() -> None:
     with pytest.raises(ParameterError, match="a price is a positive whole number"):
         budget.charge(
             np.array([0]),
-            prices(0.5, len(np.array([0]))),
+            prices(0.5, 1),
             why="counting leaves",
             verb="measure",
             sensitivity=1,
             depth=7,
         )
     with pytest.raises(ParameterError, match="listed once"):
-        budget.charge(
-            np.array([0, 0]), prices(5, len(np.array([0, 0]))), why="a", verb="measure", sensitivity=1, depth=0
-        )
+        budget.charge(np.array([0, 0]), prices(5, 2), why="a", verb="measure", sensitivity=1, depth=0)
     budget.inherit(np.array([0]), np.array([2]))
     with pytest.raises(ParameterError, match="cannot be asked again"):
-        budget.charge(np.array([0]), prices(5, len(np.array([0]))), why="a", verb="measure", sensitivity=1, depth=0)
+        budget.charge(np.array([0]), prices(5, 1), why="a", verb="measure", sensitivity=1, depth=0)
 
 
 def test_the_receipt_lists_each_kind_of_path_once_in_order() -> None:
     budget = Budget(100, Unit(2))
-    budget.charge(np.array([0]), prices(10, len(np.array([0]))), why="count", verb="measure", sensitivity=2, depth=0)
+    budget.charge(np.array([0]), prices(10, 1), why="count", verb="measure", sensitivity=2, depth=0)
     children = budget.inherit(np.array([0]), np.array([2]))
     budget.charge(children, prices(np.array([20, 30]), len(children)), why="cut", verb="choose", sensitivity=6, depth=1)
     leaves = budget.inherit(children, np.full(len(children), 2))
@@ -186,8 +185,8 @@ def test_a_dropped_region_stays_in_the_receipt() -> None:
     assert sorted(path["epsilon_nano"] for path in budget.receipt()["paths"]) == [0, 40]
 
 
-def test_reading_a_price_twice_gives_one_kind_of_path() -> None:
-    """Many regions with the same charges share one kind: receipts stay small."""
+def test_regions_with_the_same_charges_share_a_kind_of_path() -> None:
+    """So receipts stay small, however many regions there are."""
     budget, nodes = Budget(1000, Unit()), np.array([0])
     for depth in range(6):
         budget.charge(nodes, prices(10, len(nodes)), why="cut", verb="choose", sensitivity=1, depth=depth)
@@ -205,7 +204,7 @@ def test_regions_charged_one_after_the_other_share_a_kind_of_path() -> None:
 
 
 @pytest.mark.parametrize("times", [[-1], [2, 2], [2.0]], ids=str)
-def test_what_is_no_number_of_children_is_refused(times: list[float]) -> None:
+def test_a_wrong_number_of_children_is_refused(times: list[float]) -> None:
     budget = Budget(100, Unit())
     with pytest.raises(ParameterError, match="whole number of children"):
         budget.inherit(np.array([0]), np.array(times))
@@ -213,7 +212,7 @@ def test_what_is_no_number_of_children_is_refused(times: list[float]) -> None:
     budget.require_open(np.array([0]))
 
 
-def test_charges_are_values() -> None:
-    one = Charge("a", "measure", 5, 1, 0)
-    assert one == Charge("a", "measure", 5, 1, 0)
-    assert one.to_dict() == {"why": "a", "verb": "measure", "epsilon_nano": 5, "sensitivity": 1, "depth": 0}
+def test_equal_charges_compare_equal() -> None:
+    charge = Charge("a", "measure", 5, 1, 0)
+    assert charge == Charge("a", "measure", 5, 1, 0)
+    assert charge.to_dict() == {"why": "a", "verb": "measure", "epsilon_nano": 5, "sensitivity": 1, "depth": 0}

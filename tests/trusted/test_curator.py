@@ -1,4 +1,4 @@
-"""The curator's answers and prices by hand; what it must never do is in laws/test_hostile.py."""
+"""The curator's answers and prices, worked out by hand; tests/laws/test_hostile.py has what it must never do."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ DATA = Table((4, 2), 2, ((0, 0, 0), (1, 0, 1), (1, 1, 1), (3, 1, 0), (3, 0, 1), 
 
 
 class Noiseless(Seeded):
-    """Gives the exact answers, and keeps what it was told."""
+    """A noise source that adds no noise and lists the calls it got."""
 
     def __init__(self) -> None:
         super().__init__(0)
-        self.told: list[tuple[str, int, tuple[int, ...], list[tuple[int, int]]]] = []
+        self.calls: list[tuple[str, int, tuple[int, ...], list[tuple[int, int]]]] = []
 
-    def _tell(self, verb: str, lanes: Lanes, rate: Rate) -> None:
+    def _list(self, verb: str, lanes: Lanes, rate: Rate) -> None:
         rates = [rate.exact(i) for i in range(len(lanes))]
-        self.told.append((verb, lanes.call, tuple(lanes.keys.tolist()), rates))
+        self.calls.append((verb, lanes.call, tuple(lanes.keys.tolist()), rates))
 
     def laplace(self, lanes, counts, rate):
-        self._tell("laplace", lanes, rate)
+        self._list("laplace", lanes, rate)
         return np.array(counts)
 
     def select(self, lanes, scores, starts, rate, inverse_weights=None, many=None):  # noqa: ARG002
-        self._tell("select", lanes, rate)
+        self._list("select", lanes, rate)
         self.weights = inverse_weights
         return np.array([int(np.argmax(scores[a:b])) for a, b in zip(starts[:-1], starts[1:], strict=True)])
 
     def above(self, lanes, counts, thresholds, rate):
-        self._tell("above", lanes, rate)
+        self._list("above", lanes, rate)
         self.biased = counts.tolist()
         return counts > thresholds
 
@@ -58,7 +58,7 @@ def test_measuring_charges_then_counts() -> None:
     noisy = curator.measure(root, Histogram(2), 10, why="m")
     assert noisy.value.tolist() == [[2, 4]]
     assert (noisy.rate_num.tolist(), noisy.rate_den) == ([10], NANO)
-    assert noise.told == [("laplace", 1, (0, 0), [(10, NANO)] * 2)]
+    assert noise.calls == [("laplace", 1, (0, 0), [(10, NANO)] * 2)]
     assert curator.left(root).tolist() == [NANO - 10]
 
 
@@ -69,8 +69,8 @@ def test_rates_are_divided_by_sensitivity_and_unit(records: int) -> None:
     curator.measure(root, Marginals(OneWays((0, 1), (4, 2), 1)), 10, why="m")
     curator.choose(root, AllCuts((4, 2), 2), CLASS_AWARE, 20, why="c")
     curator.test(root, PrivTree(0, 3, 30), why="t")
-    dens = [rates[0] for _, _, _, rates in noise.told]
-    assert dens == [(10, 2 * records * NANO), (20, 3 * records * NANO), (30, records * NANO)]
+    first_rates = [rates[0] for _, _, _, rates in noise.calls]
+    assert first_rates == [(10, 2 * records * NANO), (20, 3 * records * NANO), (30, records * NANO)]
     receipt = curator.seal()
     assert [c["sensitivity"] for c in receipt["paths"][0]["charges"]] == [2 * records, 3 * records, records]
     assert [c["verb"] for c in receipt["paths"][0]["charges"]] == ["measure", "choose", "test"]
@@ -90,7 +90,7 @@ def test_prices_may_differ_from_region_to_region() -> None:
     children = curator.split(curator.root(), Cuts(np.array([0]), np.array([2])))
     noisy = curator.measure(children, Size(), np.array([7, 9]), why="m")
     assert noisy.value.tolist() == [[3], [3]]
-    assert noise.told[-1][3] == [(7, NANO), (9, NANO)]
+    assert noise.calls[-1][3] == [(7, NANO), (9, NANO)]
     assert curator.left(children).tolist() == [NANO - 7, NANO - 9]
 
 
@@ -102,11 +102,11 @@ def test_every_question_has_a_number_of_its_own() -> None:
         curator.measure(root, Size(), 5, why="m")
         curator.choose(root, AllCuts((4, 2), 1), BALANCE, 5, why="c")
         curator.test(root, PrivTree(0, 1, 5), why="t")
-    calls = [call for _, call, _, _ in noise.told]
+    calls = [call for _, call, _, _ in noise.calls]
     assert calls == sorted(set(calls))
 
 
-def test_stop_tests_are_biased_by_their_number_and_stop_costing() -> None:
+def test_repeated_stop_tests_are_biased_further_and_cost_at_most_the_lifetime_bound() -> None:
     curator, noise = start()
     node, stop = curator.root(), PrivTree(-50, 2, 10**8)
     life, spent = lifetime_bound(10**8, 2), []
@@ -120,7 +120,7 @@ def test_stop_tests_are_biased_by_their_number_and_stop_costing() -> None:
     assert spent[-1] == life == max(spent)
 
 
-def test_tests_are_counted_along_the_path() -> None:
+def test_stop_tests_are_counted_along_the_path() -> None:
     curator, noise = start()
     stop = PrivTree(-50, 10, 10**8)
     curator.test(curator.root(), stop, why="t")
@@ -132,14 +132,14 @@ def test_tests_are_counted_along_the_path() -> None:
     assert noise.biased == [2 - 10, 1 - 10, 1 - 20, 2 - 20]
 
 
-def test_all_tests_of_a_run_are_of_one_kind() -> None:
+def test_all_stop_tests_of_a_run_share_one_setting() -> None:
     curator, _ = start()
     curator.test(curator.root(), PrivTree(0, 1, 5), why="stop")
     with pytest.raises(ParameterError, match="share one threshold"):
         curator.test(curator.root(), PrivTree(0, 1, 6), why="stop")
 
 
-def test_splitting_is_free_and_closes_what_is_left_out() -> None:
+def test_splitting_is_free_and_closes_the_regions_left_out() -> None:
     curator, _ = start()
     root = curator.root()
     children = curator.split(root, Cuts(np.array([0]), np.array([1])))
@@ -180,10 +180,10 @@ def test_repr_shows_the_budget_and_the_open_regions() -> None:
 
 
 class Gone(MemoryEngine):
-    """Records in a place that is gone when they are to be discarded."""
+    """An engine whose cluster is lost before the records can be discarded."""
 
     def close(self) -> None:
-        super().close()  # a second time this would fail otherwise
+        super().close()  # a second call would raise another error
         raise EngineError("the cluster is gone")
 
 

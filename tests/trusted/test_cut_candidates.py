@@ -13,20 +13,22 @@ def test_all_cuts_run_over_attributes_then_points() -> None:
     root, all_cuts = Frontier.root((3, 1, 4)), AllCuts((3, 1, 4), 2)
     assert all_cuts.key == OneWays((0, 1, 2), (3, 1, 4), 2)
     assert all_cuts.counts(root).tolist() == [5]
-    found = [all_cuts.cuts(root, np.array([i])) for i in range(5)]
-    assert [(int(c.attribute[0]), int(c.point[0])) for c in found] == [(0, 1), (0, 2), (2, 1), (2, 2), (2, 3)]
+    cuts = [all_cuts.cuts(root, np.array([i])) for i in range(5)]
+    assert [(int(c.attribute[0]), int(c.point[0])) for c in cuts] == [(0, 1), (0, 2), (2, 1), (2, 2), (2, 3)]
     assert all_cuts.inverse_weights(root).spelled().tolist() == [2, 2, 3, 3, 3]
 
 
 def test_sides_of_all_cuts_by_hand() -> None:
     """Records (code, code, class): (0, 0, a), (0, 1, b), (2, 1, b)."""
-    counts = np.array([[1, 1, 0, 0, 0, 1, 1, 0, 0, 2]])  # codes 0 1 2 of the first, 0 1 of the second, by class
+    counts = np.array(
+        [[1, 1, 0, 0, 0, 1, 1, 0, 0, 2]]
+    )  # by class: codes 0, 1, 2 of the first attribute, 0, 1 of the second
     left, right = AllCuts((3, 2), 2).sides(Frontier.root((3, 2)), 0, counts)
     assert left.tolist() == [[1, 1], [1, 1], [1, 0]]
     assert right.tolist() == [[0, 1], [0, 1], [0, 2]]
 
 
-def test_cuts_of_one_attribute_each() -> None:
+def test_cuts_of_one_attribute_per_region() -> None:
     nodes = Cuts(np.array([0]), np.array([2])).children(Frontier.root((5, 3)), 1)
     each = CutsOf(np.array([0, 1]), 5, 1)
     assert isinstance(each.key, OneWayEach)
@@ -35,12 +37,12 @@ def test_cuts_of_one_attribute_each() -> None:
     assert each.inverse_weights(nodes) is None
     cuts = each.cuts(nodes, np.array([0, 1]))
     assert (cuts.attribute.tolist(), cuts.point.tolist()) == ([0, 1], [1, 2])
-    # Region 0 has 3 records of code 0 and 1 of code 1; region 1 has by its second attribute 2, 0 and 4.
+    # Region 0 has 3, 1 records of codes 0, 1 of attribute 0; region 1 has 2, 0, 4 of codes 0, 1, 2 of attribute 1.
     left, right = each.sides(nodes, 0, np.array([[3, 1, 0, 0, 0], [2, 0, 4, 0, 0]]))
     assert (left.tolist(), right.tolist()) == ([[3], [2], [2]], [[1], [4], [4]])
 
 
-def test_a_chunk_is_read_from_its_first_region() -> None:
+def test_the_counts_of_a_chunk_start_at_its_first_region() -> None:
     nodes = Cuts(np.array([0]), np.array([2])).children(Frontier.root((5, 3)), 1)
     left, _ = CutsOf(np.array([0, 1]), 5, 1).sides(nodes, 1, np.array([[2, 0, 4, 0, 0]]))
     assert left.tolist() == [[2], [2]]
@@ -49,5 +51,5 @@ def test_a_chunk_is_read_from_its_first_region() -> None:
     assert right.tolist() == [[5], [3], [0], [0]]
 
 
-def test_what_is_trusted_is_listed() -> None:
+def test_both_kinds_of_candidates_are_listed() -> None:
     assert set(CUT_CANDIDATES) == {AllCuts, CutsOf}

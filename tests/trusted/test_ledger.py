@@ -1,4 +1,4 @@
-"""The ledger across releases: one behaviour in a SQLite file and in PostgreSQL, and what `publish` does with it."""
+"""The ledger across releases: SQLite files and PostgreSQL behave alike, and `publish` charges before it reads data."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ HASH = "0123456789abcdef" * 4
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A place where a ledger was created."""
-    place = str(tmp_path / "ledger.db") if request.param == "sqlite" else database(request.getfixturevalue("server"))
-    Ledger(place).create()
-    return place
+    """The address of a new ledger."""
+    address = str(tmp_path / "ledger.db") if request.param == "sqlite" else database(request.getfixturevalue("server"))
+    Ledger(address).create()
+    return address
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A place without a ledger."""
+    """An address where no ledger was created."""
     return str(tmp_path / "none.db") if request.param == "sqlite" else database(request.getfixturevalue("server"))
 
 
@@ -46,7 +46,7 @@ def created(path: Path) -> Ledger:
 
 
 def database(url: str, *settings: str) -> str:
-    """The server's database of ledgers, emptied, with these settings."""
+    """The address of the server's database of ledgers, which is emptied and gets these settings."""
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
@@ -55,14 +55,14 @@ def database(url: str, *settings: str) -> str:
         connection.execute("ALTER DATABASE ledgers RESET ALL")
         for setting in settings:
             connection.execute(f"ALTER DATABASE ledgers SET {setting}")
-    place = url.replace("///postgres", "///ledgers")
-    with psycopg.connect(place, autocommit=True) as connection:
+    address = url.replace("///postgres", "///ledgers")
+    with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("DROP SCHEMA public CASCADE")
         connection.execute("CREATE SCHEMA public")
-    return place
+    return address
 
 
-def set_of_server(url: str, setting: str, value: str) -> None:
+def set_on_server(url: str, setting: str, value: str) -> None:
     """Changes a setting while the server runs, and waits until new connections have it."""
     import psycopg
 
@@ -89,14 +89,14 @@ def charge(ledger: Ledger, name: str = "patients", nano: int = 100_000_000, unit
     )
 
 
-# ---------------------------------------------------------------------------------------------- both places
+# ----------------------------------------------------------------------------------------------- both stores
 
 
 def test_charges_add_up_to_the_cap_and_no_further(where: str) -> None:
     ledger = Ledger(where)
     ledger.cap("patients", "0.3")
     charge(ledger, nano=100_000_000)
-    charge(ledger, nano=200_000_000)  # 0.1 + 0.2 is 0.3 here
+    charge(ledger, nano=200_000_000)  # exactly: 0.1 + 0.2 is 0.3
     with pytest.raises(CapExceeded, match=r"epsilon 0 left of its cap 0\.3"):
         charge(ledger, nano=1)
     account = ledger.account("patients")
@@ -104,7 +104,7 @@ def test_charges_add_up_to_the_cap_and_no_further(where: str) -> None:
     assert [entry.sequence for entry in account.entries] == [1, 2]
 
 
-def test_an_entry_holds_what_was_charged_and_what_became_of_it(where: str) -> None:
+def test_an_entry_holds_the_charge_and_the_hash_of_its_release(where: str) -> None:
     ledger = Ledger(where)
     first, second = charge(ledger), charge(ledger, nano=5)
     second.record(HASH)
@@ -129,7 +129,7 @@ def test_units_are_not_mixed(where: str) -> None:
     assert ledger.account("patients").spent_nano == 100_000_000
 
 
-def test_where_caps_are_used_a_misspelt_name_opens_no_account(where: str) -> None:
+def test_once_a_cap_is_set_a_misspelt_name_opens_no_account(where: str) -> None:
     ledger = Ledger(where)
     charge(ledger, name="old")  # no caps yet
     ledger.cap("patients", 1)
@@ -139,7 +139,7 @@ def test_where_caps_are_used_a_misspelt_name_opens_no_account(where: str) -> Non
     assert [account.dataset for account in ledger.accounts()] == ["old", "patients"]
 
 
-def test_a_cap_can_be_changed_and_its_history_stays(where: str) -> None:
+def test_a_cap_can_be_changed_and_its_history_is_kept(where: str) -> None:
     ledger = Ledger(where)
     ledger.cap("patients", 1)
     charge(ledger, nano=10**9)
@@ -163,15 +163,15 @@ def test_entries_are_ordered_by_number_whatever_the_clock_says(where: str, monke
     assert account.left_nano == 700_000_000
 
 
-def test_no_data_set_spends_more_than_a_manifest_can_say(where: str) -> None:
+def test_no_data_set_spends_more_than_epsilon_one_million(where: str) -> None:
     ledger = Ledger(where)
     charge(ledger, nano=10**15)
     with pytest.raises(CapExceeded, match="more than epsilon 1000000 in all"):
         charge(ledger, nano=1)
 
 
-def test_a_misspelt_place_opens_no_ledger(empty: str, tmp_path: Path) -> None:
-    """A charge there would pass no cap: it is refused, the fix is named, and nothing is made."""
+def test_a_misspelt_address_opens_no_ledger(empty: str, tmp_path: Path) -> None:
+    """A new ledger would have no caps, so every question is refused with the fix, and no file is created."""
     ledger = Ledger(empty)
     for ask in (
         ledger.accounts,
@@ -186,16 +186,16 @@ def test_a_misspelt_place_opens_no_ledger(empty: str, tmp_path: Path) -> None:
     ledger.create()
     assert ledger.accounts() == []
     charge(ledger)
-    ledger.create()  # changes nothing
+    ledger.create()  # creating it again changes nothing
     assert ledger.account("patients").spent_nano == 100_000_000
 
 
-def test_a_cap_makes_the_ledger(empty: str) -> None:
+def test_setting_a_cap_creates_the_ledger(empty: str) -> None:
     Ledger(empty).cap("patients", 1)
     assert charge(Ledger(empty)).line["cap_nano"] == 10**9
 
 
-def test_what_is_not_in_the_ledger_is_said(where: str) -> None:
+def test_unknown_data_sets_and_charges_are_refused(where: str) -> None:
     ledger = Ledger(where)
     ledger.cap("patients", 1)
     with pytest.raises(LedgerError, match="'people'.*'patients'"):
@@ -205,12 +205,12 @@ def test_what_is_not_in_the_ledger_is_said(where: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " a", "a\n", "a|b", "x" * 101, 5, None, "`a`"])
-def test_bad_names(name: Any, tmp_path: Path) -> None:
+def test_bad_names_of_data_sets_are_refused(name: Any, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="dataset must be a name"):
         Ledger(tmp_path / "l.db").cap(name, 1)
 
 
-def test_bad_arguments(tmp_path: Path) -> None:
+def test_bad_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="ledger must be a file"):
         Ledger("")
     ledger = Ledger(tmp_path / "l.db")
@@ -250,13 +250,13 @@ def test_the_file_has_a_write_ahead_log(tmp_path: Path) -> None:
     assert (tmp_path / "l.db").read_bytes()[18:20] == b"\x02\x02"  # file format versions: write-ahead log
 
 
-def test_a_path_with_odd_characters(tmp_path: Path) -> None:
+def test_a_path_may_have_odd_characters(tmp_path: Path) -> None:
     path = tmp_path / "100% odd #?&.db"
     charge(created(path))
     assert path.is_file()
 
 
-def test_places_where_no_ledger_can_be(tmp_path: Path) -> None:
+def test_folders_and_other_files_are_no_ledgers(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="is a folder"):
         charge(Ledger(tmp_path))
     with pytest.raises(LedgerError, match="cannot be opened or made"):
@@ -299,8 +299,8 @@ def test_a_damaged_ledger_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
-def test_a_read_only_folder(tmp_path: Path) -> None:
-    """Root may write anywhere, so it becomes nobody for a while."""
+def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
+    """Root may write anywhere, so a test that runs as root becomes the user nobody for a while."""
     folder = tmp_path / "fixed"
     folder.mkdir()
     charge(created(folder / "l.db"))
@@ -330,7 +330,7 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
 
 
 class Disk:
-    """A connection to a file that other processes lock for a while, on a disk with or without a write-ahead log."""
+    """A stand-in for a connection to a file that is locked for the first `locked` statements and has a journal mode."""
 
     def __init__(self, locked: int, mode: str) -> None:
         self.locked, self.mode = locked, mode
@@ -378,16 +378,16 @@ def test_a_database_of_another_version_is_refused(server: str) -> None:
             ask()
 
 
-def test_a_server_that_does_not_write_through_is_refused(server: str) -> None:
-    set_of_server(server, "fsync", "off")
+def test_a_server_with_fsync_off_is_refused(server: str) -> None:
+    set_on_server(server, "fsync", "off")
     try:
         with pytest.raises(LedgerError, match="fsync=off"):
             charge(Ledger(server))
     finally:
-        set_of_server(server, "fsync", "on")
+        set_on_server(server, "fsync", "on")
 
 
-def test_no_message_tells_the_password(tmp_path: Path) -> None:
+def test_no_message_shows_the_password(tmp_path: Path) -> None:
     pytest.importorskip("psycopg")
     url = f"postgresql://curator:hunter2@/x?host={tmp_path}"
     with pytest.raises(LedgerError) as refused:
@@ -407,7 +407,7 @@ def test_without_psycopg_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 # -------------------------------------------------------------------------------------------------- publish
 
 
-def test_a_release_knows_those_before_it_and_is_recorded_when_saved(where: str, tmp_path: Path) -> None:
+def test_a_release_lists_earlier_ones_and_is_recorded_when_saved(where: str, tmp_path: Path) -> None:
     Ledger(where).cap("people", 2)
     first = cantle.publish(people(), SCHEMA, epsilon=0.5, method="rps", ledger=where, dataset="people")
     second = cantle.publish(people(), SCHEMA, epsilon=0.25, ledger=Ledger(where), dataset="people")
@@ -429,7 +429,7 @@ def test_a_release_knows_those_before_it_and_is_recorded_when_saved(where: str, 
 
 
 class Trap:
-    """Data that must not be touched."""
+    """Data that fails the test if anything is read from it."""
 
     def __getattribute__(self, name: str) -> Any:
         if name == "__class__":
@@ -463,15 +463,15 @@ def test_the_data_is_not_touched_when_the_ledger_refuses(tmp_path: Path) -> None
     assert Ledger(where).account("people").entries == ()
 
 
-def test_what_is_charged_and_what_is_not(tmp_path: Path) -> None:
+def test_only_a_run_that_opens_the_data_is_charged(tmp_path: Path) -> None:
     paid = {"ledger": tmp_path / "l.db", "dataset": "people"}
     Ledger(tmp_path / "l.db").cap("people", 1)
-    for refused, words in (
+    for refused, message in (
         ({"method": "magic"}, "use one of"),
         ({"engine": "abacus"}, "use one of"),
         ({"depht": 1}, "known"),
     ):
-        with pytest.raises(ParameterError, match=words):
+        with pytest.raises(ParameterError, match=message):
             cantle.publish(people(5), SCHEMA, epsilon=0.1, **paid, **refused)
     with pytest.raises(DataError, match="there is no file 'none.csv'"):
         cantle.publish(tmp_path / "none.csv", SCHEMA, epsilon=0.1, **paid)
@@ -479,7 +479,7 @@ def test_what_is_charged_and_what_is_not(tmp_path: Path) -> None:
         cantle.publish(people(5), SCHEMA, epsilon=0.1, dataset="people")
     assert Ledger(tmp_path / "l.db").account("people").entries == ()
     (tmp_path / "short.csv").write_text("age,town\n3,Ash\n")
-    with pytest.raises(DataError) as failed:  # the data was opened
+    with pytest.raises(DataError) as failed:  # an error after the data was opened
         cantle.publish(tmp_path / "short.csv", SCHEMA, epsilon=0.1, **paid)
     assert failed.value.__notes__ == ["the charge to data set 'people' stands: the data was opened"]
     assert Ledger(tmp_path / "l.db").account("people").to_dict()["unrecorded"] == 1
@@ -504,7 +504,7 @@ def test_a_pickled_release_does_not_carry_the_ledger(tmp_path: Path) -> None:
     assert "secret" not in repr(release)
 
 
-def test_a_ledger_that_cannot_be_written_any_more_does_not_take_the_release_away(tmp_path: Path) -> None:
+def test_a_release_is_saved_even_if_the_ledger_cannot_record_it(tmp_path: Path) -> None:
     where = tmp_path / "l.db"
     created(where)
     release = cantle.publish(people(20), SCHEMA, epsilon=1, ledger=where, dataset="people")

@@ -1,4 +1,4 @@
-"""Every question that a method hands to the curator is looked at first: sound ones fit, each flaw alone is refused."""
+"""Checks of the questions that methods ask the curator: a sound question fits, and every single flaw is refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.errors import ParameterError
-from cantle.trusted.budget import Unit, prices
 from cantle.trusted.degree_queries import Bounds, Lag
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree, are_tables
@@ -60,7 +58,7 @@ Fits = Callable[[Any], bool]
 SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     "cuts": (
         Cuts(ints(0), ints(2)),
-        lambda one: one.fits(ROOT),
+        lambda query: query.fits(ROOT),
         [
             {"attribute": FLOATS}, {"attribute": ints(0, 0)}, {"point": FLOATS}, {"attribute": ints(-1)},
             {"attribute": ints(2)}, {"point": ints(0)}, {"point": ints(4)},
@@ -68,7 +66,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "classes of values": (
         CLASSES_OF_VALUES,
-        lambda one: one.fits(),
+        lambda query: query.fits(),
         [
             {"periods": [1, 2]}, {"periods": ()}, {"periods": (2,)}, {"periods": (1, 2.0)}, {"origin": 2**70},
             {"periods": (1, 2, 3)}, {"periods": (1, 1)},
@@ -76,7 +74,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "questions": (
         ASKED,
-        lambda one: one.fits(SIZES),
+        lambda query: query.fits(SIZES),
         [
             {"starts": (0, 1)}, {"starts": ints(1, 1)}, {"starts": ints(0, 2)}, {"starts": ints(0, 0, 1)},
             {"lo": FLOATS}, {"column": ints(-1)}, {"column": ints(2)}, {"lo": ints(-1)}, {"lo": ints(2)},
@@ -85,7 +83,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "a workload": (
         TableWorkload(WITHIN, ASKED, ASKED, (CrossTable((0, 1), (groups(0, 0, 1, 1), groups(0, 1))),)),
-        lambda one: one.fits(DOMAIN),
+        lambda query: query.fits(DOMAIN),
         [
             {"within": None}, {"within": ColumnCells((ints(0, 4), ints(0, 2)))}, {"one_column": None},
             {"more_columns": replace(ASKED, column=ints(3))}, {"pairs": [TABLE]},
@@ -93,12 +91,12 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "a workload of sets": (
         SetWorkload(ints(0, 2), ints(0, 2), ints(0, 1)),
-        lambda one: one.fits(Taxonomy),
+        lambda query: query.fits(Taxonomy),
         [{"items": FLOATS}, {"groups": FLOATS}, {"starts": ints(0, 1)}, {"items": ints(3)}, {"groups": ints(-1, 0)}],
     ),
     "a cross table": (
         TABLE,
-        lambda one: are_tables((one,), SIZES),
+        lambda query: are_tables((query,), SIZES),
         [
             {"columns": [0, 1]}, {"columns": (0,)}, {"columns": (0, 2)}, {"columns": (0, 0)},
             {"maps": (groups(0, 0, 1), groups(0, 1))}, {"maps": (groups(0, 2, 2, 2), groups(0, 1))},
@@ -107,7 +105,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "a label tree": (
         TREE,
-        lambda one: one.fits(SIZES),
+        lambda query: query.fits(SIZES),
         [
             {"column": None}, {"left": FLOATS}, {"goes_left": list(TREE.goes_left)}, {"goes_left": TREE.goes_left[:2]},
             {"column": ints(2, -1, -1)}, {"column": ints(0, -2, -1)}, {"leaf": ints(-1, 0, 0)},
@@ -117,7 +115,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "a table of round values": (
         HeapTable(0, ints(0, 2, 4), ints(0, -1), CLASSES_OF_VALUES),
-        lambda one: one.fits(SIZES),
+        lambda query: query.fits(SIZES),
         [
             {"column": 2}, {"column": True}, {"edges": (0, 4)}, {"edges": ints(0, 2, 3)}, {"edges": ints(0, 0, 4)},
             {"group": ints(0)}, {"group": ints(-2, 0)}, {"group": ints(-1, -1)}, {"classes": None},
@@ -125,7 +123,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "a search": (
         ValueSearch(0, 4, CLASSES_OF_VALUES, (1,)),
-        lambda one: are_searches((one,), SIZES),
+        lambda query: are_searches((query,), SIZES),
         [
             {"column": 2}, {"values": 4.0}, {"values": 2}, {"skip": [1]}, {"skip": (2, 1)}, {"skip": (4,)},
             {"classes": ValueClasses(0, ())},
@@ -133,12 +131,12 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "one-way tables": (
         TABLES,
-        lambda one: one.fits(ROOT, DOMAIN),
+        lambda query: query.fits(ROOT, DOMAIN),
         [{"attributes": [0, 1]}, {"attributes": (0, 2)}, {"sizes": (4, 3)}, {"classes": 2}, {"classes": 1.0}],
     ),
     "merged tables": (
         MergedOneWays(TABLES, (0, 2, 4)),
-        lambda one: one.fits(ROOT, DOMAIN),
+        lambda query: query.fits(ROOT, DOMAIN),
         [
             {"tables": None}, {"tables": replace(TABLES, classes=3)}, {"starts": [0, 4]}, {"starts": ()},
             {"starts": (1, 4)}, {"starts": (0, 4, 2)}, {"starts": (0, 4, 6)}, {"starts": (0, 2)},
@@ -146,17 +144,17 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "a table for each region": (
         OneWayEach(ints(0), 4, 3),
-        lambda one: one.fits(ROOT, DOMAIN),
+        lambda query: query.fits(ROOT, DOMAIN),
         [{"attribute": FLOATS}, {"attribute": ints(2)}, {"width": 3}, {"width": 4.0}, {"classes": 2}],
     ),
     "sizes of children": (
         ChildSizes(Cuts(ints(0), ints(2))),
-        lambda one: one.fits(ROOT, DOMAIN),
+        lambda query: query.fits(ROOT, DOMAIN),
         [{"cuts": None}, {"cuts": Cuts(ints(0), ints(9))}],
     ),
     "split points": (
         SplitPoints((SPLIT,), 4, 3),
-        lambda one: one.fits(ROOT, DOMAIN, Max()),
+        lambda query: query.fits(ROOT, DOMAIN, Max()),
         [
             {"size": 4.0}, {"classes": 2}, {"values": [SPLIT]}, {"values": (Value(0, (0, 9), None),)},
             {"values": (SPLIT, SPLIT)}, {"values": (FIXED,)},
@@ -164,7 +162,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "one value": (
         OneValue((FIXED,), SIZES, 3),
-        lambda one: one.fits(ROOT, DOMAIN, Max()),
+        lambda query: query.fits(ROOT, DOMAIN, Max()),
         [
             {"values": ()}, {"classes": 3.0}, {"sizes": (4, 3)}, {"values": (SPLIT,)},
             {"values": (replace(FIXED, children=((0, 2),)),)}, {"values": (replace(FIXED, children=[(0, 2), (2, 4)]),)},
@@ -172,12 +170,12 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "tables of heaps": (
         HeapCounts((HEAPS,), SIZES),
-        lambda one: one.fits(ROOT, WHOLE),
+        lambda query: query.fits(ROOT, WHOLE),
         [{"tables": [HEAPS]}, {"tables": ()}, {"sizes": [4, 2]}, {"sizes": (4, 3)}],
     ),
     "trees over values": (
         ValueTrees((0, 1), (ints(0, 2, 4), ints(0, 2)), SIZES),
-        lambda one: one.fits(ROOT, WHOLE),
+        lambda query: query.fits(ROOT, WHOLE),
         [
             {"columns": (0, 2)}, {"columns": (-1, 1)}, {"columns": (0, 0)}, {"columns": ()}, {"roots": (ints(0, 4),)},
             {"roots": (ints(0, 2, 2, 4), ints(0, 2))}, {"sizes": (4, 3)},
@@ -185,12 +183,12 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "hubs": (
         Hubs(COLUMNS, (0, 1)),
-        lambda one: one.fits(ROOT, WHOLE, Dependence()),
+        lambda query: query.fits(ROOT, WHOLE, Dependence()),
         [{"within": WITHIN}, {"columns": ()}, {"columns": (1, 0)}, {"columns": (0, 2)}, {"columns": [0, 1]}],
     ),
     "sets of tables": (
         TableSets(TableRound(COLUMNS, (TABLE,)), (ints(1, 2, 3, 4),), ints(-(2**60)), ints(0)),
-        lambda one: one.fits(ROOT, WHOLE, Distance()),
+        lambda query: query.fits(ROOT, WHOLE, Distance()),
         [
             {"penalties": ints(-(2**63))}, {"penalties": ints(2**60 + 1)}, {"penalties": FLOATS}, {"left": ints(1)},
             {"models": (ints(1, 2, 3),)}, {"models": (ints(1, 2, 3, -4),)}, {"models": ()}, {"left": ints()},
@@ -198,11 +196,11 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     ),
     "bounds on degrees": (
         Bounds((1, 2), (0, 0)),
-        lambda one: one.fits(ROOT, GraphDomain(None, False, True), Lag()),
+        lambda query: query.fits(ROOT, GraphDomain(None, False, True), Lag()),
         [{"thetas": (2, 1)}, {"thetas": (0, 1)}, {"penalties": (0,)}, {"penalties": (0, -1)}, {"penalties": (0, 0.0)}],
     ),
 }  # fmt: skip
-"""A question, whether it fits, and changes each of which spoils it."""
+"""By name: a sound question, the check that decides whether it fits, and changes each of which makes it unsound."""
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -212,7 +210,7 @@ def test_a_sound_question_fits_and_each_flaw_is_refused(name: str) -> None:
     assert [flaw for flaw in flaws if fits(replace(sound, **flaw))] == []
 
 
-def test_several_questions_are_a_plain_tuple_of_different_ones() -> None:
+def test_several_questions_must_be_a_tuple_without_repeats() -> None:
     search = SOUND["a search"][0]
     assert not are_searches([search], SIZES)
     assert not are_searches((), SIZES)
@@ -221,7 +219,7 @@ def test_several_questions_are_a_plain_tuple_of_different_ones() -> None:
     assert not are_tables((), SIZES)
 
 
-def test_a_map_written_to_since_its_shape_was_asked_is_refused() -> None:
+def test_a_map_changed_after_its_shape_was_read_is_refused() -> None:
     table = CrossTable((0,), (groups(0, 0, 1, 1),))
     assert table.shape == (2,)
     table.maps[0][:] = [0, 1, 2, 3]
@@ -234,16 +232,3 @@ def test_scores_that_no_claim_covers_are_refused() -> None:
     for name in ("hubs", "sets of tables"):
         assert not SOUND[name][0].fits(ROOT, WHOLE, Max())
     assert not SOUND["bounds on degrees"][0].fits(ROOT, GraphDomain(None, False, True), Max())
-
-
-@pytest.mark.parametrize("price", [0, -1, 1.0, "1", [[1], [1, 2]], [1, 2], None, True], ids=str)
-def test_what_is_no_price_is_refused(price: object) -> None:
-    assert prices(5, 1).tolist() == [5]
-    with pytest.raises(ParameterError, match="a price is a positive whole number"):
-        prices(price, 1)
-
-
-@pytest.mark.parametrize("flaw", [{"kind": "village"}, {"kind": 1}, {"max_records": 0}, {"max_records": True}], ids=str)
-def test_what_is_no_unit_is_refused(flaw: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match="a unit"):
-        Unit(**flaw)

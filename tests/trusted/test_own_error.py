@@ -23,7 +23,7 @@ RECORDS = tuple((i % 2, i % 3, i % CLASSES) for i in range(90))
 TABLE = Table(SIZES, CLASSES, RECORDS)
 WORKLOAD = WORKLOADS["all"]
 RELEASED = count_table(WORKLOAD, columns(RECORDS[:60]))
-EPSILON = 1000 * NANO  # so large that noise rarely moves a number
+EPSILON = 1000 * NANO  # so large that the noise is almost always 0
 
 
 def curator(unit: Unit | None = None, epsilon: int = EPSILON) -> Curator:
@@ -31,13 +31,13 @@ def curator(unit: Unit | None = None, epsilon: int = EPSILON) -> Curator:
 
 
 def exact() -> list[int]:
-    """The three numbers by their definition."""
-    moved = np.abs(count_table(WORKLOAD, columns(RECORDS)) - RELEASED)
-    one, more = sorted(moved[:4].tolist()), sorted(moved[4:7].tolist())
-    return [one[3], more[2], int(moved[7:].sum()) // 3]
+    """The three exact numbers, computed by their definitions."""
+    errors = np.abs(count_table(WORKLOAD, columns(RECORDS)) - RELEASED)
+    one_column, more_columns = sorted(errors[:4].tolist()), sorted(errors[4:7].tolist())
+    return [one_column[3], more_columns[2], int(errors[7:].sum()) // 3]
 
 
-def test_the_answer_is_about_all_records_also_those_of_closed_regions() -> None:
+def test_the_answer_counts_the_records_of_closed_regions_too() -> None:
     with curator() as asked:
         asked.reserve(asked.root(), 300 * NANO, why="accuracy")
         children = asked.split(asked.root(), Cuts(np.array([1]), np.array([1])))
@@ -63,7 +63,7 @@ def test_noise_grows_with_the_numbers_asked_and_the_records_of_a_person() -> Non
             assert noisy.rate_den == numbers * 5 * NANO
 
 
-def test_it_is_answered_once() -> None:
+def test_own_error_is_answered_once() -> None:
     with curator() as asked:
         with pytest.raises(ParameterError, match="nothing is reserved"):
             asked.own_error(WORKLOAD, RELEASED)
@@ -75,7 +75,7 @@ def test_it_is_answered_once() -> None:
             asked.reserve(asked.root(), NANO, why="accuracy")
 
 
-def test_it_is_paid_for_before_the_first_split_and_within_the_budget() -> None:
+def test_own_error_is_paid_for_before_the_first_split_and_within_the_budget() -> None:
     with curator() as asked:
         with pytest.raises(BudgetExceeded):
             asked.reserve(asked.root(), EPSILON + 1, why="accuracy")
@@ -85,11 +85,13 @@ def test_it_is_paid_for_before_the_first_split_and_within_the_budget() -> None:
                 asked.reserve(nodes, NANO, why="accuracy")
 
 
-def test_what_does_not_fit_is_refused_and_costs_the_question_nothing() -> None:
+def test_a_question_that_does_not_fit_is_refused_and_the_next_one_is_answered() -> None:
     with curator() as asked:
         asked.reserve(asked.root(), NANO, why="accuracy")
-        nothing = WORKLOADS["one column"]
-        empty: Any = type(nothing)(nothing.within, WORKLOADS["pairs"].one_column, WORKLOADS["pairs"].one_column, ())
+        one_column = WORKLOADS["one column"]
+        empty: Any = type(one_column)(
+            one_column.within, WORKLOADS["pairs"].one_column, WORKLOADS["pairs"].one_column, ()
+        )
         for workload, released in ((WORKLOAD, RELEASED[1:]), (object(), RELEASED), (empty, RELEASED[:0])):
             with pytest.raises(ParameterError, match="do not fit"):
                 asked.own_error(workload, released)
@@ -104,13 +106,13 @@ def test_a_sealed_curator_answers_nothing() -> None:
             asked.own_error(WORKLOAD, RELEASED)
 
 
-def test_later_changes_of_what_was_handed_over_change_nothing() -> None:
-    """The curator counts with copies of its own."""
-    seen: list[Any] = []
+def test_the_curator_counts_with_its_own_copy_of_the_workload() -> None:
+    """So changes that the caller makes later change no count."""
+    counted: list[Any] = []
 
     class Watching(SetEngine):
         def count_all(self, workload: Any) -> np.ndarray:
-            seen.append(workload)
+            counted.append(workload)
             return super().count_all(workload)
 
     engine = Watching(np.array([0, 2, 3]), np.array([0, 1, 2]), tree=ItemTree.of(3, 3, even=True), most=3)
@@ -118,5 +120,5 @@ def test_later_changes_of_what_was_handed_over_change_nothing() -> None:
     with Curator(engine, Budget(EPSILON, Unit()), Seeded(1)) as asked:
         asked.reserve(asked.root(), NANO, why="accuracy")
         asked.own_error(workload, np.zeros(workload.cells, dtype=np.int64))
-    assert seen[0] is not workload
-    assert not np.shares_memory(seen[0].items, workload.items)
+    assert counted[0] is not workload
+    assert not np.shares_memory(counted[0].items, workload.items)

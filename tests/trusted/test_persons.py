@@ -1,4 +1,4 @@
-"""The unit of a person: at most so many records of each are used, and the budget is scaled to them."""
+"""Persons as the unit: at most `max_records` records per person are used, and the noise is scaled to that bound."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def frame(people: list[str | None], ages: list[int]) -> pl.DataFrame:
 
 
 def opened(data: Any, method: str = "rps") -> Ints:
-    """The numbers of each age among the records that are used."""
+    """For each age, the number of records that are used."""
     parsed = cantle.Schema.from_dict(schema())
     plan = make_method(parsed, method, "default", {})
     _, engine = open_data(data, parsed, plan)
@@ -51,7 +51,7 @@ rows = st.lists(st.tuples(st.integers(-1, 4), st.integers(0, 3), st.integers(0, 
 
 
 @given(rows, st.integers(1, 4))
-def test_each_person_has_at_most_so_many_records_whatever_others_have(records: list[Any], most: int) -> None:
+def test_at_most_max_records_of_a_person_are_used_whatever_others_have(records: list[Any], most: int) -> None:
     person, *columns = (np.array([r[i] for r in records], dtype=np.int64) for i in range(3))
     used = within_bound(person, columns, most)
     assert not used[person < 0].any()
@@ -69,12 +69,12 @@ def test_the_records_that_are_used_do_not_depend_on_their_order(records: list[An
         used = within_bound(person, columns, most)
         return Counter(record for record, is_used in zip(these, used.tolist(), strict=True) if is_used)
 
-    other = records.copy()
-    dice.shuffle(other)
-    assert kept(records) == kept(other)
+    shuffled = records.copy()
+    dice.shuffle(shuffled)
+    assert kept(records) == kept(shuffled)
 
 
-def test_persons_are_told_apart_by_their_exact_text() -> None:
+def test_persons_are_distinguished_by_their_exact_text() -> None:
     numbers = person_numbers(pl.Series(["a", "b", None, "a", "A", "a "]))
     assert numbers[0] == numbers[3]
     assert numbers[2] == -1
@@ -82,7 +82,7 @@ def test_persons_are_told_apart_by_their_exact_text() -> None:
 
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
-def test_taking_a_person_away_changes_at_most_the_bound(method: str) -> None:
+def test_removing_a_person_changes_at_most_max_records(method: str) -> None:
     people = ["ann"] * 5 + ["bob"] * 3 + ["cyd", None, None]
     ages = [1, 1, 2, 3, 9, 1, 4, 4, 7, 8, 8]
     whole = opened(frame(people, ages), method)
@@ -97,14 +97,14 @@ def test_taking_a_person_away_changes_at_most_the_bound(method: str) -> None:
 @pytest.mark.parametrize(
     "ids", [[1, 1, 1, 2], [1.0, 1.0, 1.0, 2.0], ["1", "1", "1", "2"], [1, 1.0, True, "2"]], ids=str
 )
-def test_identifiers_of_any_type(ids: list[Any]) -> None:
+def test_identifiers_may_have_any_type(ids: list[Any]) -> None:
     data = pd.DataFrame({"who": ids, "age": [1, 2, 3, 4], "ill": ["no"] * 4})
     assert opened(data).sum() == 3
 
 
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
 def test_identifiers_declared_as_floats_are_refused(tmp_path: Path, dtype: Any) -> None:
-    """By their type: which of them are whole is private."""
+    """The declared type alone decides: which of the values are whole is private."""
     data = pl.DataFrame({"who": [1, None], "age": [1, 2], "ill": ["no"] * 2}).cast({"who": dtype})
     data.write_parquet(tmp_path / "people.parquet")
     nullable = pd.DataFrame({"who": pd.array([1, None], dtype="Float64"), "age": [1, 2], "ill": ["no"] * 2})
@@ -113,8 +113,8 @@ def test_identifiers_declared_as_floats_are_refused(tmp_path: Path, dtype: Any) 
             opened(source)
 
 
-def test_one_blank_does_not_melt_persons_together() -> None:
-    """Of 2,000 persons with numbers past 2**53, pandas leaves a few hundred if one more has none."""
+def test_one_missing_identifier_does_not_merge_persons() -> None:
+    """With one identifier missing, pandas makes floats of the others: 2,000 numbers past 2**53 become a few hundred."""
     many = [2**60 + k for k in range(2000)]
     ages, ill = [k % 10 for k in range(2001)], ["no"] * 2001
 
@@ -127,7 +127,7 @@ def test_one_blank_does_not_melt_persons_together() -> None:
     assert used(many, "Int64") == used([*many, None], "Int64") == used(list(map(str, many))) == 2000
 
 
-def test_a_file_with_persons_is_published_and_says_so(tmp_path: Path) -> None:
+def test_a_release_of_persons_states_its_unit_and_shows_no_identifier(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     path = tmp_path / "visits.csv"
     people = [f"canary-{who}" for who in rng.integers(0, 300, 1000)]
@@ -143,7 +143,7 @@ def test_a_file_with_persons_is_published_and_says_so(tmp_path: Path) -> None:
     assert "person" in (tmp_path / "out" / "statement.md").read_text()
 
 
-def test_the_noise_grows_with_the_bound() -> None:
+def test_the_noise_grows_with_max_records() -> None:
     data = frame(["a"], [1])
     spreads = []
     for most in (1, 50):
@@ -156,7 +156,7 @@ def test_the_noise_grows_with_the_bound() -> None:
     assert spreads[1] > 8 * spreads[0]
 
 
-def test_the_column_of_persons_is_not_published() -> None:
+def test_the_column_of_persons_cannot_be_published() -> None:
     fields = [*FIELDS, {"name": "who", "type": "string", "categories": ["a"]}]
     with pytest.raises(SchemaError, match="not published"):
         cantle.Schema.from_dict(schema(fields=fields))
@@ -167,12 +167,12 @@ def test_the_column_of_persons_is_not_published() -> None:
 
 @given(rows, st.integers(1, 4), st.randoms())
 def test_equal_hashes_leave_the_choice_to_the_codes(records: list[Any], most: int, dice: Any) -> None:
-    """Where all hashes are equal, too, the order of the records has no part in it: the last column decides first."""
-    other = records.copy()
-    dice.shuffle(other)
+    """Even if all hashes are equal, the order of the records does not matter: codes decide, the last column first."""
+    shuffled = records.copy()
+    dice.shuffle(shuffled)
     kept = []
     with patch.object(persons, "marks", lambda _columns, records: np.zeros(records, np.uint64)):
-        for these in (records, other):
+        for these in (records, shuffled):
             person, *columns = (np.array([r[i] for r in these], dtype=np.int64) for i in range(3))
             used = within_bound(person, columns, most).tolist()
             kept.append(Counter(record for record, is_used in zip(these, used, strict=True) if is_used))
@@ -183,9 +183,9 @@ def test_equal_hashes_leave_the_choice_to_the_codes(records: list[Any], most: in
 
 
 @given(st.lists(st.text(min_size=1, max_size=9), min_size=1), st.integers(1, 50))
-def test_a_person_has_one_place_whoever_else_is_there(ids: list[str], number: int) -> None:
-    """What brings the records of a person together in a cluster follows from the bytes of the identifier alone."""
+def test_the_place_of_a_person_depends_on_the_identifier_alone(ids: list[str], number: int) -> None:
+    """A cluster brings the records of a person together by this place."""
     together = places(pl.Series(ids), number).tolist()
-    assert together == [places(pl.Series(["x", one]), number)[1] for one in ids]
+    assert together == [places(pl.Series(["x", who]), number)[1] for who in ids]
     assert together == places(pl.Series(["ab", *ids])[1:], number).tolist()
     assert all(0 <= place < number for place in together)

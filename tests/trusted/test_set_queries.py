@@ -1,4 +1,4 @@
-"""The questions of `baskets` through the curator: what is refused before anything is spent, and cells always given."""
+"""Questions of the method `baskets`, asked through the curator: refusals are free; listed cells are always given."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def curator_of(engine: SetEngine, noise: Any = None, units: int = 1, unit: Unit 
     return Curator(engine, Budget(units * NANO, unit or Unit()), noise or Seeded(1))
 
 
-def whole(*numbers: int) -> np.ndarray:
+def ints(*numbers: int) -> np.ndarray:
     return np.array(numbers, dtype=np.int64)
 
 
 class Tuple(tuple):
-    """A look-alike."""
+    """A subclass of tuple, which the curator must refuse like any other type."""
 
 
 NOT_FITTING: list[Any] = [
@@ -45,47 +45,47 @@ NOT_FITTING: list[Any] = [
     ItemSupports(4, 1, False), ItemSupports(6, 1, False), ItemSupports(5, 0, False), ItemSupports(5, 65, False),
     ItemSupports(5, 1.0, False), ItemSupports(5, 1, 1), ItemSupports(5.0, 1, True), ItemSupports(5, True, True),
     HeadPatterns(()), HeadPatterns((5,)), HeadPatterns((-1, 2)), HeadPatterns((2, 1)), HeadPatterns((1, 1)),
-    HeadPatterns(whole(0, 1)), HeadPatterns("01"),
+    HeadPatterns(ints(0, 1)), HeadPatterns("01"),
 ]  # fmt: skip
 NO_PAIRS: list[Any] = [
     PairSupports((0,), 1), PairSupports((), 1), PairSupports((0, 5), 1), PairSupports((1, 0), 1),
     PairSupports((0, 1), 0), PairSupports((0, 1), 65), PairSupports((0, 1), 1.0), PairSupports([0, 1], 1),
     PairSupports((0, 1), 1, doubles=1),
-    *(PairSupports((0, 1, 2), 1, cells) for cells in (whole(3), whole(-1), whole(1, 1), whole(1, 0), np.zeros(1), [0])),
+    *(PairSupports((0, 1, 2), 1, cells) for cells in (ints(3), ints(-1), ints(1, 1), ints(1, 0), np.zeros(1), [0])),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("query", NOT_FITTING + NO_PAIRS, ids=lambda query: repr(query)[:50])
-def test_questions_that_do_not_fit_cost_nothing(query: Any) -> None:
+def test_questions_that_do_not_fit_are_refused_and_cost_nothing(query: Any) -> None:
     curator = curator_of(engine_of())
-    given = {"at_least": 1} if isinstance(query, PairSupports) else {}
+    options = {"at_least": 1} if isinstance(query, PairSupports) else {}
     with pytest.raises(ParameterError):
-        curator.measure(curator.root(), query, 5, why="m", **given)
+        curator.measure(curator.root(), query, 5, why="m", **options)
     assert curator.left(curator.root()).tolist() == [NANO]
 
 
-GOOD = [SetSizes((1, 2)), ItemSupports(5, 2, True), HeadPatterns((0, 4)), PairSupports((0, 1, 2), 2, whole(1))]
+GOOD = [SetSizes((1, 2)), ItemSupports(5, 2, True), HeadPatterns((0, 4)), PairSupports((0, 1, 2), 2, ints(1))]
 
 
 @pytest.mark.parametrize("query", GOOD, ids=lambda query: type(query).__name__)
-def test_only_the_uncut_root_may_be_asked(query: Any) -> None:
-    given = {"at_least": 10**6} if isinstance(query, PairSupports) else {}
+def test_only_the_root_may_be_asked_and_only_with_uncut_records(query: Any) -> None:
+    options = {"at_least": 10**6} if isinstance(query, PairSupports) else {}
     curator = curator_of(engine_of())
-    curator.measure(curator.root(), query, NANO // 4, why="m", **given)
-    regions = curator.split(curator.root(), Kept(whole(0, 0), whole(1, 3)))
-    for nodes in (regions, regions.take(whole(0))):
+    curator.measure(curator.root(), query, NANO // 4, why="m", **options)
+    regions = curator.split(curator.root(), Kept(ints(0, 0), ints(1, 3)))
+    for nodes in (regions, regions.take(ints(0))):
         with pytest.raises(ParameterError):
-            curator.measure(nodes, query, 5, why="m", **given)
+            curator.measure(nodes, query, 5, why="m", **options)
     cutting = curator_of(engine_of(most=4))
     with pytest.raises(ParameterError):
-        cutting.measure(cutting.root(), query, 5, why="m", **given)
+        cutting.measure(cutting.root(), query, 5, why="m", **options)
 
 
-@pytest.mark.parametrize("at_least", [0, -1, 1.0, None, whole(1, 1)])
-def test_a_threshold_is_a_whole_number_of_at_least_one(at_least: Any) -> None:
+@pytest.mark.parametrize("at_least", [0, -1, 1.0, None, ints(1, 1)])
+def test_a_threshold_must_be_a_whole_number_of_at_least_one(at_least: Any) -> None:
     curator = curator_of(engine_of())
     with pytest.raises(ParameterError):
-        curator.measure(curator.root(), PairSupports((0, 1, 2), 2, whole(1)), 5, at_least=at_least, why="m")
+        curator.measure(curator.root(), PairSupports((0, 1, 2), 2, ints(1)), 5, at_least=at_least, why="m")
 
 
 def test_answers_are_close_when_epsilon_is_large() -> None:
@@ -97,7 +97,7 @@ def test_answers_are_close_when_epsilon_is_large() -> None:
     assert np.round(items, 2).tolist() == [1, 1, 1, 0, 0, 0.67, 1.17, 1.17, 0.5, 0.5]
     assert curator.measure(root, HeadPatterns((0, 2)), price, why="m").value.tolist() == [[0, 1, 2, 1]]
     # Pairs (0,1), (0,2), (1,2); the last record has (1,2) as its only listed pair.
-    pairs = curator.measure(root, PairSupports((0, 1, 2), 1, whole(1)), price, at_least=PARTS, why="m")
+    pairs = curator.measure(root, PairSupports((0, 1, 2), 1, ints(1)), price, at_least=PARTS, why="m")
     assert pairs.cells.tolist() == [0, 1, 2]
     assert np.round(pairs.value / PARTS, 2).tolist() == [1.33, 0.33, 1.33]
     assert (pairs.rate_num.tolist(), pairs.rate_den) == ([price], PARTS * NANO)
@@ -111,14 +111,14 @@ def test_the_sensitivity_of_persons_is_charged() -> None:
     assert [charge["sensitivity"] for charge in path["charges"]] == [2 * 3 * PARTS]
 
 
-# ---- cells always given: Claim 54 -----------------------------------------------------------------------------------
+# ---- cells that are always given: Claim 54 --------------------------------------------------------------------------
 
-LISTED = [whole(), whole(0), whole(1), whole(0, 2), whole(0, 1, 2)]
+LISTED = [ints(), ints(0), ints(1), ints(0, 2), ints(0, 1, 2)]
 AT_LEAST = 2 * PARTS
 
 
 def answers(rows: Any, always: np.ndarray) -> dict[Any, Fraction]:
-    """The exact law of the whole answer, one unit per PARTS."""
+    """The exact law of the whole answer; the price makes the rate of the noise 1."""
 
     def run(noise: Enumerating) -> Any:
         curator = curator_of(engine_of(rows, 3), noise, PARTS)
@@ -130,20 +130,22 @@ def answers(rows: Any, always: np.ndarray) -> dict[Any, Fraction]:
 
 
 def cell_by_cell(counts: list[int], always: np.ndarray) -> dict[Any, Fraction]:
-    """The same from the definition: every cell noised once and by itself, small ones withheld unless listed."""
-    rate, each, one = Rate(NANO, NANO), [], Lanes(0, np.arange(1))
+    """The same law by its definition: each cell is noised once, by itself, and withheld if small and not listed."""
+    rate, laws, lane = Rate(NANO, NANO), [], Lanes(0, np.arange(1))
     for cell, count in enumerate(counts):
         if cell in always:
-            found = law(lambda noise, c=count: (int(noise.laplace(one, whole(c), rate)[0]),), window=(PARTS - 1, PARTS))
+            outcomes = law(
+                lambda noise, c=count: (int(noise.laplace(lane, ints(c), rate)[0]),), window=(PARTS - 1, PARTS)
+            )
         else:
-            sparse = one, whole(0, 1), whole(0), whole(count), whole(1), rate, AT_LEAST
-            found = law(lambda noise, s=sparse: tuple(noise.sparse(*s)[2].tolist()), window=(PARTS - 1, PARTS))
-        each.append([(tuple((cell, value) for value in values), p) for values, p in found.items()])
-    made: dict[Any, Fraction] = {}
-    for way in product(*each):
-        shown = tuple(pair for pairs, _ in way for pair in pairs)
-        made[shown] = made.get(shown, Fraction(0)) + way[0][1] * way[1][1] * way[2][1]
-    return made
+            sparse = lane, ints(0, 1), ints(0), ints(count), ints(1), rate, AT_LEAST
+            outcomes = law(lambda noise, s=sparse: tuple(noise.sparse(*s)[2].tolist()), window=(PARTS - 1, PARTS))
+        laws.append([(tuple((cell, value) for value in values), p) for values, p in outcomes.items()])
+    joint: dict[Any, Fraction] = {}
+    for combination in product(*laws):
+        answer = tuple(pair for pairs, _ in combination for pair in pairs)
+        joint[answer] = joint.get(answer, Fraction(0)) + combination[0][1] * combination[1][1] * combination[2][1]
+    return joint
 
 
 @pytest.mark.parametrize("always", LISTED, ids=lambda always: str(always.tolist()))
@@ -153,23 +155,23 @@ def test_every_cell_is_drawn_once_by_its_own_law(always: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("always", LISTED, ids=lambda always: str(always.tolist()))
-def test_a_record_changes_no_odds_by_more_than_was_paid(always: np.ndarray) -> None:
-    one, two = answers(((0, 1),), always), answers(((0, 1), (0, 1)), always)
-    assert one.keys() == two.keys()
-    assert max(max(one[out] / two[out], two[out] / one[out]) for out in one) <= 2**PARTS
+def test_one_record_changes_the_odds_by_at_most_the_price(always: np.ndarray) -> None:
+    before, after = answers(((0, 1),), always), answers(((0, 1), (0, 1)), always)
+    assert before.keys() == after.keys()
+    assert max(max(before[out] / after[out], after[out] / before[out]) for out in before) <= 2**PARTS
 
 
 def test_cells_drawn_twice_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Listed cells that also stay in the sparse part lose up to twice what was paid."""
+    """If listed cells also stayed in the sparse part, the loss would exceed the price."""
     monkeypatch.setattr(SetApart, "divide", lambda self, cells, counts: (cells, counts, counts[: len(self.always)]))
     monkeypatch.setattr(
-        SetApart, "join", lambda _self, *parts: tuple(map(np.concatenate, ((parts[0], whole(9)), parts[1:])))
+        SetApart, "join", lambda _self, *parts: tuple(map(np.concatenate, ((parts[0], ints(9)), parts[1:])))
     )
-    one, two = answers(((0, 1),), whole(0)), answers(((0, 1), (0, 1)), whole(0))
-    assert max(max(one[out] / two[out], two[out] / one[out]) for out in one) > 2**PARTS
+    before, after = answers(((0, 1),), ints(0)), answers(((0, 1), (0, 1)), ints(0))
+    assert max(max(before[out] / after[out], after[out] / before[out]) for out in before) > 2**PARTS
 
 
-def test_listed_cells_leave_and_come_back_in_order() -> None:
+def test_listed_cells_are_taken_out_and_put_back_in_order() -> None:
     rng = np.random.default_rng(1)
     for _ in range(50):
         cells = np.sort(rng.choice(40, rng.integers(0, 30), replace=False))

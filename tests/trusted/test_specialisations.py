@@ -1,4 +1,4 @@
-"""Candidates of DiffGen: their scores by a recount from the definition, their runs and points, and their ranges."""
+"""DiffGen's candidates: scores compared with a recount by definition, runs and split points, and ranges of scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.effort import examples
 Record = tuple[int, ...]
 SIZES = (6, 4)
 TREE = {(0, 4): ((0, 2), (2, 3), (3, 4)), (0, 2): ((0, 1), (1, 2))}
-"""Attribute 1 is a category of four values: a group of two, and two more."""
+"""The hierarchy of attribute 1, which has four categories: the first two form a group."""
 
 
 def engine(records: Any, sizes: tuple[int, ...] = SIZES, classes: int = 2) -> ColumnEngine:
@@ -44,7 +44,7 @@ def number_of(edge: np.ndarray, code: int) -> int:
 
 
 def value_of(quality: Any, counts: list[int]) -> int:
-    """The value of a part, written another way."""
+    """The value of a part, by formulas other than those of scores.py."""
     n = sum(counts)
     if isinstance(quality, WeightedMajority):
         return max(weight * count for weight, count in zip(quality.weights, counts, strict=True))
@@ -54,7 +54,7 @@ def value_of(quality: Any, counts: list[int]) -> int:
 
 
 def partition_value(quality: Any, parts: list[Any], records: list[Record], classes: int) -> int:
-    """The sum over all parts; `parts` says which part each record is in."""
+    """The sum of the values of all parts; `parts` has the part of each record."""
     groups: dict[Any, list[int]] = defaultdict(lambda: [0] * classes)
     for part, record in zip(parts, records, strict=True):
         groups[part][record[-1]] += 1
@@ -62,7 +62,7 @@ def partition_value(quality: Any, parts: list[Any], records: list[Record], class
 
 
 def joint_score(quality: Any, grid: Grid, value: Value, point: int, records: list[Record], classes: int) -> int:
-    """What the whole table is worth after the split, less what it was worth before."""
+    """The value of the whole table after the split, minus its value before."""
     lo, hi = value.span
     children = value.children or ((lo, point), (point, hi))
 
@@ -85,16 +85,16 @@ def local_score(quality: Any, children: list[np.ndarray]) -> int:
 
 
 def expanded(runs: ScoredSplits) -> dict[tuple[int, int], int]:
-    """(value, point) to score, every point of a run on its own."""
-    found = {}
+    """The score of each (value, point), with the points of a run listed one by one."""
+    scores = {}
     many = np.ones_like(runs.scores) if runs.many is None else runs.many
     for score, value, point, number in zip(
         runs.scores.tolist(), runs.value.tolist(), runs.point.tolist(), many.tolist(), strict=True
     ):
         for p in range(point, point + number):
-            assert (value, p) not in found
-            found[value, p] = score
-    return found
+            assert (value, p) not in scores
+            scores[value, p] = score
+    return scores
 
 
 # ---- scores ---------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def joint(draw: st.DrawFn, classes: int) -> tuple[JointSplits, list[Record]]:
 @pytest.mark.parametrize("kind", ["majority", "weighted", "gini"])
 @examples(10)
 @given(data=st.data())
-def test_joint_scores_are_those_of_a_recount(kind: str, classes: int, data) -> None:
+def test_joint_scores_equal_a_recount(kind: str, classes: int, data) -> None:
     asked, records = data.draw(joint(classes))
     weights = tuple(data.draw(st.integers(1, 5)) for _ in range(classes))
     quality: Any = {"majority": JointMajority(), "weighted": WeightedMajority(weights), "gini": HalfGini()}[kind]
@@ -176,7 +176,7 @@ def test_values_are_scored_on_their_own_records(quality: Any, data) -> None:
 
 @examples(16)
 @given(records=records_of(3))
-def test_information_gain_is_entropy_less_mean_entropy(records: list[Record]) -> None:
+def test_information_gain_is_entropy_minus_mean_entropy(records: list[Record]) -> None:
     def entropy(counts: np.ndarray) -> float:
         n = counts.sum()
         return -sum(c / n * log2(c / n) for c in counts.tolist() if c) if n else 0.0
@@ -202,7 +202,7 @@ def test_runs_cover_every_point_once(lo: int, width: int, data) -> None:
 
 
 @given(st.integers(0, 1000), st.integers(2, 5000), st.integers(1, 70))
-def test_even_points_are_distinct_inside_and_all_if_few(lo: int, width: int, most: int) -> None:
+def test_even_points_are_distinct_and_strictly_inside(lo: int, width: int, most: int) -> None:
     points = even_points(lo, lo + width, most).tolist()
     assert len(points) == min(most, width - 1)
     assert points == sorted(set(points))
@@ -218,7 +218,7 @@ def test_even_points_are_distinct_inside_and_all_if_few(lo: int, width: int, mos
         (Value(0, (0, 6), None), True),
         (Value(0, (2, 4), None), True),
         (Value(1, (0, 4), TREE[0, 4]), True),
-        (Value(0, (2, 3), None), False),  # nothing inside
+        (Value(0, (2, 3), None), False),  # no point inside
         (Value(0, (3, 2), None), False),
         (Value(0, (-1, 3), None), False),
         (Value(0, (0, 7), None), False),
@@ -236,7 +236,7 @@ def test_even_points_are_distinct_inside_and_all_if_few(lo: int, width: int, mos
     ],
     ids=str,
 )
-def test_a_value_fits_where_its_children_cover_it(value: Value, fits: bool) -> None:
+def test_a_value_fits_if_its_children_cover_it(value: Value, fits: bool) -> None:
     assert value.fits(SIZES) == fits
 
 
@@ -248,7 +248,7 @@ JOINT = (Value(0, (0, 2), None), Value(1, (0, 3), ((0, 1), (1, 3))))
 
 
 def changes(score: Any, most: int) -> Any:
-    """The changes of all scores, for all tables of up to so many records and every record that may come."""
+    """How the scores change, for every table of up to `most` records and every record added to it."""
     tables = [t for n in range(most + 2) for t in combinations_with_replacement(POINTS, n)]
     known = {table: score(table) for table in tables}
     for table in tables:
@@ -259,18 +259,20 @@ def changes(score: Any, most: int) -> Any:
 
 
 @pytest.mark.parametrize("quality", [JointMajority(), WeightedMajority((3, 1)), HalfGini()], ids=repr)
-def test_joint_scores_move_within_the_range_of_their_quality(quality: Any) -> None:
+def test_joint_scores_change_within_the_range_of_their_quality(quality: Any) -> None:
     """Claim 20, by brute force; public handicaps change nothing."""
     asked = JointSplits(SPLIT, JOINT, (5, 0), 9, 2)
     worst = max(
         max(d.values()) - min(d.values()) for d in changes(lambda t: expanded(asked.score(engine(t, TINY), quality)), 2)
     )
     assert worst <= quality.range
-    assert worst == quality.range or not isinstance(quality, JointMajority)  # the others need more records
+    assert worst == quality.range or not isinstance(
+        quality, JointMajority
+    )  # the others reach it only with more records
 
 
 @pytest.mark.parametrize("quality", [Max(), InfoGain(), Gini()], ids=repr)
-def test_several_split_points_together_move_within_the_range(quality: Any) -> None:
+def test_several_split_points_together_change_within_the_range(quality: Any) -> None:
     """Claim 21, by brute force: a record moves the scores of one span only."""
     asked = SplitPoints((Value(0, (0, 2), None), Value(0, (2, 5), None)), 5, 2)
     points = [*product(range(5), range(2))]
@@ -287,7 +289,7 @@ def test_several_split_points_together_move_within_the_range(quality: Any) -> No
 
 
 @pytest.mark.parametrize("quality", [Max(), InfoGain(), Gini()], ids=repr)
-def test_values_that_compete_move_within_the_range(quality: Any) -> None:
+def test_values_that_compete_change_within_the_range(quality: Any) -> None:
     """Claim 22, by brute force, with values that share records and values that do not."""
     values = (
         Value(0, (0, 3), ((0, 1), (1, 3))),

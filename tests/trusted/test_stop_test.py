@@ -1,4 +1,4 @@
-"""Stop tests: the lifetime price is never below the true loss, and the strongest tests are bought."""
+"""Stop tests: the lifetime bound is never below the true loss, and `within` buys the strongest tests that fit."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ POINTS = [(10**9, 1), (10**9, 2), (5 * 10**8, 2), (10**8, 7), (10**8, 1), (3 * 1
 
 
 def series(epsilon_nano: int, delta: int, records: int = 1) -> Decimal:
-    """L in nano-units by another road: ln of one product, at 120 digits, until the terms are below 10^-30.
+    """L in nano-units, computed in another way: ln of one product, at 120 digits, until the terms are below 10^-30.
 
-    What is left out is positive, so this is a lower bound, short by less than 10^-25.
+    The terms left out are positive, so this is a lower bound, too small by less than 10^-25.
     """
     with localcontext() as context:
         context.prec = 120
@@ -42,18 +42,18 @@ def test_the_bound_is_the_series_rounded_up(epsilon_nano: int, delta: int, recor
     true = series(epsilon_nano, delta, records)
     bound = lifetime_bound(epsilon_nano, delta, records)
     assert bound >= true
-    assert bound <= true + 2 + records  # the tail is cut at 10^-12 a record, that is 10^-3 nano-units, and rounded up
+    assert bound <= true + 2 + records  # the tail is cut at 10^-12 per record (10^-3 nano-units) and rounded up
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1.0, 2.0])
 def test_a_decay_of_one_has_a_closed_form(rate: float) -> None:
-    """delta = 1 telescopes: L = 2 eps + ln(1 + a)."""
+    """For delta = 1 the series telescopes: L = 2 eps + ln(1 + a)."""
     bound = lifetime_bound(int(rate * NANO), 1)
     assert bound == pytest.approx((2 * rate + log(1 + exp(-rate))) * NANO, abs=3, rel=1e-12)
 
 
 def test_the_bound_stays_above_the_truth_where_the_series_is_cut() -> None:
-    """Small rates and decays need more than 2000 terms; delta = 1 has the truth in closed form."""
+    """Small rates and decays would need more than 2000 terms; for delta = 1 the true value has a closed form."""
     for nano in (1, 1000, 10**6):
         with localcontext() as context:
             context.prec = 50
@@ -66,8 +66,8 @@ def test_the_bound_stays_above_the_truth_where_the_series_is_cut() -> None:
 def test_the_bound_is_never_below_the_first_terms(epsilon_nano: int, delta: int, records: int) -> None:
     rate = epsilon_nano / NANO / records
     a = exp(-rate)
-    some = sum(log((1 + a - a ** (1 + j * delta)) / (1 + a - a ** (j * delta))) for j in range(1, 200))
-    assert lifetime_bound(epsilon_nano, delta, records) >= (2 * rate + some) * records * NANO * (1 - 1e-12)
+    first_terms = sum(log((1 + a - a ** (1 + j * delta)) / (1 + a - a ** (j * delta))) for j in range(1, 200))
+    assert lifetime_bound(epsilon_nano, delta, records) >= (2 * rate + first_terms) * records * NANO * (1 - 1e-12)
 
 
 @lru_cache
@@ -87,7 +87,7 @@ def no(x: int, rate: float) -> float:
 def worst_path(rate: float, delta: int, theta: int, most: int, tests: int) -> float:
     """The largest |loss| of a path over all sequences of counts that do not grow, by dynamic programming.
 
-    D' has one record more on the whole path. A path ends by a "no", or after `tests` tests for a public reason.
+    D' has one record more on the whole path. A path ends with a "no", or after `tests` tests for a public reason.
     """
 
     def b(count: int, d: int) -> int:
@@ -108,16 +108,18 @@ def worst_path(rate: float, delta: int, theta: int, most: int, tests: int) -> fl
 
 
 @pytest.mark.parametrize(("rate", "delta", "theta"), [(1.0, 1, 0), (1.0, 2, 3), (0.5, 2, 1), (0.5, 3, 5), (2.0, 1, 4)])
-def test_no_sequence_of_counts_loses_more_and_the_worst_comes_near(rate: float, delta: int, theta: int) -> None:
+def test_no_sequence_of_counts_loses_more_than_the_bound_and_the_worst_comes_close(
+    rate: float, delta: int, theta: int
+) -> None:
     tests = 12
     lost = worst_path(rate, delta, theta, theta + delta * (tests + 1), tests)
     bound = lifetime_bound(int(rate * NANO), delta) / NANO
     assert lost <= bound
-    assert lost > bound - 2 * exp(-rate * delta * (tests - 2)) - 1e-6  # what the tests beyond could add
+    assert lost > bound - 2 * exp(-rate * delta * (tests - 2)) - 1e-6  # what further tests could add
 
 
 @pytest.mark.parametrize("tests", [1, 2, 3])
-def test_few_tests_lose_their_number_at_most(tests: int) -> None:
+def test_few_tests_lose_at_most_the_sum_of_their_prices(tests: int) -> None:
     stop = PrivTree(1, 2, NANO // 2)
     lost = worst_path(0.5, 2, 1, 30, tests)
     paid = int(stop.cost(np.array([tests]), 1)[0]) / NANO
@@ -126,7 +128,7 @@ def test_few_tests_lose_their_number_at_most(tests: int) -> None:
         assert lost == pytest.approx(paid)
 
 
-def test_the_price_of_tests_grows_to_the_lifetime_and_stays() -> None:
+def test_the_price_of_tests_grows_up_to_the_lifetime_bound() -> None:
     stop = PrivTree(0, 2, 10**8)
     life = lifetime_bound(10**8, 2)
     prices = stop.cost(np.arange(30), 1).tolist()
@@ -139,7 +141,7 @@ def test_the_price_of_tests_grows_to_the_lifetime_and_stays() -> None:
 @examples(10)
 @given(st.integers(3, 4 * NANO), st.sampled_from([2, 3, 4, 16]), st.sampled_from([1, 2]))
 def test_within_buys_the_strongest_tests_that_fit(budget: int, fanout: int, records: int) -> None:
-    """One nano-unit more for a single test, with the decay that goes with it, would not fit."""
+    """A test that is one nano-unit stronger, with the decay it needs, would not fit."""
     stop = PrivTree.within(budget, 5, fanout, records)
 
     def decay(nano: int) -> int:
@@ -169,18 +171,18 @@ def test_tests_need_whole_numbers_a_decay_and_a_price(theta: object, delta: obje
         PrivTree(theta, delta, nano)
 
 
-def test_the_bias_never_stands_still_above_its_floor() -> None:
-    """Claim 12 needs b to fall by delta at every test of a path, also the millionth (or a refusal)."""
+def test_the_bias_falls_at_every_test_above_its_floor() -> None:
+    """Claim 12 needs b to fall by delta at every test of a path, even the millionth."""
     stop, many = PrivTree(-(2**30), 1, NANO), 1 << 20
     assert stop.biased(np.array([5]), np.array([many + 1])) == stop.biased(np.array([5]), np.array([many])) - 1
 
 
-def test_the_most_tests_at_the_highest_price_do_not_wrap_around() -> None:
+def test_prices_of_very_many_tests_do_not_overflow() -> None:
     prices = PrivTree(0, 1, 10**15).cost(np.array([1, 2, 10**4, 1 << 20]), 1).tolist()
     assert prices == sorted(prices)
 
 
-def test_the_bias_falls_by_the_decay_and_rests_below_the_threshold() -> None:
+def test_the_bias_falls_by_the_decay_and_stops_below_the_threshold() -> None:
     stop = PrivTree(10, 4, NANO)
     assert stop.biased(np.array([100, 100, 12, 0]), np.array([0, 3, 1, 50])).tolist() == [100, 88, 8, 6]
 
