@@ -12,6 +12,7 @@ from cantle.interfaces.cli.app import app
 from cantle.methods import METHODS
 from cantle.methods.settings import rules_of
 from cantle.schema import Schema
+from tests.architecture.test_imports import ROOMS, room_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -96,3 +97,23 @@ def test_the_glossary_has_one_line_per_word() -> None:
     words = re.findall(r"^\| (\w+) \| \w", text("docs/glossary.md"), re.MULTILINE)
     assert words[0] == "word"
     assert len(set(words)) == len(words) == 15
+
+
+def test_the_architecture_lists_every_room_and_what_it_may_import() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \|[^|]+\|[^|]+\| ([^|]+) \|$", text("docs/architecture.md"), re.MULTILINE)
+    assert dict(rows).keys() == ROOMS.keys() - {"top"}
+    assert len(rows) == len(ROOMS) - 1
+    for room, cell in rows:
+        whole, part = written_imports(cell)
+        assert whole == {place for place in ROOMS[room].split() if place in ROOMS}, room
+        assert part == {room_of(place) for place in ROOMS[room].split() if place not in ROOMS} - {room}, room
+
+
+def written_imports(cell: str) -> tuple[set[str], set[str]]:
+    """The rooms that may be imported as a whole, and those of which only single modules may be.
+
+    >>> written_imports("part of `trusted`; `schema`")
+    ({'schema'}, {'trusted'})
+    """
+    first, _, rest = cell.partition(";") if cell.startswith("part of") else ("", "", cell)
+    return set(re.findall(r"`([\w.]+)`", rest)), set(re.findall(r"`([\w.]+)`", first))
