@@ -84,6 +84,12 @@ def test_another_version_may_have_had_other_words(folder: Path) -> None:
     assert verify_folder(folder) == ["statement.md does not have the listed hash"]
 
 
+def test_a_schema_in_the_form_of_another_version_is_explained(folder: Path) -> None:
+    found = rehash(folder, lambda m: (m["software"].update(cantle="0.0.1"), m.update(schema_sha256="0" * 64))[1])
+    (problem,) = (one for one in found if "schema" in one)
+    assert "made by a version of cantle that writes schemas in another form (0.0.1 made the release, this is" in problem
+
+
 def test_a_loaded_release_is_verified_with_its_files(folder: Path) -> None:
     release = cantle.Release.load(folder)
     release.verify()

@@ -68,6 +68,8 @@ _WARNING = """\
 # to what could occur, and only then remove the line `guarantee: none`.
 guarantee: none
 """
+LONG_TABLES = (".csv", ".tsv")
+"""Endings of the files of sets that may start with column names."""
 WESTERN = "cp1252"
 """The encoding of a header that is not UTF-8: that of Excel in Western Europe."""
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
@@ -77,9 +79,10 @@ _MOST_NAMES = 20_000
 _LONGEST_NAME = 200
 
 
-def needs_header(path: str | os.PathLike[str]) -> bool:
-    """Whether a draft needs to know if the file has a header; typed files declare the names of their columns."""
-    return ending(path) not in PARQUET + ARROW
+def needs_header(path: str | os.PathLike[str], kind: str = "table") -> bool:
+    """Whether a draft needs to know if the file has a header. Typed files declare the names of their columns; a file of
+    sets may be a long table, with columns that have names."""
+    return ending(path) not in PARQUET + ARROW if kind == "table" else kind == "sets" and ending(path) in LONG_TABLES
 
 
 def draft(

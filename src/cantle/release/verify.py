@@ -157,7 +157,11 @@ def _ledger(manifest: Manifest) -> Iterator[str]:
 def _schema(manifest: Manifest) -> Iterator[str]:
     schema = schema_of(manifest)
     if schema.hash() != manifest.schema_sha256:
-        yield "the schema does not have the hash it states"
+        versions = f"{manifest.software.get('cantle')} made the release, this is {version('cantle')}"
+        yield (
+            "the schema does not have the hash it states: it was changed, or made by a version of cantle that writes "
+            f"schemas in another form ({versions}); verify it with the version that made it"
+        )
     if manifest.private != (not manifest.seeded and not schema.inferred):
         yield "the release does not say honestly whether it is private"
     if manifest.epsilon != words_of(manifest.receipt.epsilon_nano):

@@ -34,6 +34,21 @@ def test_from_a_file_to_a_draft(site: Site) -> None:
     assert [one["name"] for one in site.studio.schema.columns] == ["id", "age", "town"]
 
 
+def test_a_long_table_of_sets_is_asked_for_its_header_too(site: Site) -> None:
+    (site.folder / "schema.yaml").unlink()
+    (site.folder / "orders.csv").write_text("order;product\n1;tea\n")
+    shown = site.post("/data/choose", path="orders.csv")
+    assert 'class="if-table-sets"' in shown.text
+    assert "the first line may hold column names or a record" in site.post("/data/draft", kind="sets").text
+    site.post("/data/draft", kind="sets", header="no")
+    assert "order" not in yaml.safe_load((site.folder / "schema.yaml").read_text()).values()
+    site.post("/data/draft", kind="sets", header="yes", replace="yes")
+    drafted = yaml.safe_load((site.folder / "schema.yaml").read_text())
+    assert (drafted["id"], drafted["item"], drafted["dialect"]) == ("order", "product", {"delimiter": ";"})
+    site.post("/data/draft", kind="graph", replace="yes")
+    assert "nodes" in (site.folder / "schema.yaml").read_text()
+
+
 def test_a_column_is_checked_as_it_is_typed_and_written_when_it_is_saved(site: Site) -> None:
     before = (site.folder / "schema.yaml").read_text()
     wrong = site.ask("POST", "/columns/1/check", {"type": "integer", "minimum": "9", "maximum": "1"}).text

@@ -110,8 +110,7 @@ def _draft(
     for name, given in (("--infer", infer), ("--ask", ask), ("--codebook", codebook is not None)):
         if given and kind != "table":
             raise ParameterError(f"{name} is for tables; for {kind} fill in the schema from what could occur")
-    able = needs_header(data) if kind == "table" else kind == "sets" and data.suffix.lower() in (".csv", ".tsv")
-    if header is not None and not able:
+    if header is not None and not needs_header(data, kind):
         raise ParameterError("--header is for tables and sets in CSV files; leave it out")
     if kind != "table":
         return blank_schema(data, kind, header is not None and _has_header(data, header, as_json))

@@ -29,8 +29,8 @@ def show(studio: Studio, visit: Visit, error: str = "", folder: Path | None = No
     data, kind = studio.data, visit.text("kind")
     guess = kind or _kind(Path(data)) if data else "table"
     schema = studio.schema
-    header = needs_header(data) if data and guess == "table" else False
-    command = commands.init(studio.data_shown, studio.settings.schema, guess, header or None)
+    asked = [kind for kind in KINDS if data and needs_header(data, kind)]
+    command = commands.init(studio.data_shown, studio.settings.schema, guess, guess in asked or None)
     return page(
         studio,
         "data",
@@ -50,7 +50,7 @@ def show(studio: Studio, visit: Visit, error: str = "", folder: Path | None = No
         uploaded=studio.upload is not None,
         kind=guess,
         kinds=KINDS,
-        header=header,
+        asked=asked,
         schema_exists=schema.exists,
         schema_name=studio.settings.schema,
         typed=visit.text("path"),
@@ -114,13 +114,12 @@ def draft_schema(studio: Studio, visit: Visit) -> Response:
 
 
 def _draft(data: Path, kind: str, header: str) -> str:
-    if kind != "table":
-        return blank_schema(data, kind)
-    if not needs_header(data):
-        return draft(data)
+    if not needs_header(data, kind):
+        return draft(data) if kind == "table" else blank_schema(data, kind)
     if header not in ("yes", "no"):
         rule = "a schema is public, and the first line may hold column names or a record"
         raise ParameterError(f"{rule}; say which it is")
     if data.stat().st_size == 0:
         raise DataError("the file is empty; choose another")
-    return draft(data, header=header == "yes")
+    names = header == "yes"
+    return draft(data, header=names) if kind == "table" else blank_schema(data, kind, names)
