@@ -121,6 +121,25 @@ def test_frequent_items_keep_the_share_of_their_own_strata():
     assert np.allclose(np.stack([found.short, found.long]), noisy, atol=10)
 
 
+def test_items_of_short_records_are_taken_to_be_in_the_shorter_ones_of_the_long_records():
+    size, most = np.arange(1, 41), 4
+    sizes = SizeModel(size, 20_000.0 / size, float((20_000 / size).sum()))
+    chance = size ** np.linspace(-1, 1, 90)[:, None]
+    held = sizes.count * size * chance / chance.sum(axis=0)
+    noisy = np.stack([held[:, :most].sum(axis=1), (held * most / size)[:, most:].sum(axis=1)])
+    found, truth = fit_supports(noisy, 0.01, most, sizes), held.sum(axis=1)
+    as_measured = noisy[0] + noisy[1] * found.enlarge
+    assert np.abs(found.support - truth).sum() < 0.6 * np.abs(as_measured - truth).sum()
+    assert np.isclose(found.support.sum(), truth.sum(), rtol=1e-3)
+
+
+def test_without_short_records_no_trend_is_seen():
+    sizes = SizeModel(np.array([8]), np.array([1000.0]), 1000.0)
+    noisy = np.array([[3.0, -5.0, 9.0], [2000.0, 1000.0, 1000.0]])
+    found = fit_supports(noisy, 0.5, 4, sizes)
+    assert np.allclose(found.long, noisy[1], rtol=0.01)
+
+
 def test_records_of_one_item_have_less_noise_where_they_are_counted_apart():
     rng = public_dice(5)
     single, other = np.linspace(0, 300, 60), np.linspace(900, 0, 60)

@@ -19,8 +19,12 @@ _RESCALE = (0.3, 3.0)
 _LONG_SPREAD = 0.4  # relative spread among items of the share that long records have
 _SHARE_SPREAD = 0.25  # the same spread, not relative, where items are below the noise
 _ABOVE_NOISE = 4.0  # mean square of unclear counts, in variances of the noise, above which items exceed the noise
+_TREND_FROM = 0.6  # share of long records in what counts, from which on trends of items with size are used
+_TREND_KEPT = 0.5  # part of a trend between short and long records that is taken to go on among long ones
+_TRENDS = np.linspace(-4.0, 4.0, 161)  # exponents of size
 _DEPARTMENT_SPREAD = 0.5  # relative error that a department's sum of posterior means may have
 _DEPARTMENT_RESCALE = (0.1, 10.0)
+_TINY = 1e-9
 _ALIKE = 1e-3  # relative difference of two scales that are taken as equal; a smaller scale is taken as none
 
 
@@ -28,7 +32,8 @@ _ALIKE = 1e-3  # relative difference of two scales that are taken as equal; a sm
 class ItemSupports:
     """What was measured per item, without noise as far as possible.
 
-    `short` and `long` are in the scale of measurement: long records count with `most` of their items. `support`
+    `short` and `long` are in the scale of measurement: long records count with `most` of their items. If most of what
+    counts is in long records, `long` allows for items whose long records are shorter or longer than usual. `support`
     estimates how many records hold each item; `enlarge` is how many long records stand for one that counts. `scale` is
     that of the noise (sensitivity over epsilon). `single` is how many records hold this item alone, if they were
     counted apart: then their noise is `most` times smaller, and `short` leaves them out.
@@ -55,6 +60,8 @@ def fit_supports(
     long_records, long_items = sizes.longer(most)
     share = min(long_records * most / counted, 1.0)
     short, long = _strata(noisy, scale, share, counted, departments)
+    if len(noisy) > 1 and share >= _TREND_FROM:
+        long = long * _trend_factors(short, long, most, sizes.without(1) if singles else sizes)
     enlarge = long_items / (long_records * most) if long_records > 0 else 1.0
     support = short + long * enlarge + (0.0 if single is None else single)
     return ItemSupports(short, long, np.minimum(support, sizes.records), most, scale, enlarge, single)
@@ -84,6 +91,25 @@ def _strata(
     long = share * total + apart / (apart + 2 * scale**2) * (noisy[1] - share * total)
     long = np.clip(long, 0.0, total)
     return total - long, long
+
+
+def _trend_factors(short: Floats, long: Floats, most: int, sizes: SizeModel) -> Floats:
+    """What turns counts in long records into those of items whose long records have the usual sizes.
+
+    An item that is frequent in short records is usually in the shorter ones of the long records too, which count with a
+    larger part. So the chance of an item is taken as proportional to a power of the size; short and long counts give
+    the exponent. The sum of all counts stays the same.
+    """
+    is_long, part = sizes.size > most, np.minimum(1.0, most / sizes.size)
+    if is_long.all():
+        return np.ones(len(long))
+    held = sizes.count * sizes.size * (sizes.size / most) ** _TRENDS[:, None]
+    counted = held * part
+    short_share = counted[:, ~is_long].sum(axis=1) / counted.sum(axis=1)
+    per_count = held[:, is_long].sum(axis=1) / counted[:, is_long].sum(axis=1)
+    exponent = np.interp(short / np.maximum(short + long, _TINY), short_share[::-1], _TRENDS[::-1])
+    factor = np.interp(_TREND_KEPT * exponent, _TRENDS, per_count)
+    return np.asarray(factor * (long.sum() / max(float(long @ factor), _TINY)))
 
 
 def _contrast(added: Floats, scale: float, parts: Floats) -> float:

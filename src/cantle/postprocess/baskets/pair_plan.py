@@ -32,7 +32,7 @@ RICH = 50_000.0
 
 _BLURRED = 0.3  # expected error of all supports, relative to their sum, from which on noise hides most items
 _MOST_COUNTED = 16  # items of a record that count, at most
-_COVER_MIN = (0.2, 0.4, 0.5)  # share of all occurrences that must be counted: if poor, in between, if rich
+_COVER_MIN = (0.2, 0.35, 0.5)  # share of all occurrences that must be counted: if poor, in between, if rich
 _CUT_LOSS = (0.02, 0.02, 0.08)  # error per occurrence that is not counted, likewise
 _LONG_MIN = 0.02  # share of the counted occurrences from which on long records are a stratum of their own
 _SINGLES_MIN = 0.01  # share of the records from which on those of one item are a stratum of their own
