@@ -235,7 +235,7 @@ def test_without_jinja2_the_command_names_the_extra(cantle: Cantle, monkeypatch:
 def test_an_error_that_came_out_below_zero_is_not_called_zero() -> None:
     """The measured error is noisy; what is said about groups must not rest on a lucky draw."""
     from cantle.postprocess.accuracy import QuestionError
-    from cantle.release.report.verdict import bound_of
+    from cantle.release.accuracy import bound_of
 
     assert bound_of(QuestionError(q=500, records=-40, rate=(4, 300))) == round(np.log(5) * 75)
     assert bound_of(QuestionError(q=500, records=400, rate=(4, 300))) == 400 + round(np.log(5) * 75)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.release import Release
+from cantle.release import Release, graphs, sets, tables
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.asking import Asker
 from cantle.release.report.groupings import Ints
@@ -27,9 +27,14 @@ MOST_UNPACKED = 4_000_000
 MOST_COLUMNS = 60
 MOST_PATTERNS = 30_000
 CONFIDENCE = 0.95
+_UNMEASURED = "the error of such counts was not measured"
+
+Box = dict[str, Any]
+"""The data of the question box, as JSON has it. `kind` is the form of the box; `counted` and `unmeasured` are words for
+what it counts and for counts without an error bar."""
 
 
-def ask_table(view: TableView, asker: Asker) -> dict[str, Any]:
+def ask_table(view: TableView, asker: Asker) -> Box:
     """The groups of each column, and the group of each record: one byte per value, column by column, compressed, in
     base 64. If that takes too much room, only every n-th record is kept."""
     groupings = view.groups(GROUPS)[:MOST_COLUMNS]
@@ -43,6 +48,8 @@ def ask_table(view: TableView, asker: Asker) -> dict[str, Any]:
     held = -(-view.records // step)
     return {
         "kind": "table",
+        "counted": tables.COUNTED,
+        "unmeasured": _UNMEASURED,
         "records": view.records,
         "held": held,
         "columns": [
@@ -54,7 +61,7 @@ def ask_table(view: TableView, asker: Asker) -> dict[str, Any]:
     }
 
 
-def ask_sets(view: SetView, asker: Asker) -> dict[str, Any]:
+def ask_sets(view: SetView, asker: Asker) -> Box:
     """The number of sets with each pattern of the most frequent items; fewer items if there are too many patterns."""
     for most in (30, 24, 20, 16, 12, 8):
         top = view.top(most)
@@ -63,6 +70,8 @@ def ask_sets(view: SetView, asker: Asker) -> dict[str, Any]:
             break
     return {
         "kind": "sets",
+        "counted": sets.COUNTED,
+        "unmeasured": _UNMEASURED,
         "records": view.records,
         "held": view.records,
         "items": [view.label(code) for code in top],
@@ -71,11 +80,13 @@ def ask_sets(view: SetView, asker: Asker) -> dict[str, Any]:
     }
 
 
-def ask_degrees(degrees: Ints, release: Release) -> dict[str, Any]:
+def ask_degrees(degrees: Ints, release: Release) -> Box:
     """How many nodes have each degree."""
     values, counts = np.unique(degrees, return_counts=True)
     return {
         "kind": "graph",
+        "counted": graphs.COUNTED,
+        "unmeasured": "the band above shows how far off such counts are",
         "records": release.manifest.summary["records"],
         "held": len(degrees),
         "degrees": [values.tolist(), counts.tolist()],

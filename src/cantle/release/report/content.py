@@ -36,3 +36,12 @@ class Section:
     cards: bool = False
     legend: Sequence[tuple[str, str]] = field(default=())
     """(class of the sample, words)."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number in large type, what it is, and a sentence about it."""
+
+    name: str
+    value: str
+    words: str

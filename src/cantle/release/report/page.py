@@ -8,28 +8,17 @@ import json
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from cantle.errors import MissingExtra, install_command
 from cantle.release import Release
-from cantle.release.asking import Asker
-from cantle.release.data_file import as_polars
-from cantle.release.load import table_schema_of
 from cantle.release.regions import regions_in_overview
-from cantle.release.report.ask import ask_degrees, ask_sets, ask_table
+from cantle.release.report.ask import Box
 from cantle.release.report.budget_section import Account, budget_section
-from cantle.release.report.columns import column_section
 from cantle.release.report.content import Section
-from cantle.release.report.degree_section import degree_section
 from cantle.release.report.glossary import GLOSSARY
-from cantle.release.report.pair_section import pair_section
+from cantle.release.report.kinds import KINDS
 from cantle.release.report.region_section import region_section
-from cantle.release.report.set_section import set_sections
-from cantle.release.report.set_view import SetView
 from cantle.release.report.statement_blocks import blocks_of
-from cantle.release.report.table_view import TableView
 from cantle.release.report.verdict import verdict
 
 FOLDER = Path(__file__).parent / "templates"
@@ -87,27 +76,9 @@ def render(
     )
 
 
-def _content(release: Release) -> tuple[list[Section], dict[str, Any] | None]:
+def _content(release: Release) -> tuple[list[Section], Box | None]:
     """The sections for the kind of data, and the data of the question box."""
-    kind, sections = release.manifest.kind, []
-    ask: dict[str, Any] | None = None
-    if kind == "table":
-        view = TableView.of(release)
-        if view is not None and view.records:
-            asker, target = Asker(release), table_schema_of(release.manifest).domain().target
-            sections.append(column_section(view, asker, None if target is None else target.name))
-            if len(view.attributes) > 1:
-                sections.append(pair_section(release, view))
-            ask = ask_table(view, asker)
-    elif kind == "sets":
-        sets = SetView.of(release)
-        if sets.records:
-            sections += set_sections(sets, Asker(release))
-            ask = ask_sets(sets, Asker(release))
-    else:
-        degrees = as_polars(release.records, release.manifest)["degree"].to_numpy().astype(np.int64)
-        sections.append(degree_section(degrees, Asker(release), release))
-        ask = ask_degrees(degrees, release)
+    sections, ask = KINDS[release.manifest.kind].sections(release)
     regions = region_section(release) if release.manifest.summary["records"] else None
     return [*sections, *([regions] if regions is not None else [])], ask
 
@@ -115,8 +86,8 @@ def _content(release: Release) -> tuple[list[Section], dict[str, Any] | None]:
 def _title(release: Release) -> str:
     m = release.manifest
     stated = m.schema.get("title") or (m.ledger.dataset if m.ledger is not None else "")
-    kind = {"table": "a table", "sets": "sets of items", "graph": "the degrees of a graph"}[m.kind]
-    return f"Release report: {stated}" if isinstance(stated, str) and stated else f"Release report of {kind}"
+    named = isinstance(stated, str) and stated
+    return f"Release report: {stated}" if named else f"Release report of {KINDS[m.kind].TITLE}"
 
 
 class _Raw(str):

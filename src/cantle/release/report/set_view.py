@@ -9,10 +9,10 @@ import numpy as np
 
 from cantle.release import Release
 from cantle.release.data_file import as_polars
+from cantle.release.load import universe_of
 from cantle.release.report.groupings import Ints
 from cantle.release.sets import list_frame
 from cantle.schema.items import Universe
-from cantle.schema.sets import SetSchema
 
 MOST_ITEMS = 30
 """Most items in a pattern; a pattern is a number with one bit per item."""
@@ -28,13 +28,12 @@ class SetView:
 
     @staticmethod
     def of(release: Release) -> SetView:
-        schema = release.schema
-        assert isinstance(schema, SetSchema)
+        universe = universe_of(release.manifest)
         sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
         lengths = sets.list.len().fill_null(0).to_numpy().astype(np.int64)
         flat = sets.filter(sets.list.len() > 0).explode()
-        codes = schema.universe.encode(flat).astype(np.int64)
-        return SetView(np.append(0, np.cumsum(lengths[lengths > 0])), codes, schema.universe)
+        codes = universe.encode(flat).astype(np.int64)
+        return SetView(np.append(0, np.cumsum(lengths[lengths > 0])), codes, universe)
 
     @property
     def records(self) -> int:

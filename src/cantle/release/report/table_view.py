@@ -8,10 +8,10 @@ from functools import cached_property
 
 from cantle.release import Release
 from cantle.release.data_file import as_polars
+from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import Grouping, Ints, group
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
-from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 
 SHOWN = 16
@@ -31,8 +31,7 @@ class TableView:
         """The view of a release; None if its values are sets of values (preset paper of rps), which have no codes."""
         if release.manifest.parameters.get("values") == "set":
             return None
-        schema = release.schema
-        assert isinstance(schema, TableSchema)
+        schema = table_schema_of(release.manifest)
         domain = schema.domain().with_target_as_column()
         codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
         return TableView(domain.attributes, codes, {one.name: one for one in schema.fields})

@@ -35,19 +35,18 @@
   const MOST = 3;
 
   function answerer(data, form, output) {
-    const noun = { table: "records", sets: "sets", graph: "nodes" }[data.kind];
     const say = (held, columns) => {
       const scale = data.held ? data.records / data.held : 0;
       const value = held * scale;
       const measured = data.error[columns > 1 ? 1 : 0];
       const chance = data.held ? held / data.held : 0;
       const sampled = data.held < data.records ? 1.96 * Math.sqrt(data.held * chance * (1 - chance)) * scale : 0;
-      output.replaceChildren(make("strong", {}, whole(value)), ` ${noun} of ${whole(data.records)}`);
+      output.replaceChildren(make("strong", {}, whole(value)), ` ${data.counted} of ${whole(data.records)}`);
       if (columns && measured !== null) {
         const error = Math.hypot(measured, sampled);
         output.append(`, 95 % interval ${whole(Math.max(0, value - error))} to ${whole(value + error)}`);
       } else if (columns) {
-        output.append(data.kind === "graph" ? "; the band above shows how far off such counts are" : "; the error of such counts was not measured");
+        output.append(`; ${data.unmeasured}`);
       }
       if (sampled) output.append(` (counted in ${whole(data.held)} of the records)`);
       output.append(".");
@@ -55,7 +54,12 @@
     return say;
   }
 
-  function tableBox(data, codes, form, say) {
+  async function tableBox(data, form, say) {
+    if (typeof DecompressionStream === "undefined") {
+      document.getElementById("answer").textContent = "This browser is too old to count here; use cantle query.";
+      return;
+    }
+    const codes = await unpacked(data.data);
     const conditions = document.getElementById("conditions");
     const add = document.getElementById("add");
     const names = data.columns.map((column) => column.name);
@@ -152,21 +156,16 @@
     count();
   }
 
-  async function ask() {
+  const BOXES = { table: tableBox, sets: setBox, graph: degreeBox };
+
+  function ask() {
     const source = document.getElementById("ask-data");
     if (!source) return;
     const data = JSON.parse(source.textContent);
     const form = document.getElementById("ask-form");
     const say = answerer(data, form, document.getElementById("answer"));
     form.addEventListener("submit", (event) => event.preventDefault());
-    if (data.kind === "table") {
-      if (typeof DecompressionStream === "undefined") {
-        document.getElementById("answer").textContent = "This browser is too old to count here; use cantle query.";
-        return;
-      }
-      tableBox(data, await unpacked(data.data), form, say);
-    } else if (data.kind === "sets") setBox(data, form, say);
-    else degreeBox(data, form, say);
+    BOXES[data.kind](data, form, say);
   }
 
   // ---- the icicle: choose a region and it fills the width; arrow keys move, Enter chooses, Escape goes back -------
