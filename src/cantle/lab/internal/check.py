@@ -6,14 +6,9 @@ import re
 from pathlib import Path
 
 from cantle.errors import ParameterError
-from cantle.lab.internal.check_graphs import check_graph
-from cantle.lab.internal.check_sets import check_sets
-from cantle.lab.internal.check_tables import check_table
 from cantle.lab.internal.findings import Checked, percent
+from cantle.lab.internal.kinds import kind_for
 from cantle.schema import Schema
-from cantle.schema.graph import GraphSchema
-from cantle.schema.sets import SetSchema
-from cantle.schema.table import TableSchema
 
 _MOST_NAMED = 10
 """Most problems that the conclusion names."""
@@ -21,14 +16,7 @@ _MOST_NAMED = 10
 
 def check(path: Path, schema: Schema, nodes: Path | None = None) -> Checked:
     """What `publish` would do with the records of a file."""
-    if nodes is not None and not isinstance(schema, GraphSchema):
-        raise ParameterError("--nodes is for graphs; leave it out")
-    if isinstance(schema, TableSchema):
-        return check_table(path, schema)
-    if isinstance(schema, SetSchema):
-        return check_sets(path, schema)
-    assert isinstance(schema, GraphSchema)
-    return check_graph(path, schema, nodes)
+    return kind_for(schema.kind, nodes).check(path, schema, nodes)
 
 
 def limit_of(text: str) -> float:

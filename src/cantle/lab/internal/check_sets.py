@@ -29,7 +29,7 @@ class _Part:
     ids: pl.Series | None = None
 
 
-def check_sets(path: Path, schema: SetSchema) -> Checked:
+def check_sets(path: Path, schema: SetSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
     """What `publish` would do with each set."""
     baskets = read_baskets(path, schema)
     sizes = np.diff(baskets.starts)

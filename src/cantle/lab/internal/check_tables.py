@@ -16,7 +16,7 @@ from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
 
 
-def check_table(path: Path, schema: TableSchema) -> Checked:
+def check_table(path: Path, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
     """What `publish` would do with each record of a table."""
     domain = schema.domain().with_target_as_column()
     tallies = [_Tally(attribute) for attribute in domain.attributes]

@@ -10,14 +10,12 @@ from cantle.data.graphs import Degrees, read_graph
 from cantle.lab.internal.comparison import Comparison, Distribution, Fact
 from cantle.release import Release
 from cantle.release.data_file import as_polars
+from cantle.release.load import graph_schema_of
 from cantle.release.report.groupings import Ints
-from cantle.schema.graph import GraphSchema
 
 
 def compare_graph(path: Path, release: Release, nodes: Path | None = None) -> Comparison:
-    schema = release.schema
-    assert isinstance(schema, GraphSchema)
-    graph = read_graph(path, schema, nodes)
+    graph = read_graph(path, graph_schema_of(release.manifest), nodes)
     raw = graph.values if isinstance(graph, Degrees) else np.bincount(graph.ends.reshape(-1), minlength=graph.nodes)
     released = as_polars(release.records, release.manifest)["degree"].to_numpy().astype(np.int64)
     facts = (

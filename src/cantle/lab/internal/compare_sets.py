@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,20 +15,38 @@ from cantle.lab.internal.questions import QUESTIONS, Asked, answer
 from cantle.postprocess.counts import public_dice
 from cantle.release import Release
 from cantle.release.asking import Asker
+from cantle.release.load import set_schema_of
 from cantle.release.report.groupings import Ints
 from cantle.release.report.set_section import has
 from cantle.release.report.set_view import SetView, holding, pair_counts
 from cantle.schema.code_sets import join
-from cantle.schema.sets import SetSchema
 
 Patterns = tuple[Ints, Ints]
 SHOWN = 20
 """Most items, and most sizes, that are shown one by one."""
 
 
-def compare_sets(path: Path, release: Release) -> Comparison:
-    schema = release.schema
-    assert isinstance(schema, SetSchema)
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemsTogether(Matrices):
+    """Shares of sets that hold both items of a pair."""
+
+    explained: ClassVar[str] = "Share of sets that hold both items."
+    with_numbers: ClassVar[bool] = False
+
+    @property
+    def most(self) -> float:
+        shares = (self.off_diagonal(part).max() for part in (self.private, self.released))
+        return max(1e-9, float(max(shares)))
+
+    def lines(self) -> Iterator[str]:
+        change = self.change()
+        mean, most = f"{100 * change.mean():.2f} %", f"{100 * change.max():.2f} %"
+        about = f"{len(change):,} pairs of items: the share of sets that hold both differs by"
+        yield f"{about} {mean} on average, at most {most}"
+
+
+def compare_sets(path: Path, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
+    schema = set_schema_of(release.manifest)
     baskets = read_baskets(path, schema)
     raw = SetView(baskets.starts, baskets.items.astype(np.int64), schema.universe)
     released = SetView.of(release)
@@ -68,7 +89,7 @@ def _matrices(released: SetView, top: Ints, patterns: tuple[Patterns, Patterns],
         pair_counts(one, len(top)) / max(1, view.records) for one, view in zip(patterns, (raw, released), strict=True)
     ]
     names = tuple(released.label(code) for code in top)
-    return Matrices(names, shares[0], shares[1], np.abs(shares[0] - shares[1]))
+    return ItemsTogether(names, shares[0], shares[1], np.abs(shares[0] - shares[1]))
 
 
 def _ask(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], asker: Asker) -> list[Asked]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,6 +16,7 @@ from cantle.lab.internal.questions import ask
 from cantle.lab.internal.train_test import train_and_test
 from cantle.release import Release
 from cantle.release.asking import Asker
+from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import middle_of
 from cantle.release.report.pairs import associations, cross_table, distance, thinned
 from cantle.release.report.table_view import TableView
@@ -26,9 +29,29 @@ MOST_COLUMNS = 40
 """Most columns of which all pairs are compared."""
 
 
-def compare_table(path: Path, release: Release) -> Comparison:
-    view, schema = TableView.of(release), release.schema
-    assert isinstance(schema, TableSchema)
+@dataclass(frozen=True, eq=False, repr=False)
+class ConnectedColumns(Matrices):
+    """How strongly pairs of columns are connected: Cramér's V, from 0 to 1."""
+
+    explained: ClassVar[str] = (
+        "Strength of connection (Cramér's V). The third map shows the difference; it is darkest from 0.3 on."
+    )
+    with_numbers: ClassVar[bool] = True
+
+    @property
+    def most(self) -> float:
+        return 1.0
+
+    def lines(self) -> Iterator[str]:
+        distances, change = self.off_diagonal(self.distances), self.change()
+        pairs = f"{len(distances):,} pairs of columns"
+        yield f"{pairs}: mean distance {distances.mean():.3f}, largest {distances.max():.3f}"
+        differs = f"{change.mean():.3f} on average, at most {change.max():.3f}"
+        yield f"Strength of connection (Cramer's V) differs by {differs}"
+
+
+def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
+    view, schema = TableView.of(release), table_schema_of(release.manifest)
     raw = read_used(path, schema)
     facts = (Fact("records", len(raw[0]), release.manifest.summary["records"]),)
     if view is None:
@@ -89,4 +112,4 @@ def _matrices(view: TableView, raw: Sequence[Codes]) -> Matrices:
             tables = [cross_table(one[a], one[b], sizes[a], sizes[b]) for one in (private, released)]
             distances[a, b] = distances[b, a] = distance(*tables)
     names = tuple(one.name for one in groupings)
-    return Matrices(names, associations(private, sizes), associations(released, sizes), distances)
+    return ConnectedColumns(names, associations(private, sizes), associations(released, sizes), distances)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from cantle.lab.internal.questions import Asked
 from cantle.release.estimates import NOISE_ONLY
+from cantle.release.kinds import KINDS
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import Floats, distance
 
@@ -51,13 +54,26 @@ class Distribution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Matrices:
-    """How strongly each pair of columns is connected, in the data and in the release, and how far the tables differ."""
+class Matrices(ABC):
+    """A number per pair of columns or items, in the data and in the release, and how far their tables differ."""
 
     names: tuple[str, ...]
     private: Floats
     released: Floats
     distances: Floats
+    explained: ClassVar[str]
+    """What the numbers are, for people who read a heat map of them."""
+    with_numbers: ClassVar[bool]
+    """Whether a heat map shows the numbers."""
+
+    @property
+    @abstractmethod
+    def most(self) -> float:
+        """The number at which a heat map is darkest."""
+
+    @abstractmethod
+    def lines(self) -> Iterator[str]:
+        """How far data and release differ, as text."""
 
     def to_dict(self) -> dict[str, object]:
         parts = {"private": self.private, "released": self.released, "distances": self.distances}
@@ -65,6 +81,10 @@ class Matrices:
 
     def off_diagonal(self, part: Floats) -> Floats:
         return part[np.triu_indices(len(self.names), 1)]
+
+    def change(self) -> Floats:
+        """How far the number of each pair differs between data and release."""
+        return np.abs(self.off_diagonal(self.private) - self.off_diagonal(self.released))
 
 
 @dataclass(frozen=True)
@@ -97,7 +117,7 @@ class Comparison:
             "distributions": [one.to_dict() for one in self.distributions],
             "pairs": None if self.matrices is None else self.matrices.to_dict(),
             "questions": [one.to_dict() for one in self.asked],
-            "errors": [vars(one) for one in error_table(self.asked, _PARTS.get(self.kind, "part"))],
+            "errors": [vars(one) for one in error_table(self.asked, KINDS[self.kind].PART)],
             "classifier": None if self.trained is None else vars(self.trained),
             "missing": list(self.missing),
         }
@@ -109,9 +129,9 @@ class Comparison:
         yield from _distance_lines(self.distributions)
         yield "Distance: the share of records that would have to change to make both alike (total variation)."
         if self.matrices is not None and len(self.matrices.names) > 1:
-            yield from ("", *_pair_lines(self.matrices, self.kind))
+            yield from ("", *self.matrices.lines())
         if self.asked:
-            yield from ("", *_error_lines(self.asked, _PARTS[self.kind]))
+            yield from ("", *_error_lines(self.asked, KINDS[self.kind].PART))
         if self.trained is not None:
             yield from ("", *_trained_lines(self.trained))
         yield from (line for line in self.missing)
@@ -127,9 +147,6 @@ class ErrorRow:
     error_of_95_percent: float
     median_predicted: float
     inside: float
-
-
-_PARTS = {"table": "column", "sets": "item"}
 
 
 def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
@@ -169,18 +186,6 @@ def _means(facts: Sequence[Fact]) -> tuple[str, str]:
         if fact.name == "mean":
             return number(fact.private), number(fact.released)
     return "", ""
-
-
-def _pair_lines(matrices: Matrices, kind: str) -> Iterator[str]:
-    distances = matrices.off_diagonal(matrices.distances)
-    change = np.abs(matrices.off_diagonal(matrices.private) - matrices.off_diagonal(matrices.released))
-    if kind == "sets":
-        mean, most = f"{100 * change.mean():.2f} %", f"{100 * change.max():.2f} %"
-        about = f"{len(change):,} pairs of items: the share of sets that hold both differs by"
-        yield f"{about} {mean} on average, at most {most}"
-        return
-    yield f"{len(distances):,} pairs of columns: mean distance {distances.mean():.3f}, largest {distances.max():.3f}"
-    yield f"Strength of connection (Cramer's V) differs by {change.mean():.3f} on average, at most {change.max():.3f}"
 
 
 def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from cantle.lab.internal.comparison import Comparison, Distribution, Matrices, error_table, number
 from cantle.lab.internal.questions import Asked
+from cantle.release.kinds import KINDS
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.columns import plain
 from cantle.release.report.content import Figure, Section
@@ -13,8 +14,6 @@ from cantle.release.report.matrix import heat_map
 from cantle.release.report.pairs import Floats
 from cantle.release.report.scatter import error_chart
 from cantle.release.report.svg import share_text
-
-_PARTS = {"table": "column", "sets": "item", "graph": "part"}
 
 
 def internal_sections(comparison: Comparison) -> list[Section]:
@@ -25,9 +24,9 @@ def internal_sections(comparison: Comparison) -> list[Section]:
         cards = [_card(one) for one in comparison.distributions]
         sections.append(Section("raw", "Private beside released", (), cards, cards=True, legend=legend))
     if comparison.matrices is not None and len(comparison.matrices.names) > 1:
-        sections.append(_pairs(comparison.matrices, comparison.kind))
+        sections.append(_pairs(comparison.matrices))
     if comparison.asked:
-        sections.append(_questions(comparison.asked, _PARTS[comparison.kind]))
+        sections.append(_questions(comparison.asked, KINDS[comparison.kind].PART))
     return sections
 
 
@@ -64,12 +63,9 @@ def _card(one: Distribution) -> Figure:
     return Figure(one.name, chart, facts, header=("", "private", "released"), rows=rows)
 
 
-def _pairs(both: Matrices, kind: str) -> Section:
+def _pairs(both: Matrices) -> Section:
     """Three heat maps of pairs: private, released, and the difference."""
-    names = both.names
-    scale = max(1e-9, float(max(both.off_diagonal(both.private).max(), both.off_diagonal(both.released).max())))
-    scale = 1.0 if kind == "table" else scale
-    change = both.released - both.private
+    names, scale, change = both.names, both.most, both.released - both.private
 
     def words(values: Floats) -> Callable[[int, int], str]:
         return lambda a, b: f"{names[a]} and {names[b]}: {values[a, b]:.3f}"
@@ -78,13 +74,11 @@ def _pairs(both: Matrices, kind: str) -> Section:
     shown.append(("Released minus private", change, 0.3 * scale, True))
     figures = [
         Figure(title, heat_map(names, values, f"{title}: heat map of {len(names)} names.", words=words(values),
-                               scale=most, signed=signed, numbers=kind == "table" and not signed))
+                               scale=most, signed=signed, numbers=both.with_numbers and not signed))
         for title, values, most, signed in shown
     ]  # fmt: skip
-    what = "Strength of connection (Cramér's V)." if kind == "table" else "Share of sets that hold both items."
-    more = "The third map shows the difference; it is darkest from 0.3 on." if kind == "table" else ""
     legend = (("heat", "large; of a difference: released is larger"), ("less", "released is smaller"))
-    return Section("raw-pairs", "Pairs, private and released", (f"{what} {more}".strip(),), figures, legend=legend)
+    return Section("raw-pairs", "Pairs, private and released", (both.explained,), figures, legend=legend)
 
 
 def _questions(asked: tuple[Asked, ...], part: str) -> Section:
